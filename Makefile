@@ -1,0 +1,54 @@
+# Each target sets up what it needs. PYTHON: which Python makes the environment (3.10 to 3.13).
+PYTHON ?= python3
+SUITE ?= tpch
+SF ?= 0.1
+JSON ?= benchmarks/results/$(SUITE)-sf$(SF).json
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint format golden fuzz bench java clean
+
+help:      ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+demo: .venv java  ## see it work
+	$(BIN)/python -m benchmarks.demo
+
+test: lint java  ## everything: Spark, Delta, dbt, wheel
+	$(BIN)/python -m pytest
+
+test-fast: .venv  ## what needs no Java, under a minute
+	$(BIN)/python -m pytest -m "not spark and not dbt and not thrift and not slow"
+
+lint: .venv  ## format, style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv  ## write the format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+golden: .venv  ## rewrite the golden files; then read the diff
+	$(BIN)/python -m pytest tests/golden --rewrite
+
+fuzz: .venv java  ## random views, random changes, compared with their recomputation
+	$(BIN)/python -m tests.fuzz.run
+
+bench: .venv java  ## measure: SUITE, SF, JSON
+	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON)
+
+java:
+	@sh scripts/check_java.sh
+
+.venv: .venv/installed
+.venv/installed: constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; name one: make PYTHON=python3.12")'
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:  ## remove what the targets made
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

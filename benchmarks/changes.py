@@ -1,0 +1,161 @@
+"""Change batches on the TPC-H tables: ordinary INSERT, DELETE, UPDATE and MERGE statements on Delta."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from benchmarks.order_keys import OrderChooser, Placement
+from benchmarks.tpch_data import ORDERS_PER_SCALE
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a batch changes: shares of the orders, which go with their lineitems (0.001 is 0.1 %)."""
+
+    name: str
+    inserted: float = 0.0
+    deleted: float = 0.0
+
+
+INSERTS_AND_DELETES = Recipe("0.1 % of orders inserted, 0.1 % deleted", inserted=0.001, deleted=0.001)
+INSERTS = Recipe("0.1 % of orders inserted", inserted=0.001)
+NOTHING = Recipe("nothing changed")
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Rows changed in the sources by one batch."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        inserted, updated = self.inserted + other.inserted, self.updated + other.updated
+        return RowCounts(inserted, updated, self.deleted + other.deleted)
+
+    def __str__(self) -> str:
+        return f"+{self.inserted:,} ~{self.updated:,} -{self.deleted:,} rows"
+
+
+class SourceChanges:
+    """Changes the tables of one schema; the n-th batch is the same for the same seed."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        schema: str,
+        scale: float,
+        *,
+        placement: Placement = "spread",
+        seed: int = 1,
+    ) -> None:
+        self._session = spark.newSession()
+        # With small input splits a DELETE that rewrites files keeps their number; else it makes one per core.
+        self._session.conf.set("spark.sql.files.maxPartitionBytes", "16m")
+        self._schema = schema
+        self._n_orders = round(ORDERS_PER_SCALE * scale)
+        self._chooser = OrderChooser(self._n_orders, placement, seed)
+
+    def apply(self, recipe: Recipe) -> RowCounts:
+        """Insert and delete the orders of the next batch, with their lineitems: two commits a table."""
+        n_inserted = round(recipe.inserted * self._n_orders)
+        n_deleted = round(recipe.deleted * self._n_orders)
+        choice = self._chooser.next_batch(n_inserted, n_deleted)
+        counts = RowCounts()
+        for table, key in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
+            if choice.copies:
+                counts += self._copy(table, key, choice.copies)
+            if choice.deleted:
+                counts += self._delete(table, key, choice.deleted)
+        return counts
+
+    def update_customers(self) -> RowCounts:
+        """Move every 500th customer to the next nation."""
+        return self._run(f"""
+            update {self._schema}.customer set c_nationkey = (c_nationkey + 1) % 25
+            where c_custkey % 500 = 7
+        """)
+
+    def update_lineitems(self) -> RowCounts:
+        """Mark the lineitems of one order in 2,000 as returned, at a higher discount."""
+        return self._run(f"""
+            update {self._schema}.lineitem
+            set l_returnflag = 'R', l_discount = least(l_discount + 0.01, 0.10)
+            where l_orderkey % 2000 = 1
+        """)
+
+    def merge_suppliers(self) -> RowCounts:
+        """MERGE a delivery: every 100th supplier with a new balance, and as many new ones."""
+        return self._run(f"""
+            merge into {self._schema}.supplier as target
+            using (
+              select
+                * except (s_suppkey, s_acctbal),
+                if(s_suppkey % 100 = 1, s_suppkey, s_suppkey + 1000000000) as s_suppkey,
+                s_acctbal + 100.00 as s_acctbal
+              from {self._schema}.supplier where s_suppkey % 100 in (1, 2)
+            ) as delivery
+            on target.s_suppkey = delivery.s_suppkey
+            when matched then update set *
+            when not matched then insert *
+        """)
+
+    def delete_parts(self) -> RowCounts:
+        """Drop every 1,000th part; its lineitems stay and lose their match."""
+        return self._run(f"delete from {self._schema}.part where p_partkey % 1000 = 3")
+
+    def _copy(self, table: str, key: str, copies: Iterable[tuple[int, int]]) -> RowCounts:
+        copies = tuple(copies)
+        pairs = ", ".join(f"({template}L, {copy}L)" for template, copy in copies)
+        self._session.sql(f"""
+            create or replace temporary view copies as select * from values {pairs} as pairs(template, copy)
+        """)
+        name = f"{self._schema}.{table}"
+        columns = ", ".join("copy" if one == key else one for one in self._session.table(name).columns)
+        # The templates' range stands beside the join, because Delta skips files for literals only.
+        lowest, highest = copies[0][0], copies[-1][0]
+        return self._run(f"""
+            insert into {name}
+            select /*+ broadcast(copies) */ {columns} from {name} join copies on {key} = template
+            where {key} between {lowest} and {highest}
+        """)
+
+    def _delete(self, table: str, key: str, keys: Iterable[int]) -> RowCounts:
+        # Delta's DELETE takes no subquery.
+        listed = ", ".join(str(one) for one in keys)
+        return self._run(f"delete from {self._schema}.{table} where {key} in ({listed})")
+
+    def _run(self, statement: str) -> RowCounts:
+        """Execute one statement and count its rows as Delta's history reports them."""
+        target = _TARGET.search(statement)
+        assert target is not None, statement
+        self._session.sql(statement)
+        (commit,) = self._session.sql(f"describe history {target[1]} limit 1").collect()
+        return row_counts(commit.operation, commit.operationMetrics)
+
+
+_TARGET = re.compile(r"(?:insert into|delete from|update|merge into)\s+(\S+)")
+
+
+def row_counts(operation: str, metrics: Mapping[str, str]) -> RowCounts:
+    """The rows that one commit changed, from the metrics that Delta keeps of it."""
+
+    def count(name: str) -> int:
+        return int(metrics.get(name, 0))
+
+    match operation:
+        case "WRITE":
+            return RowCounts(inserted=count("numOutputRows"))
+        case "UPDATE":
+            return RowCounts(updated=count("numUpdatedRows"))
+        case "DELETE":
+            return RowCounts(deleted=count("numDeletedRows"))
+        case _:
+            return RowCounts(
+                count("numTargetRowsInserted"), count("numTargetRowsUpdated"), count("numTargetRowsDeleted")
+            )

@@ -1,0 +1,160 @@
+"""dbt in this process: a project parsed once, then run model by model, with what dbt says about each node."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.event_log import Interval
+
+
+@dataclass(frozen=True)
+class NodeRun:
+    """One node of one dbt run; seconds are dbt's own `execution_time`."""
+
+    name: str
+    seconds: float
+    interval: Interval | None
+    path: str  # the model's file in the project
+    response: Mapping[str, Any] = field(default_factory=dict)  # dbt's adapter_response
+    failures: int | None = None  # rows that a data test found
+
+    @property
+    def mode(self) -> str:
+        """create, no_op, incremental or full; `table` for a model that is not an incremental view."""
+        return str(self.response.get("mode") or "table")
+
+    @property
+    def apply_form(self) -> str:
+        return str(self.response.get("apply_form") or "")
+
+    @property
+    def reason(self) -> str:
+        """Why the refresh was not incremental, as code and sentence; empty if it was."""
+        return str(self.response.get("reason_text") or self.response.get("reason") or "")
+
+    @property
+    def rows_changed(self) -> str:
+        """Rows that the refresh inserted, deleted and updated in its state: `+3 -1 ~2`."""
+        counts = {"+": "rows_inserted", "-": "rows_deleted", "~": "rows_updated"}
+        return " ".join(
+            f"{sign}{self.response[key]:,}" for sign, key in counts.items() if self.response.get(key)
+        )
+
+    @property
+    def n_statements(self) -> int | None:
+        statements = self.response.get("statements")
+        return statements if isinstance(statements, int) or statements is None else len(statements)
+
+
+class DbtProject:
+    """A dbt project with one of its targets, run in this process on the Spark that is already up."""
+
+    def __init__(self, project: Path, target: str, output: Path, *, quiet: bool = True) -> None:
+        self._project = project
+        self._target = target
+        self._output = output / target
+        self._quiet = quiet
+        self._manifest: Any = None
+
+    def parse(self) -> None:
+        """Parse the project once; the runs that follow reuse the result."""
+        self._manifest = self._invoke("parse").result
+
+    def run(self, *models: str, full_refresh: bool = False) -> list[NodeRun]:
+        """Run the selected models, or all.
+
+        Raises: BenchmarkError naming the first model that failed.
+        """
+        options = ["--full-refresh"] if full_refresh else []
+        return self._nodes("run", models, options)
+
+    def test(self, *models: str) -> list[NodeRun]:
+        """Run the data tests of the selected models, or all.
+
+        Raises: BenchmarkError naming the first test that failed.
+        """
+        return self._nodes("test", models, [])
+
+    def _nodes(self, command: str, models: tuple[str, ...], options: list[str]) -> list[NodeRun]:
+        if self._manifest is None:
+            self.parse()
+        selection = ["--select", *models] if models else []
+        outcome: Any = self._invoke(command, *selection, *options).result
+        return [_node_run(one) for one in outcome.results]
+
+    def _invoke(self, command: str, *options: str) -> dbtRunnerResult:
+        places = {
+            "--project-dir": self._project,
+            "--profiles-dir": self._project,
+            "--log-path": self._output / "logs",
+            "--target-path": self._output,
+            "--target": self._target,
+        }
+        arguments = ["--quiet"] if self._quiet or command == "parse" else []
+        arguments += ["--use-colors" if sys.stdout.isatty() else "--no-use-colors", command, *options]
+        arguments += [str(part) for pair in places.items() for part in pair]
+        with _without_tracking():
+            result = dbtRunner(manifest=self._manifest).invoke(arguments)
+        if result.exception is not None:
+            what = _first_lines(str(result.exception))
+            raise BenchmarkError(f"dbt {command} failed: {what}") from result.exception
+        if not result.success:
+            raise BenchmarkError(_failure(command, result))
+        return result
+
+
+@contextmanager
+def _without_tracking() -> Iterator[None]:
+    before = os.environ.get("DBT_SEND_ANONYMOUS_USAGE_STATS")
+    os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "False"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"]
+        else:
+            os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = before
+
+
+def _node_run(result: Any) -> NodeRun:
+    return NodeRun(
+        name=result.node.name,
+        seconds=result.execution_time,
+        interval=_execution(result.timing),
+        path=result.node.original_file_path,
+        response=dict(result.adapter_response or {}),
+        failures=result.failures,
+    )
+
+
+def _execution(timing: Any) -> Interval | None:
+    for one in timing:
+        if one.name == "execute" and one.started_at and one.completed_at:
+            return Interval(_moment(one.started_at), _moment(one.completed_at))
+    return None
+
+
+def _moment(value: Any) -> datetime:
+    return value if isinstance(value, datetime) else datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+
+
+def _failure(command: str, result: dbtRunnerResult) -> str:
+    for one in getattr(result.result, "results", []):
+        if str(one.status) in {"error", "fail"}:
+            return f"dbt {command} failed on {one.node.name}: {_first_lines(one.message or str(one.status))}"
+    return f"dbt {command} failed"
+
+
+def _first_lines(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:3])

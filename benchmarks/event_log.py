@@ -1,0 +1,125 @@
+"""What Spark did in an interval, from its event log: jobs, rows and bytes read, CPU time.
+
+Bytes are right on a local file system only while parquet's vectored IO is off: it reads on threads whose
+statistics Spark does not see.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+_RELEVANT = ('{"Event":"SparkListenerJobStart"', '{"Event":"SparkListenerTaskEnd"')
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A closed interval of time, in UTC."""
+
+    start: datetime
+    end: datetime
+
+    def holds(self, epoch_ms: int) -> bool:
+        """Whether a Spark timestamp (milliseconds since 1970) lies in it."""
+        # Spark cuts to milliseconds, so the start is cut as well.
+        return _epoch_ms(self.start) <= epoch_ms <= _epoch_ms(self.end) + 1
+
+
+def _epoch_ms(moment: datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return int(aware.timestamp() * 1000)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the jobs of an interval did."""
+
+    jobs: int = 0
+    tasks: int = 0
+    rows_read: int = 0
+    bytes_read: int = 0
+    cpu_s: float = 0.0  # of executor threads; the driver's share is not in it
+
+
+def read_work(lines: Iterable[str], interval: Interval) -> Work:
+    """Add up the jobs that started in the interval and their tasks, from the lines of an event log."""
+    stages: set[int] = set()
+    jobs = tasks = rows_read = bytes_read = cpu_ns = 0
+    for line in lines:
+        if not line.startswith(_RELEVANT):
+            continue
+        event = json.loads(line)
+        if event["Event"] == "SparkListenerJobStart":
+            if interval.holds(event["Submission Time"]):
+                jobs += 1
+                stages.update(event["Stage IDs"])
+        elif event["Stage ID"] in stages:
+            metrics = event.get("Task Metrics") or {}  # a task that was killed has none
+            read = metrics.get("Input Metrics", {})
+            tasks += 1
+            rows_read += read.get("Records Read", 0)
+            bytes_read += read.get("Bytes Read", 0)
+            cpu_ns += metrics.get("Executor CPU Time", 0)
+    return Work(jobs, tasks, rows_read, bytes_read, round(cpu_ns / 1e9, 3))
+
+
+class EventLog:
+    """Spark's own event log, written only while it is wanted.
+
+    The log holds every plan as text, several times; left on for a whole run (`spark.eventLog.enabled`) it
+    grows by tens of megabytes a minute and slows what is being timed.
+    """
+
+    def __init__(self, spark: SparkSession, directory: Path) -> None:
+        self._spark = spark
+        self._directory = directory
+        self._files = 0
+
+    @contextmanager
+    def recording(self) -> Iterator[Recording]:
+        """Log all events while the block runs, with vectored IO off; the recording can be read after it."""
+        self._files += 1
+        directory = self._directory / f"recording-{self._files}"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        context = self._spark.sparkContext._jsc.sc()
+        jvm = self._spark._jvm
+        assert jvm is not None
+        conf = context.conf().clone()
+        conf.set("spark.eventLog.rolling.enabled", "false").set("spark.eventLog.compress", "false")
+        listener = jvm.org.apache.spark.scheduler.EventLoggingListener(
+            context.applicationId(), jvm.scala.Option.empty(), jvm.java.net.URI(directory.as_uri()), conf
+        )
+        hadoop = context.hadoopConfiguration()
+        vectored = "parquet.hadoop.vectored.io.enabled"
+        hadoop.set(vectored, "false")
+        listener.start()
+        context.addSparkListener(listener)
+        recording = Recording(directory)
+        try:
+            yield recording
+        finally:
+            context.listenerBus().waitUntilEmpty()
+            context.removeSparkListener(listener)
+            listener.stop()
+            hadoop.unset(vectored)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The event log files of one block."""
+
+    directory: Path
+
+    def work(self, interval: Interval) -> Work:
+        """What Spark did in the interval."""
+        (file,) = (path for path in self.directory.iterdir() if not path.name.startswith("."))
+        with file.open(encoding="utf-8") as lines:
+            return read_work(lines, interval)

@@ -1,0 +1,36 @@
+"""The Spark of the benchmarks and the demo: started as the adapter does it, in a directory of its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from dbt.adapters.sparkivm.session import open_session
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from benchmarks.errors import BenchmarkError
+
+
+def start_spark(
+    directory: Path, *, cores: int = 2, memory: str = "6g", in_memory_catalog: bool = False
+) -> SparkSession:
+    """Start Spark as method `session` does; runs of dbt in this process then use it too.
+
+    Catalog, tables and Spark's log are below `directory`, which is emptied first.
+
+    Raises: BenchmarkError if Java is missing or Spark does not start.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    settings = {
+        "spark.master": f"local[{cores}]",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.driver.memory": memory,
+        "spark.sql.ansi.enabled": "false",  # dbt-spark's choice for its sessions
+    }
+    if in_memory_catalog:
+        settings["spark.sql.catalogImplementation"] = "in-memory"
+    try:
+        return open_session(settings, directory).session
+    except DbtRuntimeError as error:
+        raise BenchmarkError(str(error)) from error

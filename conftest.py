@@ -1,0 +1,37 @@
+"""One Spark per pytest process: tests of the engine, of the adapter and dbt's own runs all use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest_plugins = ["dbt.tests.fixtures.project"]
+
+_SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.ansi.enabled": "false",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The root session: Delta, a catalog in memory, an empty warehouse, UTC."""
+    from dbt.adapters.sparkivm.session import start
+    from dbt.adapters.sparkivm.session_defaults import session_settings
+    from pyspark.sql import SparkSession
+
+    directory = tmp_path_factory.mktemp("spark")
+    start(session_settings(_SETTINGS, directory), directory)
+    session = SparkSession.builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(spark: Any) -> dict[str, Any]:
+    """dbt connects to the same Spark, with a session of its own per connection."""
+    return {"type": "sparkivm", "method": "session", "threads": 4}

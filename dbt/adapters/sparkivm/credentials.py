@@ -1,0 +1,53 @@
+"""What a profile of type `sparkivm` may say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Optional
+
+from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
+from dbt_common.exceptions import DbtRuntimeError
+
+_NEEDED_MODULE = {SparkConnectionMethod.SESSION: "pyspark", SparkConnectionMethod.THRIFT: "pyhive"}
+_ANSI = "spark.sql.ansi.enabled"
+
+
+@dataclass
+class SparkIvmCredentials(SparkCredentials):
+    """dbt-spark's credentials for the methods `session` and `thrift`.
+
+    spark_directory  session only: where the local catalog, the warehouse and Spark's log are; `.spark` in the
+                     project, outside of `target/`, because `dbt clean` would delete the tables with it
+    poll_interval    thrift only: longest pause in seconds between two questions whether a statement has ended
+    query_retries    thrift only: 0, because dbt-spark would send a statement again that may still be running
+    """
+
+    spark_directory: Optional[str] = None
+    poll_interval: float = 1.0  # type: ignore[assignment]  # dbt-spark: whole seconds
+    query_retries: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in _NEEDED_MODULE:
+            raise DbtRuntimeError(
+                f"method: {self.method or '(none)'} is not supported by sparkivm; use session or thrift"
+            )
+        if find_spec(_NEEDED_MODULE[self.method]) is None:
+            raise DbtRuntimeError(
+                f"method: {self.method} needs more packages: pip install 'dbt-sparkivm[{self.method}]'"
+            )
+        if self.method == SparkConnectionMethod.SESSION:
+            self.host = self.host or "session"
+        ansi = (self.server_side_parameters or {}).get(_ANSI)
+        super().__post_init__()
+        if ansi is not None:  # dbt-spark switches ANSI off whatever the profile says
+            self.server_side_parameters[_ANSI] = str(ansi).lower()
+
+    @property
+    def type(self) -> str:
+        return "sparkivm"
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        if self.method == SparkConnectionMethod.SESSION:
+            return "method", "schema", "spark_directory"
+        return "method", "host", "port", "schema", "user", "auth", "use_ssl"

@@ -1,0 +1,124 @@
+"""The compiler's way to Spark, over the adapter's current connection."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from dbt.adapters.sparkivm.spark_errors import condition, sentence
+from dbt.adapters.sql.impl import SQLAdapter
+from dbt_common.exceptions import DbtRuntimeError
+
+from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.names import TableName, quoted
+
+_MACROS = "dbt_sparkivm"  # where a project's own macro of the same name is not looked for
+# Spark shortens the text of a plan with many columns.
+_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
+
+
+class Metadata(Protocol):
+    """What an engine knows of relations and queries; in-process or by SQL."""
+
+    def describe(self, name: TableName) -> RelationFacts | None: ...
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]: ...
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]: ...
+
+    def analyzed_plan(self, sql: str) -> str: ...
+
+
+class AdapterEngine(Engine):
+    """Statements run by dbt's connection manager, so that the debug log shows them."""
+
+    def __init__(self, adapter: SQLAdapter) -> None:
+        self._adapter = adapter
+        self._connections = adapter.connections
+        self._connection = self._connections.get_thread_connection().handle
+        self._metadata = self._metadata_of_connection()
+
+    def query(self, sql: str) -> Sequence[Row]:
+        with spark_errors():
+            text = self._connections._add_query_comment(sql)
+            _, cursor = self._connections.add_query(text, auto_begin=False)
+            with self._connections.exception_handler(sql):
+                rows = cursor.fetchall() or []
+                names = [column[0] for column in cursor.description or []] if rows else []
+            return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        return self.query(sql)
+
+    def render(self, macro: str, **arguments: Any) -> str:
+        return str(self._adapter.execute_macro(macro, project=_MACROS, kwargs=arguments)).strip()
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        with spark_errors(), self._connections.exception_handler(f"describe {name}"):
+            return self._metadata.describe(name)
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        with spark_errors(), self._connections.exception_handler(f"commits of {name} after {after}"):
+            return self._metadata.commits(name, after)
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        with spark_errors(), self._connections.exception_handler(sql):
+            return self._metadata.schema_of(sql)
+
+    def analyzed_plan(self, sql: str) -> str:
+        before = self.settings(tuple(_WHOLE_PLANS))
+        self.set(_WHOLE_PLANS)
+        try:
+            with spark_errors(), self._connections.exception_handler(sql):
+                return self._metadata.analyzed_plan(sql)
+        finally:
+            self.set(before)
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        for key, value in settings.items():
+            self._set(key, value)
+
+    def unset(self, settings: Sequence[str]) -> None:
+        for key in settings:
+            self._reset(key)
+
+    def settings(self, names: Sequence[str]) -> Mapping[str, str]:
+        values = self._get(names)
+        return {name: value for name in names if (value := values.get(name)) is not None}
+
+    # By SQL; SessionEngine has shorter ways.
+
+    def _metadata_of_connection(self) -> Metadata:
+        from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+
+        return SqlCatalog(self.query)
+
+    def _set(self, key: str, value: str) -> None:
+        self.query(f"set {quoted(key)}={quoted(value)}")
+
+    def _reset(self, key: str) -> None:
+        if key in self._connection.opened_with:
+            self._set(key, self._connection.opened_with[key])
+        else:
+            self.query(f"reset {quoted(key)}")
+
+    def _get(self, keys: Sequence[str]) -> Mapping[str, str | None]:
+        """One statement for what was set, and one ever for each default."""
+        values = {row["key"]: row["value"] for row in self.query("set")}
+        defaults = self._connection.defaults
+        for key in keys:
+            if key not in values and key not in defaults:
+                value = str(self.query(f"set {quoted(key)}")[0]["value"])
+                defaults[key] = None if value == "<undefined>" else value
+        return {**defaults, **values}
+
+
+@contextmanager
+def spark_errors() -> Generator[None, None, None]:
+    """dbt's errors leave as EngineError."""
+    try:
+        yield
+    except DbtRuntimeError as error:
+        message = sentence(error)
+        raise EngineError(message, condition(message)) from error

@@ -1,0 +1,232 @@
+"""What the macros may ask of Python: check a model, refresh it, explain it, test it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.base.meta import AdapterMeta, available
+from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt.adapters.sparkivm.engine import AdapterEngine
+from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
+from dbt.adapters.sparkivm.response import RefreshResponse
+from dbt.adapters.sql.impl import SQLAdapter
+from dbt_common.exceptions import CompilationError, DbtDatabaseError
+
+from sparkivm.engine import EngineError
+from sparkivm.errors import ModelError
+from sparkivm.names import TableName, state_table, suffixed
+from sparkivm.refresh.request import RefreshRequest
+
+logger = AdapterLogger("SparkIvm")
+
+_PINS = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What the materialization hands on to dbt."""
+
+    response: RefreshResponse
+    script_text: str  # the statements that were executed
+    relations: list[BaseRelation]
+
+
+class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
+    """What macros call as `adapter.…`; without this metaclass dbt would not show the methods to Jinja."""
+
+    _pins: Any = None
+
+    @available.parse_none
+    def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
+        """Raises: CompilationError that names the model, before anything is changed."""
+        IncrementalViewOptions.of(model)
+
+    @available.parse_none
+    def refresh_incremental_view(
+        self,
+        relation: BaseRelation,
+        model: Mapping[str, Any],
+        *,
+        full_refresh: bool = False,
+        empty: bool = False,
+    ) -> Refreshed:
+        """Bring a view up to date with its sources."""
+        # The compiler is not needed to parse a project, so it is imported where it is used.
+        from sparkivm.refresh.refresh_view import refresh_view
+
+        options = IncrementalViewOptions.of(model)
+        request = RefreshRequest(
+            view=_name(relation),
+            sql=model["compiled_code"],
+            refresh_mode=options.refresh_mode,
+            change_capture=options.change_capture,
+            full_refresh=bool(full_refresh),
+            full_refresh_allowed=options.full_refresh_allowed,
+            empty=bool(empty),
+            layout=options.layout,
+            comment=options.comment,
+        )
+        with author_errors(), self._name_set_free(relation):
+            result = refresh_view(self.ivm_engine(), request, self._shared_pins())
+        for warning in result.warnings:
+            logger.warning(f"{relation}: {warning}")
+        logger.debug(f"{relation}: {result.explanation}")
+        return Refreshed(
+            response=RefreshResponse.of(result),
+            script_text=";\n\n".join(result.statements),
+            relations=[
+                self._relation(result.view, RelationType.View),
+                self._relation(result.state, RelationType.Table),
+            ],
+        )
+
+    @available.parse_none
+    def persist_incremental_view_docs(self, relation: BaseRelation, model: Mapping[str, Any]) -> None:
+        """Write the columns' descriptions into the public view, which takes them only when it is created."""
+        options = IncrementalViewOptions.of(model)
+        if not options.column_comments:
+            return
+        with author_errors():
+            engine = self.ivm_engine()
+            name = _name(relation)
+            facts = engine.describe(name)
+            if facts is None:
+                return
+            wanted = {field.name: options.column_comments.get(field.name, "") for field in facts.fields}
+            described = engine.query(f"describe table {name.sql}")
+            if wanted == {row["col_name"]: row["comment"] or "" for row in described}:
+                return
+            engine.execute(
+                engine.render(
+                    "public_view",
+                    view=name.sql,
+                    select=facts.view_text,
+                    comment=options.comment,
+                    tblproperties=facts.properties,
+                    column_comments=wanted,
+                )
+            )
+
+    @available.parse(lambda *args, **kwargs: "")
+    def explain_incremental_view(self, model: str, format: str = "text") -> str:
+        """How the next refresh of a model would go, without doing it; `format` is text, mermaid or dot."""
+        from sparkivm.explain.explain_view import explain_view
+
+        node = self._compiled(model)
+        options = IncrementalViewOptions.of(node.to_dict())
+        request = RefreshRequest(
+            view=TableName(node.schema, node.alias),
+            sql=node.compiled_code,
+            refresh_mode=options.refresh_mode,
+            change_capture=options.change_capture,
+            full_refresh_allowed=options.full_refresh_allowed,
+            layout=options.layout,
+            comment=options.comment,
+        )
+        with author_errors():
+            return str(explain_view(self.ivm_engine(), request, format))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_consistency_sql(self, relation: BaseRelation) -> str:
+        """A query for the rows in which a view and its SELECT differ, at the view's own source versions."""
+        from sparkivm.refresh.consistency import consistency_sql
+
+        if not isinstance(relation, BaseRelation):
+            raise CompilationError(
+                "incremental_view_is_consistent compares whole views: leave out where and limit"
+            )
+        view = _name(relation)
+        with author_errors():
+            engine = self.ivm_engine()
+            # dbt compiles tests of views that are not built yet.
+            if engine.describe(state_table(view)) is None:
+                return "select 'the view has no state: run the model first' as which_diff"
+            return str(consistency_sql(engine, view))
+
+    def ivm_engine(self) -> AdapterEngine:
+        """The engine over this thread's connection."""
+        credentials: Any = self.config.credentials
+        if credentials.method == SparkConnectionMethod.SESSION:
+            from dbt.adapters.sparkivm.session_engine import SessionEngine
+
+            return SessionEngine(self)
+        return AdapterEngine(self)
+
+    def _shared_pins(self) -> Any:
+        """The versions that this invocation reads; dbt makes one adapter per invocation."""
+        from sparkivm.refresh.pins import Pins
+
+        with _PINS:
+            if self._pins is None:
+                self._pins = Pins()
+            return self._pins
+
+    @contextmanager
+    def _name_set_free(self, relation: BaseRelation) -> Generator[None, None, None]:
+        """Put a table that has the view's name aside; drop it after the refresh, or bring it back."""
+        aside = self._relation(_name(relation, "__ivm_replaced"), RelationType.Table)
+        existing = self._cached(relation)
+        if existing is not None and existing.type == RelationType.Table:
+            if self._cached(aside) is not None:
+                self.drop_relation(aside)
+            self.rename_relation(existing, aside)
+            try:
+                yield
+            except BaseException:
+                self.rename_relation(aside, existing)
+                raise
+        else:
+            yield
+        if self._cached(aside) is not None:
+            self.drop_relation(aside)
+
+    def _cached(self, relation: BaseRelation) -> BaseRelation | None:
+        found: BaseRelation | None = self.get_relation(
+            relation.database, relation.schema, relation.identifier
+        )
+        return found
+
+    def _relation(self, name: TableName, kind: RelationType) -> BaseRelation:
+        return self.Relation.create(schema=name.schema, identifier=name.identifier, type=kind)
+
+    def _compiled(self, model: str) -> Any:
+        """A model's node with its compiled SQL, ephemeral models included."""
+        # Not part of the adapter interface: only dbt-core can compile a node, and macros can not reach it.
+        from dbt.compilation import Compiler
+
+        manifest: Any = self.get_macro_resolver()
+        found = [
+            n
+            for n in manifest.nodes.values()
+            if n.resource_type == "model" and model in (n.name, n.unique_id)
+        ]
+        if not found:
+            raise CompilationError(f"there is no model named {model}")
+        node = found[0]
+        if node.config.materialized != "incremental_view":
+            raise CompilationError(
+                f"model {model} is materialized as {node.config.materialized}, not as incremental_view"
+            )
+        return Compiler(self.config).compile_node(node, manifest, {}, write=False)
+
+
+@contextmanager
+def author_errors() -> Generator[None, None, None]:
+    """What the author or Spark is responsible for leaves as dbt's error, without a traceback; bugs pass."""
+    try:
+        yield
+    except ModelError as error:
+        raise CompilationError(str(error)) from error
+    except EngineError as error:
+        raise DbtDatabaseError(str(error)) from error
+
+
+def _name(relation: BaseRelation, suffix: str = "") -> TableName:
+    return TableName(str(relation.schema), suffixed(str(relation.identifier), suffix))

@@ -1,0 +1,27 @@
+"""The Java that Spark would start, checked before it fails in its own words."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+from dbt_common.exceptions import DbtRuntimeError
+
+_ACCEPTED = (17, 21)
+_DO = "install Java 17 or 21 and put it on PATH, or let JAVA_HOME point to it"
+
+
+def check_java() -> None:
+    """Raises: DbtRuntimeError, one sentence, unless Java 17 or 21 would be started."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None or shutil.which(java) is None:
+        raise DbtRuntimeError(f"Spark needs Java, and {java or 'java on PATH'} does not exist: {_DO}.")
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    major = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
+    if answer.returncode != 0 or major is None:
+        raise DbtRuntimeError(f"Spark needs Java, and {java} does not run: {_DO}.")
+    if int(major[1]) not in _ACCEPTED:
+        raise DbtRuntimeError(f"Spark 4 needs Java 17 or 21, and {java} is Java {major[1]}: {_DO}.")

@@ -1,0 +1,85 @@
+"""The options of an incremental_view model, checked and typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Optional, get_args
+
+from dbt.adapters.spark.impl import SparkConfig
+from dbt_common.exceptions import CompilationError
+
+from sparkivm.refresh.request import ChangeCapture, RefreshMode, StateLayout
+
+_CHOICES = {"refresh_mode": get_args(RefreshMode), "change_capture": get_args(ChangeCapture)}
+
+
+@dataclass
+class SparkIvmConfig(SparkConfig):
+    """What dbt knows of a model's options; the meaning is in `IncrementalViewOptions`."""
+
+    refresh_mode: Optional[str] = None
+    change_capture: Optional[str] = None
+    liquid_clustered_by: Optional[list[str] | str] = None
+    tblproperties: Optional[dict[str, str]] = None
+
+
+@dataclass(frozen=True)
+class IncrementalViewOptions:
+    """The options that decide how a view is refreshed and stored."""
+
+    refresh_mode: RefreshMode
+    change_capture: ChangeCapture
+    layout: StateLayout
+    comment: str
+    full_refresh_allowed: bool
+    column_comments: Mapping[str, str]
+
+    @classmethod
+    def of(cls, model: Mapping[str, Any]) -> IncrementalViewOptions:
+        """From a node of dbt's manifest; an option may also stand in the model's `meta`.
+
+        Raises: CompilationError that names the model, the option and what it may be.
+        """
+        config = model["config"]
+        meta = config.get("meta") or {}
+
+        def option(name: str, default: Any = None) -> Any:
+            value = config.get(name)
+            return meta.get(name, default) if value is None else value
+
+        def refuse(what: str) -> CompilationError:
+            return CompilationError(f"incremental_view {model['name']}: {what}")
+
+        for name, choices in _CHOICES.items():
+            if option(name, "auto") not in choices:
+                raise refuse(f"{name} is '{option(name)}' and has to be one of {', '.join(choices)}")
+        if option("file_format", "delta") != "delta":
+            raise refuse(
+                f"file_format is '{option('file_format')}'; a view's state is a Delta table: leave it out"
+            )
+        if option("clustered_by") or option("buckets"):
+            raise refuse("Delta has no buckets; use liquid_clustered_by in place of clustered_by and buckets")
+        if option("partition_by") and option("liquid_clustered_by"):
+            raise refuse("partition_by and liquid_clustered_by exclude each other")
+
+        persist_docs = config.get("persist_docs") or {}
+        columns = model.get("columns") or {}
+        described = {c["name"]: c["description"] for c in columns.values() if c.get("description")}
+        return cls(
+            refresh_mode=option("refresh_mode", "auto"),
+            change_capture=option("change_capture", "auto"),
+            layout=StateLayout(
+                partition_by=_names(option("partition_by")),
+                liquid_clustered_by=_names(option("liquid_clustered_by")),
+                tblproperties={str(k): str(v) for k, v in (option("tblproperties") or {}).items()},
+                location_root=option("location_root"),
+            ),
+            comment=model.get("description", "") if persist_docs.get("relation") else "",
+            full_refresh_allowed=config.get("full_refresh") is not False,
+            column_comments=described if persist_docs.get("columns") else {},
+        )
+
+
+def _names(value: str | list[str] | None) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())

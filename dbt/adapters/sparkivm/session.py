@@ -1,0 +1,191 @@
+"""Connections of method `session`: one Spark in dbt's own process, one session of it per connection."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions.connection import FailedToConnectError
+from dbt.adapters.spark.connections import SparkConnectionWrapper
+from dbt.adapters.sparkivm.java_runtime import check_java
+from dbt.adapters.sparkivm.session_defaults import session_settings
+from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import DataFrame, Row, SparkSession
+
+logger = AdapterLogger("SparkIvm")
+
+_starting = threading.Lock()
+_thread = threading.local()
+_SECOND_DRIVER = "XSDB6"  # Derby: the database is open in another process
+
+
+class SessionConnection(SparkConnectionWrapper):
+    """A Spark session of its own: settings and temporary views are nobody else's, tables are everybody's."""
+
+    def __init__(self, session: SparkSession, opened_with: Mapping[str, str]) -> None:
+        self.session = session
+        self.opened_with = opened_with
+        self.label = "dbt"
+        self._canceled = False
+        for key, value in opened_with.items():
+            session.conf.set(key, value)
+
+    def cursor(self) -> SessionCursor:  # type: ignore[override]  # dbt-spark returns itself
+        return SessionCursor(self)
+
+    def prepare(self) -> None:
+        """Make this thread's jobs ours: this session's settings, a description that names the model."""
+        if self._canceled:
+            raise DbtRuntimeError("canceled")
+        if getattr(_thread, "prepared_for", None) != (id(self), self.label):
+            jvm: Any = self.session._jvm
+            jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self.session._jsparkSession)
+            self.session.sparkContext.setLocalProperty("spark.job.description", self.label)
+            _thread.prepared_for = (id(self), self.label)
+
+    def setting(self, key: str) -> str | None:
+        """A setting as it is in force, defaults included; None if Spark knows none of this name."""
+        found = self.session._jsparkSession.conf().getOption(key)
+        return str(found.get()) if found.isDefined() else None
+
+    def reset(self, key: str) -> None:
+        """Put a setting back to what it was when the connection was opened."""
+        if key in self.opened_with:
+            self.session.conf.set(key, self.opened_with[key])
+            return
+        started_with: Any = self.session.sparkContext._jsc.sc().conf().getOption(key)
+        if started_with.isDefined():
+            self.session.conf.set(key, started_with.get())
+        else:
+            self.session.conf.unset(key)
+
+    def cancel(self) -> None:
+        """End the running jobs of this session; whatever its thread tries next is refused."""
+        self._canceled = True
+        self.session.interruptAll()
+
+    def close(self) -> None:
+        self._canceled = True
+
+    def rollback(self, *args: Any, **kwargs: Any) -> None:
+        """Spark has no transactions."""
+
+    def fetchall(self) -> list[Any]:
+        raise NotImplementedError("ask the cursor")
+
+    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
+        raise NotImplementedError("ask the cursor")
+
+    @property
+    def description(self) -> Sequence[tuple[Any, ...]]:
+        raise NotImplementedError("ask the cursor")
+
+
+class SessionCursor:
+    """One statement. DDL and DML run when executed, a SELECT when its rows are fetched."""
+
+    def __init__(self, connection: SessionConnection) -> None:
+        self._connection = connection
+        self._frame: DataFrame | None = None
+        self._rows: list[Row] | None = None
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        self._connection.prepare()
+        text = sql.strip().removesuffix(";")
+        self._rows = None
+        self._frame = self._connection.session.sql(
+            text % tuple(map(_literal, bindings)) if bindings else text
+        )
+
+    def fetchall(self) -> list[Row]:
+        if self._rows is None:
+            self._rows = self._frame.collect() if self._frame is not None else []
+        return self._rows
+
+    def fetchmany(self, size: int) -> list[Row]:
+        if self._rows is None:
+            self._rows = self._frame.limit(size).collect() if self._frame is not None else []
+        return self._rows[:size]
+
+    def fetchone(self) -> Row | None:
+        return next(iter(self.fetchmany(1)), None)
+
+    def close(self) -> None:
+        self._frame = self._rows = None
+
+    @property
+    def description(self) -> list[tuple[Any, ...]]:
+        fields = self._frame.schema.fields if self._frame is not None else []
+        return [(f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in fields]
+
+
+def open_session(given: Mapping[str, str], directory: Path) -> SessionConnection:
+    """A new session of this process's Spark, which is started if there is none.
+
+    Raises: FailedToConnectError, one sentence, if Spark does not start or its catalog does not open.
+    """
+    with _starting:
+        if SparkContext._active_spark_context is None:
+            start(session_settings(given, directory), directory)
+            opened_with: dict[str, str] = {}  # every new session inherits what the JVM was started with
+            root = SparkSession.builder.getOrCreate()
+            _open_catalog(root, directory)
+        else:
+            root = SparkSession.builder.getOrCreate()
+            context = root.sparkContext.getConf()
+            opened_with = {
+                k: v for k, v in given.items() if context.get(k) != v and root.conf.isModifiable(k)
+            }
+    return SessionConnection(root.newSession(), opened_with)
+
+
+def start(settings: Mapping[str, str], directory: Path) -> None:
+    """Start the JVM; what it prints goes to a file, since dbt reports each error itself."""
+    check_java()
+    # pyspark prints every analysis error as JSON; dbt-spark asks for missing tables on purpose.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / ".gitignore").write_text("*\n")
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with (directory / "spark.log").open("w") as log:
+        try:
+            gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})
+            SparkContext(gateway=gateway, conf=conf)
+        except (PySparkException, Py4JError) as error:
+            SparkContext._gateway = None
+            raise FailedToConnectError(
+                f"Spark did not start; its own words are in {log.name}. {error}"
+            ) from error
+
+
+def _open_catalog(root: SparkSession, directory: Path) -> None:
+    try:
+        root.catalog.databaseExists("default")
+    except (PySparkException, Py4JError) as error:
+        text = (directory / "spark.log").read_text(errors="replace") + str(error)
+        root.stop()
+        if _SECOND_DRIVER in text:
+            raise FailedToConnectError(
+                f"the catalog in {directory} is open in another process, and Derby allows one at a time: "
+                "wait until that dbt ends, or use a metastore or a thrift server that several can share."
+            ) from error
+        raise FailedToConnectError(
+            f"Spark's catalog does not open; its own words are in {directory / 'spark.log'}. {error}"
+        ) from error
+
+
+def _literal(value: Any) -> str:
+    """A value of a seed as SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, (int, float)):
+        return str(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"

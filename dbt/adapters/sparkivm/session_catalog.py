@@ -1,0 +1,193 @@
+"""Metadata by calls into this process's JVM: milliseconds, where a statement takes fifty to three hundred."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.names import TableName
+
+logger = AdapterLogger("SparkIvm")
+
+_SESSION_CATALOG = "spark_catalog"
+_READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
+_SEPARATOR = "\x01"
+
+
+class SessionCatalog:
+    """Spark's session catalog and Delta's log; by SQL for other catalogs and for an unknown Delta."""
+
+    def __init__(self, session: SparkSession, by_sql: SqlCatalog) -> None:
+        self._session = session
+        self._java: Any = session._jsparkSession
+        jvm: Any = session._jvm
+        self._jvm = jvm
+        self._by_sql = by_sql
+        self._catalog: Any = self._java.sessionState().catalog()
+        self._no_options: Any = jvm.PythonUtils.toScalaMap({})
+        self._described: dict[str, Any] = {}  # the catalog's entry: where a table's log is
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        if name.catalog not in (None, _SESSION_CATALOG):
+            return self._by_sql.describe(name)
+        try:
+            return self._describe(name)
+        except AnalysisException as error:
+            if error.getCondition() in NOT_FOUND:
+                return None
+            raise
+        except Py4JJavaError:
+            raise
+        except Py4JError as error:  # no such class or method
+            logger.debug(f"{name} is described by SQL: {error}")
+            return self._by_sql.describe(name)
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        if name.catalog not in (None, _SESSION_CATALOG):
+            return self._by_sql.commits(name, after)
+        try:
+            table = self._described.get(name.key) or self._catalog.getTableMetadata(self._identifier(name))
+            pair = self._delta(table)
+            log, newest = pair._1(), pair._2().version()
+            if newest - after > _READ_ONE_BY_ONE:
+                return self._by_sql.commits(name, after)
+            return list(self._commits(log, after, newest))
+        except Py4JJavaError:
+            raise
+        except Py4JError as error:
+            logger.debug(f"the history of {name} is read by SQL: {error}")
+            return self._by_sql.commits(name, after)
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        return _fields(self._session.sql(sql)._jdf.schema().json())
+
+    def analyzed_plan(self, sql: str) -> str:
+        return str(self._session.sql(sql)._jdf.queryExecution().analyzed().toString()).strip()
+
+    def _describe(self, name: TableName) -> RelationFacts:
+        catalog = self._catalog
+        identifier = self._identifier(name)
+        temporary = not name.schema and catalog.isTempView(identifier)
+        if temporary:
+            table = catalog.getTempViewOrPermanentTableMetadata(identifier)
+        else:
+            if not name.schema:
+                name = replace(name, schema=catalog.getCurrentDatabase())
+                identifier = self._identifier(name)
+            table = catalog.getTableMetadata(identifier)
+
+        if table.tableType().name() == "VIEW":
+            text, namespace = table.viewText(), table.viewCatalogAndNamespace().mkString(_SEPARATOR)
+            return RelationFacts(
+                name,
+                "view",
+                _fields(table.schema().json()),
+                properties={
+                    k: v for k, v in self._map(table.properties()).items() if not k.startswith("view.")
+                },
+                view_text=str(text.get()) if text.isDefined() else "",
+                view_namespace=tuple(namespace.split(_SEPARATOR)) if namespace else (),
+                temporary=temporary,
+            )
+
+        provider = table.provider()
+        format_name = str(provider.get()).lower() if provider.isDefined() else "hive"
+        if format_name != "delta":
+            return RelationFacts(name, "other", _fields(table.schema().json()), provider=format_name)
+
+        self._described[name.key] = table
+        snapshot = self._delta(table)._2()
+        metadata = json.loads(snapshot.metadata().json())["metaData"]
+        size = snapshot.sizeInBytesIfKnown()
+        return RelationFacts(
+            name,
+            "delta",
+            _fields(metadata["schemaString"]),
+            table_id=metadata["id"],
+            version=int(snapshot.version()),
+            size_bytes=int(size.get()) if size.isDefined() else None,
+            properties=metadata["configuration"],
+            partition_columns=tuple(metadata["partitionColumns"]),
+            provider="delta",
+        )
+
+    def _identifier(self, name: TableName) -> Any:
+        schema = self._jvm.scala.Option.apply(name.schema or None)
+        return self._jvm.org.apache.spark.sql.catalyst.TableIdentifier(name.identifier, schema)
+
+    def _delta(self, table: Any) -> Any:
+        """The log of a table in the catalog, and its newest snapshot."""
+        logs = self._jvm.org.apache.spark.sql.delta.DeltaLog
+        return logs.forTableWithSnapshot(self._java, table, self._no_options)
+
+    def _map(self, scala_map: Any) -> dict[str, str]:
+        mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
+        return dict(json.loads(mapper.writeValueAsString(scala_map)))
+
+    def _commits(self, log: Any, after: int, newest: int) -> Iterator[Commit]:
+        files = self._jvm.org.apache.spark.sql.delta.util.FileNames
+        hadoop, store = log.newDeltaHadoopConf(), log.store()
+        version = after + 1
+        while version <= newest:
+            path = files.unsafeDeltaFile(log.logPath(), version)
+            try:
+                lines = store.readAsIterator(path, hadoop)
+            except Py4JJavaError as error:
+                if error.java_exception.getClass().getName() != "java.io.FileNotFoundException":
+                    raise
+                version = self._next_commit(store.listFrom(path, hadoop), newest)
+                continue
+            try:
+                if info := _commit_info(lines):
+                    yield _commit(version, info)
+            finally:
+                lines.close()
+            version += 1
+
+    def _next_commit(self, listing: Any, newest: int) -> int:
+        """The first version in a listing of the log."""
+        files = self._jvm.org.apache.spark.sql.delta.util.FileNames
+        while listing.hasNext():
+            status = listing.next()
+            if files.isDeltaFile(status):
+                return int(files.deltaVersion(status))
+        return newest + 1
+
+
+def _commit_info(lines: Any) -> dict[str, Any] | None:
+    """The entry of a commit file that tells what happened: the first one where Delta on Spark wrote it."""
+    while lines.hasNext():
+        action = json.loads(lines.next())
+        if "commitInfo" in action:
+            return dict(action["commitInfo"])
+    return None
+
+
+def _commit(version: int, info: dict[str, Any]) -> Commit:
+    return Commit(
+        version=version,
+        timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
+        operation=str(info.get("operation", "")),
+        metrics={k: str(v) for k, v in (info.get("operationMetrics") or {}).items()},
+        parameters={k: _text(v) for k, v in (info.get("operationParameters") or {}).items() if v is not None},
+        user_metadata=info.get("userMetadata"),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _fields(schema_json: str) -> tuple[Field, ...]:
+    schema = StructType.fromJson(json.loads(schema_json))
+    return tuple(Field(f.name, f.dataType.simpleString(), f.nullable) for f in schema.fields)

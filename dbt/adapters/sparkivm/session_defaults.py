@@ -1,0 +1,70 @@
+"""Settings of a Spark that dbt starts itself; the profile's `server_side_parameters` win over each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from dbt_common.exceptions import DbtRuntimeError
+
+DELTA_VERSION = "4.4.0"
+_SPARK_VERSIONS = ("4.1", "4.2")  # each needs a Delta built for it
+_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """Everything that the JVM is started with.
+
+    Lists are joined with the profile's instead of replaced: Delta stays when a profile adds a package or an
+    extension, and its Java options follow ours, so that the last one wins.
+    """
+    master = given.get("spark.master", "local[*]")
+    catalog = f"jdbc:derby:;databaseName={directory / 'catalog'};create=true"
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "dbt",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": catalog,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+        "spark.databricks.delta.snapshotPartitions": "2",  # the default of 50 suits millions of files
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    settings |= given
+
+    jars = ",".join(
+        given.get(key, "") for key in ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+    )
+    if "delta-spark" not in jars:
+        settings["spark.jars.packages"] = _joined(delta_package(), given.get("spark.jars.packages"), ",")
+    if _EXTENSION not in given.get("spark.sql.extensions", ""):
+        settings["spark.sql.extensions"] = _joined(_EXTENSION, given.get("spark.sql.extensions"), ",")
+    options = f'-Duser.timezone=UTC "-Dderby.stream.error.file={directory / "derby.log"}"'
+    settings["spark.driver.extraJavaOptions"] = _joined(
+        options, given.get("spark.driver.extraJavaOptions"), " "
+    )
+    return settings
+
+
+def delta_package() -> str:
+    """The Maven coordinates of the Delta that fits the installed pyspark."""
+    installed = version("pyspark")
+    minor = ".".join(installed.split(".")[:2])
+    if minor not in _SPARK_VERSIONS:
+        raise DbtRuntimeError(
+            f"sparkivm knows the Delta package for pyspark {' and '.join(_SPARK_VERSIONS)}, "
+            f"and pyspark {installed} is installed: install one of these, "
+            "or name the package in server_side_parameters: spark.jars.packages."
+        )
+    return f"io.delta:delta-spark_{minor}_2.13:{DELTA_VERSION}"
+
+
+def _joined(ours: str, theirs: str | None, separator: str) -> str:
+    return separator.join(part for part in (ours, theirs) if part)

@@ -1,0 +1,26 @@
+"""The engine where Spark runs in dbt's own process: settings and metadata without a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dbt.adapters.sparkivm.engine import AdapterEngine, Metadata
+from dbt.adapters.sparkivm.session_catalog import SessionCatalog
+from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+
+
+class SessionEngine(AdapterEngine):
+    """Statements as in AdapterEngine; everything else by py4j, in about a millisecond."""
+
+    def _metadata_of_connection(self) -> Metadata:
+        self._connection.prepare()
+        return SessionCatalog(self._connection.session, SqlCatalog(self.query))
+
+    def _set(self, key: str, value: str) -> None:
+        self._connection.session.conf.set(key, value)
+
+    def _reset(self, key: str) -> None:
+        self._connection.reset(key)
+
+    def _get(self, keys: Sequence[str]) -> Mapping[str, str | None]:
+        return {key: self._connection.setting(key) for key in keys}

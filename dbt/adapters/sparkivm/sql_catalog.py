@@ -1,0 +1,158 @@
+"""Metadata by SQL statements, for connections that have no access to Spark's own objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+
+from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
+from sparkivm.names import TableName, quoted
+
+NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXCEPTION", "CATALOG_NOT_FOUND")
+
+_READINGS = 3  # of a table that is replaced while it is read
+_ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
+# Columns of these types hold strings, and Spark's plans treat them so.
+_STRING_TYPE = re.compile(r"\b(?:var)?char\(\d+\)", re.IGNORECASE)
+
+
+class SqlCatalog:
+    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability from the plan of `column is null`."""
+
+    def __init__(self, query: Callable[[str], Sequence[Row]]) -> None:
+        self._query = query
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        sql = name.sql if name.schema else quoted(name.identifier)
+        try:
+            rows = self._query(f"describe table extended {sql}")
+        except EngineError as error:
+            if error.condition in NOT_FOUND:
+                return None
+            raise
+        columns, table = _columns_and_facts(rows)
+        fields = self._with_nullability(columns, sql)
+        name = TableName(name.schema or table.get("Database", ""), name.identifier, name.catalog)
+        if table.get("Type") == "VIEW" or not table:
+            return RelationFacts(
+                name,
+                "view",
+                fields,
+                properties=self._view_properties(sql) if table else {},
+                view_text=table.get("View Text", ""),
+                view_namespace=_parts(table.get("View Catalog and Namespace", "")),
+                temporary=not table,
+            )
+        provider = table.get("Provider", "").lower()
+        if provider != "delta":
+            return RelationFacts(name, "other", fields, provider=provider)
+        version, detail = self._version_and_detail(sql)
+        return RelationFacts(
+            name,
+            "delta",
+            fields,
+            table_id=str(detail["id"]),
+            version=version,
+            size_bytes=int(detail["sizeInBytes"]),
+            properties=_mapping(detail["properties"]),
+            partition_columns=tuple(_sequence(detail["partitionColumns"])),
+            provider="delta",
+        )
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        rows = self._query(f"describe history {name.sql}")
+        return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        rows = self._query(f"describe query {sql}")
+        columns = [(row["col_name"], row["data_type"]) for row in rows]
+        return self._with_nullability(columns, f"(\n{sql}\n)")
+
+    def analyzed_plan(self, sql: str) -> str:
+        plan = _section(self._explained(sql), "Analyzed Logical Plan")
+        return plan.partition("\n")[2].strip()  # the first line names the columns
+
+    def _explained(self, sql: str) -> str:
+        text = str(next(iter(self._query(f"explain extended {sql}")[0].values())))
+        if "== Analyzed Logical Plan ==" not in text:
+            raise EngineError(text)
+        return text
+
+    def _with_nullability(self, columns: Sequence[tuple[str, str]], relation: str) -> tuple[Field, ...]:
+        """No statement tells nullability, but Spark replaces `x is null` by false where x never is."""
+        names = ", ".join(f"c{i}" for i in range(len(columns)))
+        tests = ", ".join(f"c{i} is null as n{i}" for i in range(len(columns)))
+        plan = _section(
+            self._explained(f"select {tests} from {relation} as q({names})"), "Optimized Logical Plan"
+        )
+        never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
+        return tuple(
+            Field(name, _STRING_TYPE.sub("string", type_), i not in never)
+            for i, (name, type_) in enumerate(columns)
+        )
+
+    def _version_and_detail(self, sql: str) -> tuple[int, Row]:
+        """Both of the same commit: its time is in both."""
+        for _ in range(_READINGS):
+            newest = self._query(f"describe history {sql} limit 1")[0]
+            detail = self._query(f"describe detail {sql}")[0]
+            if _milliseconds(newest["timestamp"]) == _milliseconds(detail["lastModified"]):
+                break
+        return int(newest["version"]), detail
+
+    def _view_properties(self, sql: str) -> dict[str, str]:
+        rows = self._query(f"show tblproperties {sql}")
+        return {row["key"]: row["value"] for row in rows if not row["key"].startswith("view.")}
+
+
+def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """The columns, down to a blank or `#` line, and the lines below `# Detailed Table Information`."""
+    names = [row["col_name"] for row in rows]
+    end = next((i for i, name in enumerate(names) if not name or name.startswith("# ")), len(names))
+    start = (
+        names.index("# Detailed Table Information") if "# Detailed Table Information" in names else len(names)
+    )
+    columns = [(row["col_name"], row["data_type"]) for row in rows[:end]]
+    return columns, {row["col_name"]: row["data_type"] for row in rows[start + 1 :]}
+
+
+def _commit(row: Row) -> Commit:
+    return Commit(
+        version=int(row["version"]),
+        timestamp_ms=_milliseconds(row["timestamp"]),
+        operation=row["operation"],
+        metrics=_mapping(row["operationMetrics"]),
+        parameters=_mapping(row["operationParameters"]),
+        user_metadata=row["userMetadata"],
+    )
+
+
+def _section(explained: str, title: str) -> str:
+    return explained.partition(f"== {title} ==\n")[2].partition("\n== ")[0]
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    """`catalog.schema`, each part between backticks where it has to be."""
+    parts = re.findall(r"`((?:[^`]|``)*)`|([^.`]+)", dotted)
+    return tuple(quoted_part.replace("``", "`") or plain for quoted_part, plain in parts)
+
+
+def _milliseconds(timestamp: datetime | str) -> int:
+    """A timestamp of the session's zone, UTC by default; compared only with others of its kind."""
+    moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+    return int(moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp() * 1000)
+
+
+def _mapping(value: object) -> dict[str, str]:
+    """A map, or its text as a thrift server prints it: JSON, but for the quotes inside of values."""
+    if isinstance(value, dict):
+        return {str(k): str(v) for k, v in value.items() if v is not None}
+    return dict(_ENTRY.findall(str(value or "")))
+
+
+def _sequence(value: object) -> list[str]:
+    """A list, or its text as a thrift server prints it."""
+    if isinstance(value, (list, tuple)):
+        return [str(v) for v in value]
+    return re.findall(r'"((?:[^"\\]|\\.)*)"', str(value or ""))

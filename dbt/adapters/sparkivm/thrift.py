@@ -1,0 +1,63 @@
+"""Connections of method `thrift`: a session of a Spark thrift server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+from dbt.adapters.sparkivm.spark_errors import sentence
+from dbt_common.exceptions import DbtRuntimeError
+
+from sparkivm.names import quoted
+
+logger = AdapterLogger("SparkIvm")
+
+_FIRST_PAUSE_S = 0.01
+_GROWTH = 1.3
+
+
+class ThriftConnection(PyhiveConnectionWrapper):
+    """dbt-spark's connection; it asks often at first whether a statement has ended, then less often."""
+
+    defaults: ClassVar[dict[str, str | None]] = {}  # of settings that nobody set: the server's, so read once
+
+    def __init__(
+        self, handle: Any, longest_pause_s: float, query_timeout: int | None, query_retries: int
+    ) -> None:
+        self._longest_pause_s = longest_pause_s
+        self._pause_s = _FIRST_PAUSE_S
+        self.opened_with: Mapping[str, str] = {}
+        self.label = "dbt"
+        super().__init__(handle, query_timeout=query_timeout, query_retries=query_retries)
+
+    @property  # type: ignore[override]  # an attribute in dbt-spark
+    def poll_interval(self) -> float:  # read by dbt-spark before each pause
+        pause_s = self._pause_s
+        self._pause_s = min(self._longest_pause_s, pause_s * _GROWTH)
+        return pause_s
+
+    @poll_interval.setter
+    def poll_interval(self, value: float) -> None:
+        """dbt-spark's constructor sets it; the pauses are ours."""
+
+    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
+        self._pause_s = _FIRST_PAUSE_S
+        super().execute(sql, bindings)
+
+    def fetchmany(self, size: int) -> list[Any]:
+        return self.fetchall()[:size]
+
+    def open_with(self, settings: Mapping[str, str]) -> None:
+        """SET them: the server ignores settings that come with the request for a session."""
+        accepted = {}
+        for key, value in settings.items():
+            try:
+                self.cursor().execute(f"set {quoted(key)}={quoted(value)}")
+                accepted[key] = value
+            except DbtRuntimeError as error:
+                logger.warning(
+                    f"the server does not take {key} from server_side_parameters: {sentence(error)}"
+                )
+        self.opened_with = accepted

@@ -1,0 +1,6 @@
+{#- the rows in which a view and its SELECT differ, at the source versions that the view reflects -#}
+{% test incremental_view_is_consistent(model) %}
+  {%- if execute -%}
+    {{ adapter.incremental_view_consistency_sql(model) }}
+  {%- endif -%}
+{% endtest %}

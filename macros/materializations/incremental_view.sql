@@ -1,0 +1,24 @@
+{% materialization incremental_view, adapter='spark', supported_languages=['sql'] -%}
+  {%- do adapter.validate_incremental_view(model) -%}  {#- raises before anything is changed -#}
+  {%- set view = this.incorporate(type='view') -%}
+  {%- set existing = load_cached_relation(this) -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {%- if config.get('contract').enforced -%}
+    {%- do get_assert_columns_equivalent(compiled_code) -%}  {#- raises before the view is changed -#}
+  {%- endif -%}
+
+  {%- set refreshed = adapter.refresh_incremental_view(
+    this, model, full_refresh=should_full_refresh(), empty=flags.EMPTY) -%}
+  {%- do store_result('main', response=refreshed.response) -%}  {#- the console line and run_results.json -#}
+  {%- do write(refreshed.script_text) -%}  {#- target/run: what was executed -#}
+
+  {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
+  {%- do adapter.persist_incremental_view_docs(view, model) -%}
+
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ return({'relations': refreshed.relations}) }}
+{%- endmaterialization %}

@@ -1,0 +1,4 @@
+{#- an identifier between backticks -#}
+{% macro _quoted(identifier) -%}
+`{{ identifier | replace('`', '``') }}`
+{%- endmacro %}

@@ -1,0 +1,60 @@
+"""What a query is and how it changes: relational algebra over bags and Z-sets."""
+
+from sparkivm.algebra.aggregate import Aggregate, Call
+from sparkivm.algebra.derivation import Derivation
+from sparkivm.algebra.filter import Filter
+from sparkivm.algebra.inner_join import InnerJoin
+from sparkivm.algebra.join_condition import JoinCondition, Pair
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.left_join import LeftJoin
+from sparkivm.algebra.project import Project
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.scan import At, Changes, Scan
+from sparkivm.algebra.union_all import UnionAll
+from sparkivm.algebra.zset import Consolidate, Copies, Empty, Unweigh, Weigh
+
+__all__ = [
+    "Aggregate",
+    "AnyRelation",
+    "At",
+    "Call",
+    "Changes",
+    "Columns",
+    "Consolidate",
+    "Copies",
+    "Derivation",
+    "Empty",
+    "Filter",
+    "InnerJoin",
+    "JoinCondition",
+    "Keys",
+    "LeftJoin",
+    "Pair",
+    "Project",
+    "Relation",
+    "Restricted",
+    "Scalar",
+    "Scan",
+    "UnionAll",
+    "Unweigh",
+    "Weigh",
+]
+
+AnyRelation = (
+    Scan
+    | Changes
+    | Empty
+    | Filter
+    | Project
+    | UnionAll
+    | InnerJoin
+    | LeftJoin
+    | Aggregate
+    | Restricted
+    | Weigh
+    | Consolidate
+    | Copies
+    | Unweigh
+)

@@ -1,0 +1,80 @@
+"""GROUP BY, DISTINCT, and aggregates over everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.union_all import difference
+from sparkivm.algebra.zset import Consolidate
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+
+Function = Literal["count_rows", "count", "sum", "avg", "min", "max"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One aggregate of a group: `name` is its result column, `argument` an expression over the input's columns."""
+
+    name: str
+    function: Function
+    argument: Scalar | None = None
+    factor: str = "{weight}"  # how a weight multiplies the argument, so that no digit is lost
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate(Relation):
+    """γ(A): one row per group; without keys exactly one row, also for no input. Without calls it is DISTINCT.
+
+    `signed` groups a Z-set by its weights: COUNT and SUM weigh each row, a group stays even if its count is 0.
+    Otherwise the input is a plain bag.
+
+    delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both
+    restrict  γ(A)|K = γ(A|K) for K over group keys
+    source    docs/laws.md [4]
+    """
+
+    input: Relation
+    keys: tuple[str, ...]
+    calls: tuple[Call, ...]
+    signed: bool = False
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.keys, *(call.name for call in self.calls))
+
+    @property
+    def children(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    @property
+    def weighted(self) -> bool:
+        return False
+
+    @property
+    def groups(self) -> bool:
+        return True
+
+    @property
+    def bag_inputs(self) -> frozenset[int]:
+        return frozenset() if self.signed else frozenset({0})
+
+    def with_children(self, children: tuple[Relation, ...]) -> Relation:
+        return replace(self, input=children[0])
+
+    def delta(self, d: Derivation) -> Relation:
+        affected = Consolidate(d.delta(self.input))
+        keys = Keys.of(affected, ((key, key) for key in self.keys))
+        new = replace(self, input=self.input.restrict(keys)) if keys else self
+        return difference(new, d.old_bag(new))
+
+    def restrict(self, keys: Keys) -> Relation:
+        below = keys.within(self.keys)
+        narrowed = replace(self, input=self.input.restrict(below)) if below else self
+        return narrowed if below == keys else Restricted(narrowed, keys)

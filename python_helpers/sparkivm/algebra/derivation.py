@@ -1,0 +1,105 @@
+"""How a query changes: what a rule may ask about its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scan import At, Changes, Leaf, Scan
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import Empty, negated, plain
+
+
+class Derivation:
+    """The delta of one query while the tables in `changed` change and no others.
+
+    The result is algebra over three kinds of leaves: `Changes`, `Scan` at new, `Scan` at old.
+    """
+
+    def __init__(self, changed: Collection[str]) -> None:
+        self._changed = frozenset(changed)
+        self._deltas: dict[int, tuple[Relation, Relation]] = {}
+        self._olds: dict[int, tuple[Relation, Relation]] = {}
+        self._bags: dict[int, tuple[Relation, Relation]] = {}
+
+    def changes(self, relation: Relation) -> bool:
+        """Whether the relation reads a table that changed."""
+        return bool(relation.tables & self._changed)
+
+    def delta(self, relation: Relation) -> Relation:
+        """new − old of a relation of the query."""
+        known = self._deltas.get(id(relation))
+        if known is None:
+            result = relation.delta(self) if self.changes(relation) else Empty(relation.columns)
+            known = self._deltas[id(relation)] = (relation, result)
+        return known[1]
+
+    def new(self, relation: Relation, only: Keys | None = None) -> Relation:
+        """The relation at the target versions, a plain bag; with `only`, at least its rows with these keys."""
+        return narrowed(relation, only)
+
+    def old(self, relation: Relation, only: Keys | None = None) -> Relation:
+        """The relation at the frontier, maybe as a Z-set that is not consolidated; for linear use."""
+        return self._old(narrowed(relation, only))
+
+    def old_bag(self, relation: Relation, only: Keys | None = None) -> Relation:
+        """The relation at the frontier as a plain bag, for operators that are not linear in it."""
+        return self._old_bag(narrowed(relation, only))
+
+    def _old(self, relation: Relation) -> Relation:
+        """Old = new ⊎ −delta at the leaves: as cheap as the new version, and never too long ago to be read."""
+        if not self.changes(relation):
+            return relation
+        known = self._olds.get(id(relation))
+        if known is None:
+            known = self._olds[id(relation)] = (relation, self._compute_old(relation))
+        return known[1]
+
+    def _compute_old(self, relation: Relation) -> Relation:
+        match relation:
+            case Scan():
+                return plus(relation, negated(Changes(relation.table, relation.fields)))
+            case Leaf():
+                return relation
+            case Restricted():
+                return replace(relation, input=self._old(relation.input))
+        inputs = tuple(
+            self._old_bag(child) if index in relation.bag_inputs else self._old(child)
+            for index, child in enumerate(relation.children)
+        )
+        return relation.with_children(inputs)
+
+    def _old_bag(self, relation: Relation) -> Relation:
+        """A slice is small: rebuild it from its new rows and the delta. A whole table is read as of the frontier."""
+        if not self.changes(relation):
+            return relation
+        known = self._bags.get(id(relation))
+        if known is None:
+            known = self._bags[id(relation)] = (relation, self._compute_old_bag(relation))
+        return known[1]
+
+    def _compute_old_bag(self, relation: Relation) -> Relation:
+        match relation:
+            case Scan():
+                return Scan(relation.table, relation.fields, At.OLD)
+            case Leaf():
+                return relation
+            case Restricted():
+                return plain(replace(relation, input=self._old(relation.input)))
+        return relation.with_children(tuple(self._old_bag(child) for child in relation.children))
+
+
+def narrowed(relation: Relation, keys: Keys | None) -> Relation:
+    """A relation restricted to keys; a bare table is left whole, as the join that follows narrows it just as well."""
+    if not keys or _is_table(relation):
+        return relation
+    return relation.restrict(keys)
+
+
+def _is_table(relation: Relation) -> bool:
+    return all(len(node.children) <= 1 for node in relation.walk()) and not any(
+        node.groups for node in relation.walk()
+    )

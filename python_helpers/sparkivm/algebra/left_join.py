@@ -1,0 +1,91 @@
+"""LEFT JOIN: what it means, how it changes, how it narrows to some keys. RIGHT JOIN is its mirror image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.inner_join import InnerJoin
+from sparkivm.algebra.join_condition import JoinCondition
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.match_transition import padding_by_key, transition_by_row
+from sparkivm.algebra.project import Project, only
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scalar import Scalar, column, equal, null
+from sparkivm.algebra.union_all import plus
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+
+
+@dataclass(frozen=True, eq=False)
+class LeftJoin(Relation):
+    """A ⟕ B: every row of A with its matches in B, or once with NULLs if B has none.
+
+    delta     d(A ⟕ B) = dA ⟕ B₁  ⊎  A₀ ⋈ dB  ⊎  (A₀ · T) × NULL
+              T(a) = [m₁(a) = 0] − [m₀(a) = 0],  mᵢ(a) = number of rows of Bᵢ that match a,  m₀ = m₁ − Σ dB
+              If ON is nothing but equal columns, T is a function of the key alone, and the last two terms are
+              one join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
+    restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
+              keys over B stay on top, since all of B decides whether a row is padded
+    source    docs/laws.md [3]; compare Griffin & Kumar 1998
+    """
+
+    left: Relation  # preserved side: each of its rows reaches the result
+    right: Relation  # null-supplying side
+    on: JoinCondition
+    broadcast_right: bool = False  # B is small enough to be sent to every task
+
+    @property
+    def columns(self) -> Columns:
+        return self.left.columns + self.right.columns
+
+    @property
+    def children(self) -> tuple[Relation, ...]:
+        return (self.left, self.right)
+
+    @property
+    def bag_inputs(self) -> frozenset[int]:
+        return frozenset({1})
+
+    def with_children(self, children: tuple[Relation, ...]) -> Relation:
+        return replace(self, left=children[0], right=children[1])
+
+    def delta(self, d: Derivation) -> Relation:
+        d_left, d_right = d.delta(self.left), d.delta(self.right)
+        right_new = d.new(self.right, only=Keys.of(d_left, self.on.right_to_left))
+        left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
+        from_left = LeftJoin(d_left, right_new, self.on)
+
+        if self.on.pairs and not self.on.residual:
+            padded = padding_by_key(d, self.right, self.on)
+            matched = InnerJoin(
+                (left_old, padded.relation),
+                tuple(equal(pair.left, key, pair.null_safe) for pair, key in zip(self.on.pairs, padded.keys, strict=True)),
+            )
+            return plus(from_left, only(matched, self.columns))
+
+        matched = InnerJoin((left_old, d_right), self.predicates)
+        turned = transition_by_row(d, self.left, self.right, self.on)
+        repadded = InnerJoin(
+            (left_old, turned.relation),
+            tuple(equal(mine, key, null_safe=True) for mine, key in zip(turned.of, turned.keys, strict=True)),
+        )
+        nulls = [(name, null()) for name in self.right.columns]
+        padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
+        return plus(from_left, matched, padding)
+
+    def restrict(self, keys: Keys) -> Relation:
+        preserved = keys.within(self.left.columns)
+        if not preserved:
+            return Restricted(self, keys)
+        copied = preserved.across(self.on.left_to_right)
+        right = self.right.restrict(copied) if copied else self.right
+        narrowed = replace(self, left=self.left.restrict(preserved), right=right)
+        return narrowed if preserved == keys else Restricted(narrowed, keys)
+
+    @property
+    def predicates(self) -> tuple[Scalar, ...]:
+        """The ON as a list of conjuncts."""
+        return (*(equal(p.left, p.right, p.null_safe) for p in self.on.pairs), *self.on.residual)

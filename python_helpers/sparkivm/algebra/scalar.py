@@ -1,0 +1,138 @@
+"""Scalar expressions: sqlglot trees whose columns are resolved to the columns of a relation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Literal, cast
+
+from sqlglot import exp
+
+Dialect = Literal["spark", "duckdb"]
+
+
+class Scalar:
+    """An expression over the columns of one relation. Every column in it is a bare, quoted, unique name.
+
+    Two scalars are equal if their trees are. The tree is never changed in place.
+    """
+
+    def __init__(self, tree: exp.Expr) -> None:
+        self.tree = tree
+        self._texts: dict[str, str] = {}
+
+    def sql(self, dialect: Dialect) -> str:
+        text = self._texts.get(dialect)
+        if text is None:
+            text = self._texts[dialect] = self.tree.sql(dialect=dialect)
+        return text
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns that it reads."""
+        return frozenset(column.name for column in self.tree.find_all(exp.Column))
+
+    @property
+    def as_column(self) -> str | None:
+        """The column's name if the expression is nothing but a column."""
+        return self.tree.name if isinstance(self.tree, exp.Column) else None
+
+    def substitute(self, replacements: Mapping[str, Scalar]) -> Scalar:
+        """The expression with columns replaced by other expressions."""
+        if not self.columns & replacements.keys():
+            return self
+        return Scalar(
+            replace_nodes(
+                self.tree,
+                lambda node: replacements[node.name].tree
+                if isinstance(node, exp.Column) and node.name in replacements
+                else None,
+            )
+        )
+
+    def rename(self, names: Mapping[str, str]) -> Scalar:
+        return self.substitute({old: column(new) for old, new in names.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scalar) and self.sql("spark") == other.sql("spark")
+
+    def __hash__(self) -> int:
+        return hash(self.sql("spark"))
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.sql('spark')})"
+
+
+def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
+    """A copy of `tree` in which each topmost node with a replacement is replaced; operands are put in parentheses."""
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        new = replacement(node)
+        if new is None:
+            return node
+        new = new.copy()
+        inside_operator = node.parent is not None and isinstance(new, (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case))
+        return exp.Paren(this=new) if inside_operator and not isinstance(new, (exp.Paren, exp.Dot)) else new
+
+    return cast(exp.Expr, tree.transform(visit))
+
+
+def column(name: str) -> Scalar:
+    return Scalar(exp.Column(this=exp.Identifier(this=name, quoted=True)))
+
+
+def integer(value: int) -> Scalar:
+    return Scalar(exp.Literal.number(value))
+
+
+def null() -> Scalar:
+    return Scalar(exp.Null())
+
+
+def equal(left: str, right: str, null_safe: bool = False) -> Scalar:
+    make = exp.NullSafeEQ if null_safe else exp.EQ
+    return Scalar(make(this=column(left).tree, expression=column(right).tree))
+
+
+def is_not_null(name: str) -> Scalar:
+    return Scalar(exp.Not(this=exp.Is(this=column(name).tree, expression=exp.Null())))
+
+
+def conjuncts(predicate: Scalar) -> tuple[Scalar, ...]:
+    """The operands of the topmost AND."""
+
+    def split(tree: exp.Expr) -> Iterable[exp.Expr]:
+        if isinstance(tree, exp.And):
+            yield from split(tree.this)
+            yield from split(tree.expression)
+        elif isinstance(tree, exp.Paren):
+            yield from split(tree.this)
+        else:
+            yield tree
+
+    return tuple(Scalar(tree) for tree in split(predicate.tree))
+
+
+def conjunction(predicates: Iterable[Scalar]) -> Scalar | None:
+    """All of `predicates`, None if there are none."""
+    trees = [_operand(predicate.tree) for predicate in predicates]
+    if not trees:
+        return None
+    result = trees[0]
+    for tree in trees[1:]:
+        result = exp.And(this=result, expression=tree)
+    return Scalar(result)
+
+
+def _operand(tree: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=tree) if isinstance(tree, (exp.Or, exp.Xor)) else tree
+
+
+def equality(predicate: Scalar) -> tuple[str, str, bool] | None:
+    """(column, column, null-safe) if the predicate compares two columns for equality."""
+    tree = predicate.tree
+    if isinstance(tree, (exp.EQ, exp.NullSafeEQ)):
+        left, right = Scalar(tree.this).as_column, Scalar(tree.expression).as_column
+        if left and right:
+            return left, right, isinstance(tree, exp.NullSafeEQ)
+    return None

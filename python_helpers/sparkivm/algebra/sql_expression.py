@@ -1,0 +1,25 @@
+"""Scalar expressions written as SQL text, for the formulas of rules."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+
+from sparkivm.algebra.scalar import Scalar, column, replace_nodes
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, dialect="spark")
+
+
+def expression(text: str, **names: str | Scalar) -> Scalar:
+    """The expression `text`, each name in it standing for a column or another expression."""
+    scalars = {name: column(value) if isinstance(value, str) else value for name, value in names.items()}
+    tree = replace_nodes(
+        _parsed(text),
+        lambda node: scalars[node.name].tree if isinstance(node, exp.Column) and node.name in scalars else None,
+    )
+    return Scalar(tree)

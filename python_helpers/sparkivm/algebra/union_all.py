@@ -1,0 +1,57 @@
+"""UNION ALL: all rows of all inputs, equal ones kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.zset import Consolidate, negated
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+    from sparkivm.algebra.keys import Keys
+
+
+@dataclass(frozen=True, eq=False)
+class UnionAll(Relation):
+    """A ⊎ B ⊎ …: weights add up. All inputs have the same columns in the same order.
+
+    delta     d(A ⊎ B) = dA ⊎ dB
+    restrict  (A ⊎ B)|K = A|K ⊎ B|K
+    source    docs/laws.md [1]
+    """
+
+    inputs: tuple[Relation, ...]
+
+    @property
+    def columns(self) -> Columns:
+        return self.inputs[0].columns
+
+    @property
+    def children(self) -> tuple[Relation, ...]:
+        return self.inputs
+
+    def with_children(self, children: tuple[Relation, ...]) -> Relation:
+        return UnionAll(children)
+
+    def delta(self, d: Derivation) -> Relation:
+        return UnionAll(tuple(d.delta(child) for child in self.inputs))
+
+    def restrict(self, keys: Keys) -> Relation:
+        return UnionAll(tuple(child.restrict(keys) for child in self.inputs))
+
+
+def plus(*relations: Relation) -> Relation:
+    """The sum of Z-sets."""
+    return relations[0] if len(relations) == 1 else UnionAll(relations)
+
+
+def total(relations: Sequence[Relation]) -> Relation:
+    return plus(*relations)
+
+
+def difference(new: Relation, old: Relation) -> Relation:
+    """new − old, consolidated."""
+    return Consolidate(plus(new, negated(old)))

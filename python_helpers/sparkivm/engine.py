@@ -1,0 +1,98 @@
+"""The one way out of the compiler: what it asks of a Spark connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from sparkivm.names import TableName
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of a relation: `type` as Spark prints it (`decimal(10,2)`)."""
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class RelationFacts:
+    """What the catalog, and for a Delta table its log, say of a relation now."""
+
+    name: TableName
+    kind: Literal["delta", "view", "other"]
+    fields: tuple[Field, ...]
+    # Delta tables
+    table_id: str = ""
+    version: int = -1
+    size_bytes: int | None = None  # bytes of the current files, where known without a Spark job
+    properties: Mapping[str, str] = field(default_factory=dict)  # of the table, as in DESCRIBE DETAIL
+    partition_columns: tuple[str, ...] = ()
+    # views
+    view_text: str = ""
+    view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analysed
+    temporary: bool = False
+    # anything else: parquet, csv, hive, jdbc ...
+    provider: str = ""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One entry of a Delta table's history."""
+
+    version: int
+    timestamp_ms: int
+    operation: str  # "WRITE", "MERGE", "DELETE", "OPTIMIZE", "CREATE OR REPLACE TABLE AS SELECT" ...
+    metrics: Mapping[str, str]  # operationMetrics
+    parameters: Mapping[str, str]  # operationParameters
+    user_metadata: str | None = None
+
+
+class Engine(Protocol):
+    """A Spark connection whose session settings nobody else uses.
+
+    Errors of Spark reach the caller as `EngineError`, whatever the driver raised.
+    """
+
+    def query(self, sql: str) -> Sequence[Row]:
+        """Run a SELECT, SHOW, DESCRIBE or EXPLAIN and return all of its rows."""
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        """Run DDL or DML; the rows that the statement itself returns (`num_affected_rows` of a MERGE), else none."""
+
+    def render(self, macro: str, **arguments: Any) -> str:
+        """The text of one of the project's statement macros, which a user may have overridden."""
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        """What is known of a relation now, None if there is none of this name."""
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        """The commits of a Delta table with a version above `after`, oldest first; gaps are left out, not hidden."""
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        """Names, types and nullability of a query's columns, by analysis only."""
+
+    def analyzed_plan(self, sql: str) -> str:
+        """Spark's analysed logical plan of a query as text, no column left out."""
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        """Set session settings."""
+
+    def unset(self, settings: Sequence[str]) -> None:
+        """Put session settings back to what they were when the connection was opened."""
+
+    def settings(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Session settings by name; one that is not set is left out."""
+
+
+class EngineError(Exception):
+    """Spark refused or failed a statement; `condition` is its error class, "" where there is none."""
+
+    def __init__(self, message: str, condition: str = "") -> None:
+        super().__init__(message)
+        self.condition = condition

@@ -1,0 +1,26 @@
+"""What can go wrong for good: the model's author has to act, or we have a bug."""
+
+from __future__ import annotations
+
+from sparkivm.reasons import Fallback, Place
+
+
+class ModelError(Exception):
+    """The author of the model can solve it. The text says what happened, where, and what to do."""
+
+    def __init__(self, model: str, what: str, do: str, place: Place | None = None) -> None:
+        where = f"\n  where  line {place.line}, column {place.column}{': ' + place.text if place.text else ''}" if place else ""
+        super().__init__(f"incremental_view {model} cannot be refreshed\n  what   {what}{where}\n  do     {do}")
+        self.model, self.what, self.do, self.place = model, what, do, place
+
+
+class InternalError(Exception):
+    """A promise of ours is broken; please report it with the text."""
+
+
+class NotIncremental(Exception):
+    """Raised while compiling, where no rule applies; ends as a full refresh with its reason."""
+
+    def __init__(self, fallback: Fallback) -> None:
+        super().__init__(str(fallback))
+        self.fallback = fallback

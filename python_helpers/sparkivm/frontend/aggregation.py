@@ -1,0 +1,99 @@
+"""GROUP BY: the keys, the aggregates that a SELECT uses, and what is computed from both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
+from sparkivm.algebra.aggregate import Function
+from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.frontend.accepted_expressions import check_accepted, function_name
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import NameAllocator
+from sparkivm.reasons import Reason
+
+_FUNCTIONS: dict[type[exp.Expr], Function] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+
+
+class Aggregation:
+    """One SELECT's grouping. Expressions are rewritten to columns of the Aggregate, which is built at the end."""
+
+    def __init__(self, input: Relation, keys: Sequence[tuple[exp.Expr, str]], names: NameAllocator) -> None:
+        """keys: pairs of (resolved expression, wanted name)."""
+        self._input, self._names = input, names
+        self._keys: list[tuple[str, Scalar]] = []
+        self._calls: dict[tuple[str, Scalar | None], Call] = {}
+        for tree, wanted in keys:
+            check_accepted(tree)
+            scalar = Scalar(tree)
+            if all(known != scalar for _, known in self._keys):
+                self._keys.append((scalar.as_column or names.fresh(wanted), scalar))
+        self._key_of = {scalar: name for name, scalar in self._keys}
+
+    def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
+        """A resolved expression of SELECT, HAVING or ORDER BY, over the Aggregate's columns."""
+
+        def replacement(node: exp.Expr) -> exp.Expr | None:
+            key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
+            if key is not None:
+                return column(key).tree
+            if isinstance(node, exp.Filter) or isinstance(node, (exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, f"an aggregate with {function_name(node).upper()}", whole
+                )
+            if isinstance(node, exp.AggFunc):
+                return column(self._call(node, whole)).tree
+            return None
+
+        result = replace_nodes(tree, replacement)
+        check_accepted(result)
+        own = {name for name, _ in self._keys} | {call.name for call in self._calls.values()}
+        stray = Scalar(result).columns - own
+        if stray:
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, f"{', '.join(sorted(stray))} is neither grouped nor aggregated", whole
+            )
+        return Scalar(result)
+
+    def _call(self, node: exp.AggFunc, whole: exp.Expr) -> str:
+        function = _FUNCTIONS.get(type(node))
+        if function is None:
+            raise not_incremental(
+                Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {function_name(node)} has no rule", whole
+            )
+        argument = node.this
+        if isinstance(argument, exp.Distinct):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{function_name(node)}(DISTINCT …)", whole)
+        if node.expressions:
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "COUNT of several arguments", whole)
+        if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
+            function, scalar = "count_rows", None
+        else:
+            check_accepted(argument)
+            scalar = Scalar(argument)
+        known = self._calls.get((function, scalar))
+        if known is None:
+            wanted = function if scalar is None or not scalar.as_column else f"{function}_{scalar.as_column}"
+            known = Call(self._names.fresh(wanted), function, scalar)
+            self._calls[(function, scalar)] = known
+        return known.name
+
+    def relation(self) -> Aggregate:
+        """The Aggregate, with its keys and arguments computed below it where they are expressions."""
+        calls = tuple(self._calls.values())
+        keys = tuple(name for name, _ in self._keys)
+        if all(scalar.as_column for _, scalar in self._keys):
+            return Aggregate(self._input, keys, calls)
+        passed: dict[str, Scalar] = dict(self._keys)
+        for call in calls:
+            for name in sorted(call.argument.columns) if call.argument is not None else ():
+                passed.setdefault(name, column(name))
+        return Aggregate(Project(self._input, tuple(passed.items())), keys, calls)

@@ -1,0 +1,135 @@
+"""FROM: tables, views, CTEs, derived tables and their joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sparkivm.algebra import InnerJoin, JoinCondition, LeftJoin, Relation, Scalar, Scan
+from sparkivm.algebra.project import Project
+from sparkivm.algebra.scalar import conjuncts, equal, integer
+from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.catalog import CatalogView
+from sparkivm.frontend.expressions import resolve
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import Scope, Visible
+from sparkivm.reasons import Reason
+
+if TYPE_CHECKING:
+    from sparkivm.frontend.select import SelectReader
+
+_TABLE_EXTRAS = ("sample", "pivots", "version", "changes", "when", "partition", "hints", "laterals", "match_recognize", "rows_from", "only")
+
+
+class FromReader:
+    """Reads one FROM clause."""
+
+    def __init__(self, reader: SelectReader) -> None:
+        self._reader = reader
+
+    def read(self, select: exp.Select) -> tuple[Relation, Scope]:
+        source = select.args.get("from_")
+        if source is None:
+            return Project(_one_row(), (("__ivm_one", integer(1)),)), Scope()
+        relation, scope = self._item(source.this)
+        for join in select.args.get("joins") or ():
+            relation, scope = self._join(relation, scope, join)
+        return relation, scope
+
+    def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
+        right, right_scope = self._item(join.this)
+        side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
+        if kind in ("SEMI", "ANTI") or side == "FULL" or method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS"):
+            what = " ".join(word for word in (method, side, kind, "JOIN") if word)
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
+        using = [identifier.name for identifier in join.args.get("using") or ()]
+        if method == "NATURAL":
+            theirs = {name.lower() for name, _ in right_scope.star}
+            using = [name for name, _ in left_scope.star if name.lower() in theirs]
+        predicates: list[Scalar] = []
+        for name in using:
+            reference = exp.column(name, quoted=True)
+            mine, other = left_scope.find(reference), right_scope.find(reference)
+            if mine is None or other is None:
+                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"USING names {name}, which a side lacks", join)
+            predicates.append(equal(mine[0], other[0]))
+        both = left_scope.joined(right_scope)
+        on = join.args.get("on")
+        if on is not None:
+            tree = resolve(on, both)
+            check_accepted(tree)
+            predicates.extend(conjuncts(Scalar(tree)))
+        scope = left_scope.joined(right_scope, using, keep_right=side == "RIGHT")
+        if side == "LEFT":
+            return LeftJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns)), scope
+        if side == "RIGHT":
+            return LeftJoin(right, left, JoinCondition.of(predicates, right.columns, left.columns)), scope
+        return InnerJoin((left, right), tuple(predicates)), scope
+
+    def _item(self, node: exp.Expr) -> tuple[Relation, Scope]:
+        for extra in _TABLE_EXTRAS:
+            value = node.args.get(extra)
+            if value:
+                first = value[0] if isinstance(value, list) else value
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{_extra_name(extra)} in FROM", first if isinstance(first, exp.Expr) else node)
+        if isinstance(node, exp.Table):
+            relation, scope = self._table(node)
+        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            relation, scope = self._item(node.this)
+            if node.alias:
+                scope = _aliased(scope.star, node.alias)
+        elif isinstance(node, exp.Subquery):
+            relation, visible = self._reader.read_nested(node)
+            scope = _aliased(_with_column_aliases(visible, node), node.alias)
+        else:
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{type(node).__name__.upper()} in FROM", node)
+        for join in node.args.get("joins") or ():
+            relation, scope = self._join(relation, scope, join)
+        return relation, scope
+
+    def _table(self, node: exp.Table) -> tuple[Relation, Scope]:
+        if not isinstance(node.this, exp.Identifier):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+        parts = tuple(part.name for part in node.parts)
+        cte = self._reader.cte(parts)
+        if cte is not None:
+            relation, visible = self._reader.instance_of(cte)
+        else:
+            found = self._reader.lookup(parts)
+            if isinstance(found, CatalogView):
+                relation, columns = self._reader.read_view(found, node)
+                visible = [(field.name, column) for field, column in zip(found.fields, columns, strict=True)]
+            else:
+                fields = tuple((self._reader.names.fresh(field.name), field.name) for field in found.fields)
+                relation = Scan(found.key, fields)
+                visible = [(source, name) for name, source in fields]
+        visible = _with_column_aliases(visible, node)
+        scope = _aliased(visible, node.alias or parts[-1])
+        if not node.alias and cte is None:
+            scope.qualifiers[parts[-1].lower()] = tuple(part.lower() for part in parts)
+        return relation, scope
+
+
+def _one_row() -> Relation:
+    from sparkivm.algebra.values import OneRow
+
+    return OneRow()
+
+
+def _aliased(visible: list[Visible], alias: str) -> Scope:
+    return Scope(list(visible), {alias.lower(): list(visible)} if alias else {})
+
+
+def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible]:
+    alias = node.args.get("alias")
+    columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
+    if not columns:
+        return visible
+    return [(identifier.name, column) for identifier, (_, column) in zip(columns, visible, strict=True)]
+
+
+def _extra_name(extra: str) -> str:
+    return {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "laterals": "LATERAL VIEW"}.get(extra, extra.upper())
+
+

@@ -1,0 +1,64 @@
+"""The model's text: one SELECT, and what is refused before anything is tried."""
+
+from __future__ import annotations
+
+import re
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.place import place_of
+from sparkivm.reasons import Fallback, Place, Reason
+
+_TRAILING = re.compile(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*.*?\*/)+\Z", re.DOTALL)
+_LEADING = re.compile(r"\A(?:\s|\ufeff|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
+_QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
+
+
+def statement_text(model: str, sql: str) -> str:
+    """The model's SELECT without what stands around it: byte order mark, comments, trailing semicolons.
+
+    Raises: ModelError if there is none.
+    """
+    text = _LEADING.sub("", _TRAILING.sub("", sql))
+    if not text:
+        raise ModelError(model, "the model has no SELECT", "write one SELECT statement")
+    if not text.lower().startswith(_QUERY_WORDS):
+        word = text.split(None, 1)[0]
+        raise ModelError(model, f"the model starts with {word}, which is no SELECT", "write one SELECT statement")
+    return text
+
+
+def parse_model(model: str, sql: str) -> exp.Query:
+    """The syntax tree of a model's SELECT; positions are those of `sql`.
+
+    Raises: ModelError for several statements or none; NotIncremental where the parser gives up (Spark may not).
+    """
+    statement_text(model, sql)
+    try:
+        trees = [tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect="spark") if tree is not None]
+    except SqlglotError as error:
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error))) from None
+    trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
+    if len(trees) > 1:
+        raise ModelError(model, f"the model holds {len(trees)} statements", "keep one SELECT statement", place_of(trees[1]))
+    if not trees or not isinstance(trees[0], exp.Query):
+        found = type(trees[0]).__name__ if trees else "nothing"
+        if trees and isinstance(trees[0], (exp.Command, exp.DDL, exp.DML, exp.Set, exp.Drop, exp.Create)):
+            raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement is read as {found}"))
+    return trees[0]
+
+
+def _first_line(error: SqlglotError) -> str:
+    details = getattr(error, "errors", None)
+    return str(details[0].get("description")) if details else str(error).splitlines()[0]
+
+
+def _place(error: SqlglotError) -> Place | None:
+    details = getattr(error, "errors", None)
+    if not details or not details[0].get("line"):
+        return None
+    return Place(details[0]["line"], max(1, details[0]["col"]), str(details[0].get("highlight") or ""))

@@ -1,0 +1,27 @@
+"""Where in the model's SQL a node stands."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sparkivm.errors import NotIncremental
+from sparkivm.reasons import Fallback, Place, Reason
+
+_LONGEST_EXCERPT = 80
+
+
+def place_of(node: exp.Expr | None) -> Place | None:
+    """The first position known of a node or anything in it."""
+    if node is None:
+        return None
+    for part in node.walk():
+        if "line" in part.meta:
+            text = node.sql(dialect="spark")
+            short = text if len(text) <= _LONGEST_EXCERPT else text[: _LONGEST_EXCERPT - 1] + "…"
+            length = part.meta["end"] - part.meta["start"]
+            return Place(part.meta["line"], max(1, part.meta["col"] - length), short)
+    return None
+
+
+def not_incremental(reason: Reason, detail: str, node: exp.Expr | None = None) -> NotIncremental:
+    return NotIncremental(Fallback(reason, detail, place_of(node)))

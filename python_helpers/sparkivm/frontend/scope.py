@@ -1,0 +1,92 @@
+"""The names that are visible in one SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.place import not_incremental
+from sparkivm.names import RESERVED_PREFIX
+from sparkivm.reasons import Reason
+
+Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
+
+
+class NameAllocator:
+    """Column names that are unique in a whole query, so that joins need no qualifiers."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+
+    def fresh(self, wanted: str) -> str:
+        key = wanted.lower()
+        number = self._used.get(key, 0) + 1
+        while number > 1 and f"{key}_{number}" in self._used:
+            number += 1
+        self._used[key] = number
+        if number == 1:
+            return wanted
+        self._used[f"{key}_{number}"] = 1
+        return f"{wanted}_{number}"
+
+
+@dataclass
+class Scope:
+    """FROM's result: `star` is what `*` stands for, `entries` what each alias stands for."""
+
+    star: list[Visible] = field(default_factory=list)
+    entries: dict[str, list[Visible]] = field(default_factory=dict)
+    qualifiers: dict[str, tuple[str, ...]] = field(default_factory=dict)  # alias -> the table's full name, if unaliased
+
+    def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
+        """Both scopes side by side; a column of USING is visible once, from the side that a join preserves."""
+        merged = [name.lower() for name in using]
+        shared = [
+            next(v for v in (other if keep_right else self).star if v[0].lower() == name) for name in merged
+        ]
+        rest = [v for v in (*self.star, *other.star) if v[0].lower() not in merged]
+        return Scope([*shared, *rest], self.entries | other.entries, self.qualifiers | other.qualifiers)
+
+    def find(self, node: exp.Column) -> tuple[str, list[str]] | None:
+        """The column that a reference names, and the struct fields that are taken from it."""
+        parts = [part.name for part in node.parts]
+        for length in range(len(parts) - 1, 0, -1):
+            entry = self._entry(parts[:length])
+            if entry is not None:
+                found = self._only(entry, parts[length], node)
+                if found is not None:
+                    return found, parts[length + 1 :]
+        found = self._only(self.star, parts[0], node)
+        return None if found is None else (found, parts[1:])
+
+    def expand(self, qualifier: list[str], node: exp.Expr) -> list[Visible]:
+        """What `alias.*` stands for, or `*` without a qualifier."""
+        if not qualifier:
+            return self.star
+        entry = self._entry(qualifier)
+        if entry is None:
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "expanding a struct with .*", node)
+        return entry
+
+    def _entry(self, parts: list[str]) -> list[Visible] | None:
+        lowered = tuple(part.lower() for part in parts)
+        if len(lowered) == 1:
+            return self.entries.get(lowered[0])
+        full = self.qualifiers.get(lowered[-1])
+        return self.entries[lowered[-1]] if full is not None and full[-len(lowered) :] == lowered else None
+
+    @staticmethod
+    def _only(entry: list[Visible], name: str, node: exp.Expr) -> str | None:
+        if name.lower().startswith(RESERVED_PREFIX):
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is reserved", node)
+        found = {column for visible, column in entry if visible.lower() == name.lower()}
+        if len(found) > 1:
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is ambiguous", node)
+        return next(iter(found), None)
+
+
+def unresolved(node: exp.Expr) -> NotIncremental:
+    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"no column {node.sql(dialect='spark')} is visible here", node)

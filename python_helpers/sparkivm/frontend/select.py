@@ -1,0 +1,422 @@
+"""SELECT, UNION ALL and WITH: text that Spark accepts → algebra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar, UnionAll
+from sparkivm.algebra.project import renamed
+from sparkivm.algebra.query import Query, SortKey
+from sparkivm.algebra.scalar import column
+from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.aggregation import Aggregation
+from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
+from sparkivm.frontend.expressions import has_aggregate, resolve
+from sparkivm.frontend.from_clause import FromReader
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import NameAllocator, Scope, Visible, unresolved
+from sparkivm.reasons import Reason
+
+_DEEPEST_VIEW = 40
+
+
+@dataclass(frozen=True)
+class _Cte:
+    """A CTE: its text, the CTEs that it may use, its column names."""
+
+    body: exp.Query
+    before: dict[str, _Cte]
+    columns: tuple[str, ...]
+
+
+@dataclass
+class _Item:
+    """One item of a SELECT list: the name it is visible by, and its expression over FROM."""
+
+    name: str
+    tree: exp.Expr
+    source: exp.Expr  # what the user wrote
+
+
+def read_query(tree: exp.Query, catalog: Catalog, namespace: tuple[str, ...] = ()) -> Query:
+    """The query of a parsed SELECT.
+
+    Raises: NotIncremental for the first construct without a rule, with its place.
+    """
+    reader = SelectReader(catalog, namespace, NameAllocator(), {}, 0)
+    return reader.query(tree)
+
+
+class SelectReader:
+    """Reads the SELECTs of one WITH scope."""
+
+    def __init__(
+        self, catalog: Catalog, namespace: tuple[str, ...], names: NameAllocator, ctes: dict[str, _Cte], depth: int
+    ) -> None:
+        self._catalog, self._namespace, self.names = catalog, namespace, names
+        self._ctes, self._depth = ctes, depth
+
+    # what FROM asks
+
+    def cte(self, parts: tuple[str, ...]) -> _Cte | None:
+        return self._ctes.get(parts[0].lower()) if len(parts) == 1 else None
+
+    def lookup(self, parts: tuple[str, ...]) -> CatalogTable | CatalogView:
+        return self._catalog.lookup(parts, self._namespace)
+
+    def instance_of(self, cte: _Cte) -> tuple[Relation, list[Visible]]:
+        """A CTE where it is used: a relation with columns of its own each time."""
+        relation, visible = self._within(cte.before).rows(cte.body)
+        if cte.columns:
+            visible = [(name, column) for name, (_, column) in zip(cte.columns, visible, strict=True)]
+        return relation, visible
+
+    def read_nested(self, node: exp.Subquery) -> tuple[Relation, list[Visible]]:
+        return self.rows(node)
+
+    def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[str]]:
+        """A view where it is used: its text, read in its own namespace."""
+        if self._depth >= _DEEPEST_VIEW:
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node)
+        try:
+            tree = sqlglot.parse_one(view.text, dialect="spark")
+        except SqlglotError as error:
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the text of the view {view.key}: {error}", node) from None
+        if not isinstance(tree, exp.Query):
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
+        inner = SelectReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
+        relation, visible = inner.rows(tree)
+        return relation, [name for _, name in visible]
+
+    def _within(self, ctes: dict[str, _Cte]) -> SelectReader:
+        return SelectReader(self._catalog, self._namespace, self.names, ctes, self._depth)
+
+    def _with(self, tree: exp.Query) -> SelectReader:
+        """The reader inside of a query's own WITH."""
+        clause = tree.args.get("with_")
+        if clause is None:
+            return self
+        if clause.args.get("recursive"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a recursive CTE", clause)
+        ctes = dict(self._ctes)
+        for node in clause.expressions:
+            columns = tuple(identifier.name for identifier in node.args["alias"].args.get("columns") or ())
+            if not isinstance(node.this, exp.Query):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a CTE that is no SELECT", node)
+            ctes[node.alias.lower()] = _Cte(node.this, dict(ctes), columns)
+        return self._within(ctes)
+
+    # queries
+
+    def query(self, tree: exp.Query) -> Query:
+        """The outermost query, whose ORDER BY and LIMIT present the rows."""
+        while isinstance(tree, exp.Subquery) and not _presentation(tree) and not tree.args.get("with_"):
+            tree = tree.this
+        reader = self._with(tree)
+        sort_nodes = list(tree.args["order"].expressions) if tree.args.get("order") else []
+        if isinstance(tree, exp.Select):
+            relation, visible, sort = reader._select(tree, sort_nodes)
+        else:
+            relation, visible = reader._body(tree)
+            sort = [self._output_key(node, visible) for node in sort_nodes]
+        limit, offset = _number(tree, "limit"), _number(tree, "offset")
+        if (limit is not None or offset is not None) and not sort:
+            raise not_incremental(
+                Reason.NON_DETERMINISTIC_EXPRESSION, "LIMIT without ORDER BY takes any rows", tree.args.get("limit")
+            )
+        output = [name for _, name in visible]
+        if len(set(output)) < len(output) or set(relation.columns) != {*output, *(key.column for key in sort)}:
+            relation, output, sort = self._distinct_columns(relation, visible, sort)
+        return Query(relation, tuple(output), tuple(sort), limit, offset)
+
+    def _distinct_columns(
+        self, relation: Relation, visible: list[Visible], sort: list[SortKey]
+    ) -> tuple[Relation, list[str], list[SortKey]]:
+        """A projection in which each output column is a column of its own, followed by those that only sort."""
+        output: list[str] = []
+        items: list[tuple[str, Scalar]] = []
+        for name, source in visible:
+            target = source if source not in output else self.names.fresh(name)
+            output.append(target)
+            items.append((target, column(source)))
+        extra = dict.fromkeys(key.column for key in sort if key.column not in output)
+        items.extend((name, column(name)) for name in extra)
+        return Project(relation, tuple(items)), output, sort
+
+    def rows(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
+        """A query whose rows are used by another one."""
+        if isinstance(tree, exp.Subquery):
+            if _presentation(tree):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "LIMIT below the top of the query", tree)
+            return self._with(tree).rows(tree.this)
+        for clause in ("limit", "offset"):
+            if tree.args.get(clause):
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, "LIMIT below the top of the query", tree.args[clause]
+                )
+        return self._with(tree)._body(tree)
+
+    def _body(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
+        if isinstance(tree, exp.Select):
+            relation, visible, _ = self._select(tree, [])
+            return relation, visible
+        if isinstance(tree, exp.Union):
+            return self._union(tree)
+        if isinstance(tree, exp.Subquery):
+            return self.rows(tree)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, type(tree).__name__.upper(), tree)
+
+    def _union(self, tree: exp.Union) -> tuple[Relation, list[Visible]]:
+        if tree.args.get("by_name"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNION BY NAME", tree)
+        # A chain of a thousand branches leans to the left; it is walked, not recursed into.
+        branches: list[exp.Expr] = [tree.expression]
+        left = tree.this
+        while isinstance(left, exp.Union) and not left.args.get("with_") and left.args.get("distinct") == tree.args.get("distinct"):
+            branches.append(left.expression)
+            left = left.this
+        branches.append(left)
+        inputs: list[Relation] = []
+        output: list[Visible] = []
+        for branch in reversed(branches):
+            if not isinstance(branch, exp.Query):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this branch of UNION", branch)
+            relation, visible = self.rows(branch)
+            if not output:
+                output = [(name, self.names.fresh(name)) for name, _ in visible]
+            if len(visible) != len(output):
+                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "branches of UNION differ in their columns", branch)
+            inputs.append(renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True))))
+        union: Relation = UnionAll(tuple(inputs))
+        if tree.args.get("distinct"):
+            union = Aggregate(union, union.columns, ())
+        return union, output
+
+    # SELECT
+
+    def _select(self, tree: exp.Select, sort: list[exp.Expr]) -> tuple[Relation, list[Visible], list[SortKey]]:
+        self._refuse_clauses(tree)
+        relation, scope = FromReader(self).read(tree)
+        where = tree.args.get("where")
+        if where is not None:
+            predicate = resolve(where.this, scope)
+            check_accepted(predicate)
+            relation = Filter(relation, Scalar(predicate))
+        items = self._items(tree, scope)
+        having, group = tree.args.get("having"), tree.args.get("group")
+        grouped = group is not None or any(has_aggregate(item.tree) for item in items) or having is not None
+        distinct = tree.args.get("distinct") is not None
+        if distinct and tree.args["distinct"].args.get("on"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "DISTINCT ON", tree)
+
+        aliases = {item.name.lower(): item.tree for item in items}
+        sort_trees = [(node, self._sort_tree(node, items, aliases, scope)) for node in sort]
+        if grouped:
+            relation, scalars, sort_scalars = self._grouped(tree, relation, scope, items, sort_trees)
+        else:
+            for item in items:
+                check_accepted(item.tree)
+            for _, sort_tree in sort_trees:
+                check_accepted(sort_tree)
+            scalars = [Scalar(item.tree) for item in items]
+            sort_scalars = [Scalar(sort_tree) for _, sort_tree in sort_trees]
+        return self._project(relation, items, scalars, sort, sort_scalars, distinct)
+
+    def _project(
+        self,
+        relation: Relation,
+        items: list[_Item],
+        scalars: list[Scalar],
+        sort: list[exp.Expr],
+        sort_scalars: list[Scalar],
+        distinct: bool,
+    ) -> tuple[Relation, list[Visible], list[SortKey]]:
+        columns: dict[str, Scalar] = {}
+        known: dict[Scalar, str] = {}
+        visible: list[Visible] = []
+        for item, scalar in zip(items, scalars, strict=True):
+            name = known.get(scalar)
+            if name is None:
+                name = scalar.as_column or self.names.fresh(item.name)
+                known[scalar] = name
+                columns[name] = scalar
+            visible.append((item.name, name))
+        keys: list[SortKey] = []
+        for node, scalar in zip(sort, sort_scalars, strict=True):
+            name = known.get(scalar)
+            if name is None:
+                if distinct:
+                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node)
+                name = known[scalar] = scalar.as_column or self.names.fresh("sort_key")
+                columns[name] = scalar
+            keys.append(_sort_key(node, name))
+        relation = Project(relation, tuple(columns.items()))
+        if distinct:
+            relation = Aggregate(relation, relation.columns, ())
+        return relation, visible, keys
+
+    def _grouped(
+        self,
+        tree: exp.Select,
+        relation: Relation,
+        scope: Scope,
+        items: list[_Item],
+        sort_trees: list[tuple[exp.Expr, exp.Expr]],
+    ) -> tuple[Relation, list[Scalar], list[Scalar]]:
+        aggregation = Aggregation(relation, self._group_keys(tree, scope, items), self.names)
+        scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
+        sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
+        having = tree.args.get("having")
+        condition = None
+        if having is not None:
+            aliases = {item.name.lower(): item.tree for item in items}
+            condition = aggregation.rewrite(self._over_output(having.this, items, aliases, scope), having)
+        result: Relation = aggregation.relation()
+        return (Filter(result, condition) if condition is not None else result), scalars, sort_scalars
+
+    def _group_keys(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> list[tuple[exp.Expr, str]]:
+        group = tree.args.get("group")
+        if group is None:
+            return []
+        if group.args.get("all"):
+            return [(item.tree, item.name) for item in items if not has_aggregate(item.tree)]
+        for clause in ("rollup", "cube", "grouping_sets", "totals"):
+            if group.args.get(clause):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {clause.upper().replace('_', ' ')}", group)
+        keys: list[tuple[exp.Expr, str]] = []
+        aliases = {item.name.lower(): item.tree for item in items}
+        for node in group.expressions:
+            if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets)):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {type(node).__name__.upper()}", node)
+            if isinstance(node, exp.Literal) and not node.is_string:
+                item = items[int(node.this) - 1] if node.this.isdigit() and 0 < int(node.this) <= len(items) else None
+                if item is None:
+                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
+                keys.append((item.tree, item.name))
+            else:
+                resolved = resolve(node, scope, aliases)
+                wanted = node.name if isinstance(node, exp.Column) else _alias_of(resolved, items) or "group_key"
+                keys.append((resolved, wanted))
+        return keys
+
+    def _items(self, tree: exp.Select, scope: Scope) -> list[_Item]:
+        items: list[_Item] = []
+        aliases: dict[str, exp.Expr] = {}
+        for node in tree.expressions:
+            star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
+            if isinstance(star, exp.Star):
+                if star.args.get("replace") or star.args.get("rename"):
+                    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "* with REPLACE or RENAME", node)
+                left_out = {part.name.lower() for part in star.args.get("except_") or ()}
+                qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+                for name, source in scope.expand(qualifier, node):
+                    if name.lower() not in left_out:
+                        items.append(_Item(name, column(source).tree, node))
+                continue
+            inner = node.this if isinstance(node, exp.Alias) else node
+            if isinstance(node, (exp.Aliases, exp.Kwarg)):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node)
+            resolved = resolve(inner, scope, aliases)
+            name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, len(items))
+            items.append(_Item(name, resolved, node))
+            if isinstance(node, exp.Alias):
+                aliases[name.lower()] = resolved
+        return items
+
+    # ORDER BY and HAVING
+
+    def _sort_tree(
+        self, node: exp.Expr, items: list[_Item], aliases: dict[str, exp.Expr], scope: Scope
+    ) -> exp.Expr:
+        tree = node.this if isinstance(node, exp.Ordered) else node
+        if isinstance(tree, exp.Literal) and not tree.is_string and tree.this.isdigit():
+            position = int(tree.this)
+            if not 0 < position <= len(items):
+                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"ORDER BY {position}", node)
+            return items[position - 1].tree
+        return self._over_output(tree, items, aliases, scope)
+
+    @staticmethod
+    def _over_output(tree: exp.Expr, items: list[_Item], aliases: dict[str, exp.Expr], scope: Scope) -> exp.Expr:
+        """An expression in which names are output columns first, columns of FROM second.
+
+        Which of the two Spark takes depends on the place; where both exist and differ the query is refused.
+        """
+        for node in tree.find_all(exp.Column):
+            parts = [part.name for part in node.parts]
+            alias = aliases.get(parts[0].lower())
+            found = scope.find(node)
+            if alias is None and found is None:
+                raise unresolved(node)
+            if alias is not None and found is not None and Scalar(alias) != column(found[0]):
+                raise not_incremental(
+                    Reason.SQL_NOT_UNDERSTOOD, f"{parts[0]} is both a column and another expression's alias", node
+                )
+        return resolve(tree, scope, aliases)
+
+    @staticmethod
+    def _output_key(node: exp.Expr, visible: list[Visible]) -> SortKey:
+        """A sort key of a UNION: a position or an output column."""
+        tree = node.this if isinstance(node, exp.Ordered) else node
+        if isinstance(tree, exp.Literal) and tree.this.isdigit() and 0 < int(tree.this) <= len(visible):
+            return _sort_key(node, visible[int(tree.this) - 1][1])
+        for name, source in visible:
+            if isinstance(tree, exp.Column) and len(tree.parts) == 1 and name.lower() == tree.name.lower():
+                return _sort_key(node, source)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "ORDER BY an expression over a UNION", node)
+
+    @staticmethod
+    def _refuse_clauses(tree: exp.Select) -> None:
+        refused = {
+            "laterals": "LATERAL VIEW",
+            "qualify": "QUALIFY",
+            "windows": "WINDOW",
+            "pivots": "PIVOT",
+            "connect": "CONNECT BY",
+            "match": "MATCH_RECOGNIZE",
+            "kind": "SELECT AS",
+            "into": "INTO",
+        }
+        for clause, words in refused.items():
+            value = tree.args.get(clause)
+            if value:
+                node = value[0] if isinstance(value, list) else value
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, words, node if isinstance(node, exp.Expr) else tree
+                )
+        if any(isinstance(node, exp.Query) and not isinstance(node, exp.Subquery) for node in tree.expressions):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in the SELECT list", tree)
+
+
+def _presentation(tree: exp.Query) -> bool:
+    return bool(tree.args.get("limit") or tree.args.get("offset") or tree.args.get("order"))
+
+
+def _sort_key(node: exp.Expr, name: str) -> SortKey:
+    descending = bool(node.args.get("desc"))
+    nulls_first = node.args.get("nulls_first")
+    return SortKey(name, descending, (not descending) if nulls_first is None else bool(nulls_first))
+
+
+def _number(tree: exp.Query, clause: str) -> int | None:
+    node = tree.args.get(clause)
+    if node is None:
+        return None
+    value = node.expression
+    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
+        return int(value.this)
+    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is no number", node)
+
+
+def _implicit_name(node: exp.Expr, position: int) -> str:
+    if isinstance(node, (exp.Column, exp.Dot)):
+        return str(node.name)
+    return f"expression_{position + 1}"
+
+
+def _alias_of(tree: exp.Expr, items: list[_Item]) -> str | None:
+    return next((item.name for item in items if Scalar(item.tree) == Scalar(tree)), None)

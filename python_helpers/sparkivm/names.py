@@ -1,0 +1,65 @@
+"""Names that the project reserves: the prefix of hidden columns, the state table of a view."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+RESERVED_PREFIX = "__ivm_"
+
+WEIGHT = "__ivm_w"  # signed multiplicity of a row in a delta
+COUNT = "__ivm_n"  # rows of a group
+
+_STATE_SUFFIX = "__ivm"
+_LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table or view as Spark's catalog knows it: `schema` and `identifier`, `catalog` where the user gave one."""
+
+    schema: str
+    identifier: str
+    catalog: str | None = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.catalog, self.schema, self.identifier) if self.catalog else (self.schema, self.identifier)
+
+    @property
+    def sql(self) -> str:
+        """The name as quoted SQL."""
+        return ".".join(quoted(part) for part in self.parts)
+
+    @property
+    def key(self) -> str:
+        """The name as Spark compares it: without regard to case, the session catalog left out."""
+        parts = self.parts[1:] if self.catalog == "spark_catalog" else self.parts
+        return ".".join(part.lower() for part in parts)
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+def quoted(identifier: str) -> str:
+    """An identifier between backticks."""
+    return "`" + identifier.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A string as a SQL literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def state_table(view: TableName) -> TableName:
+    """The table that stores a view; a name too long for a file is cut and told apart by a hash of the whole."""
+    return TableName(view.schema, suffixed(view.identifier, _STATE_SUFFIX), view.catalog)
+
+
+def suffixed(identifier: str, suffix: str) -> str:
+    name = identifier + suffix
+    if len(name.encode()) <= _LONGEST_IDENTIFIER:
+        return name
+    digest = hashlib.sha256(identifier.encode()).hexdigest()[:12]
+    room = _LONGEST_IDENTIFIER - len(suffix) - len(digest) - 1
+    return identifier.encode()[:room].decode(errors="ignore") + "_" + digest + suffix

@@ -1,0 +1,49 @@
+"""Columns that nothing reads are left out, down to the scans: updates of them then change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sparkivm.algebra import (
+    Aggregate,
+    Changes,
+    Filter,
+    InnerJoin,
+    LeftJoin,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+)
+from sparkivm.algebra.project import only
+
+
+def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
+    """The relation with at least the columns in `needed`, in an order of its own."""
+    wanted = frozenset(needed)
+    match relation:
+        case Scan() | Changes():
+            return replace(relation, fields=tuple(f for f in relation.fields if f[0] in wanted))
+        case Filter():
+            return replace(relation, input=prune_columns(relation.input, wanted | relation.predicate.columns))
+        case Project():
+            items = tuple(item for item in relation.items if item[0] in wanted) or relation.items[:1]
+            read = frozenset().union(*(scalar.columns for _, scalar in items))
+            return Project(prune_columns(relation.input, read), items)
+        case UnionAll():
+            columns = tuple(c for c in relation.columns if c in wanted) or relation.columns[:1]
+            pruned = (prune_columns(child, columns) for child in relation.inputs)
+            return UnionAll(tuple(child if child.columns == columns else only(child, columns) for child in pruned))
+        case InnerJoin():
+            read = wanted.union(*(predicate.columns for predicate in relation.predicates))
+            return relation.with_children(tuple(prune_columns(child, read) for child in relation.inputs))
+        case LeftJoin():
+            read = wanted | relation.on.columns
+            return relation.with_children((prune_columns(relation.left, read), prune_columns(relation.right, read)))
+        case Aggregate():
+            calls = tuple(call for call in relation.calls if call.name in wanted)
+            read = frozenset(relation.keys).union(*(c.argument.columns for c in calls if c.argument is not None))
+            return replace(relation, input=prune_columns(relation.input, read), calls=calls)
+        case _:
+            return relation

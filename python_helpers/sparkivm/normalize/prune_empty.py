@@ -1,0 +1,51 @@
+"""Terms of a delta that are empty, because an input did not change, disappear."""
+
+from __future__ import annotations
+
+from sparkivm.algebra import (
+    Aggregate,
+    Consolidate,
+    Copies,
+    Empty,
+    Filter,
+    InnerJoin,
+    LeftJoin,
+    Project,
+    Relation,
+    Restricted,
+    UnionAll,
+    Unweigh,
+    Weigh,
+)
+from sparkivm.algebra.relation import rewrite
+from sparkivm.algebra.scalar import column, null
+
+
+def prune_empty(relation: Relation) -> Relation:
+    """∅ ⋈ A = ∅, ∅ ⊎ A = A, ∅ ⟕ A = ∅, A ⟕ ∅ = A × NULL, and so on."""
+
+    def prune(node: Relation) -> Relation:
+        empty = [isinstance(child, Empty) for child in node.children]
+        if not any(empty):
+            return node
+        match node:
+            case Filter() | Project() | Weigh() | Consolidate() | Copies() | Unweigh() | InnerJoin():
+                return Empty(node.columns)
+            case Aggregate() if node.keys:
+                return Empty(node.columns)
+            case Restricted():
+                return node.input if node.excluded and not empty[0] else Empty(node.columns)
+            case LeftJoin():
+                if empty[0]:
+                    return Empty(node.columns)
+                mine = [(name, column(name)) for name in node.left.columns]
+                return Project(node.left, (*mine, *((name, null()) for name in node.right.columns)))
+            case UnionAll():
+                rest = tuple(child for child in node.inputs if not isinstance(child, Empty))
+                if not rest:
+                    return Empty(node.columns)
+                return rest[0] if len(rest) == 1 else UnionAll(rest)
+            case _:
+                return node
+
+    return rewrite(relation, prune)

@@ -1,0 +1,121 @@
+"""Filters down to the scans, joins flattened, LEFT JOIN to INNER JOIN where its padding cannot survive.
+
+    σ_p(π_e(A)) = π_e(σ_{p∘e}(A))            σ_p(A ⊎ B) = σ_p(A) ⊎ σ_p(B)
+    σ_p(A ⋈ B) = σ_p(A) ⋈ B                  p over A alone; other predicates become part of the join
+    σ_p(A ⟕ B) = σ_p(A) ⟕ B                  p over A alone
+    A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
+    σ_p(A ⟕ B) = σ_p(A ⋈ B)                  p is not TRUE for a row of B that is all NULL
+    σ_p(γ_k(A)) = γ_k(σ_p(A))                p over the keys k alone, and there are keys
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sparkivm.algebra import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    Project,
+    Relation,
+    Scalar,
+    UnionAll,
+)
+from sparkivm.algebra.scalar import conjunction, conjuncts
+from sparkivm.properties.null_rejection import all_rejected
+
+Predicates = tuple[Scalar, ...]
+
+
+def push_filters(relation: Relation) -> Relation:
+    return _push(relation, (), frozenset())
+
+
+def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+    """`node` under `predicates`; rows where a column of `not_null` is NULL do not matter to what is above."""
+    match node:
+        case Filter():
+            return _push(node.input, (*conjuncts(node.predicate), *predicates), not_null)
+        case Project():
+            items = dict(node.items)
+            passed_on = {s.as_column for n, s in node.items if n in not_null and s.as_column}
+            below = tuple(predicate.substitute(items) for predicate in predicates)
+            return replace(node, input=_push(node.input, below, frozenset(filter(None, passed_on))))
+        case UnionAll():
+            return UnionAll(tuple(_push(child, predicates, not_null) for child in node.inputs))
+        case InnerJoin():
+            return _push_into_join(node, predicates, not_null)
+        case LeftJoin():
+            return _push_into_left_join(node, predicates, not_null)
+        case Aggregate() if node.keys:
+            keys = frozenset(node.keys)
+            below = tuple(p for p in predicates if p.columns and p.columns <= keys)
+            inner = replace(node, input=_push(node.input, below, not_null & keys))
+            return _filtered(inner, tuple(p for p in predicates if p not in below))
+        case _ if node.children:
+            pushed = tuple(_push(child, (), frozenset()) for child in node.children)
+            return _filtered(node.with_children(pushed), predicates)
+        case _:
+            return _filtered(node, predicates)
+
+
+def _push_into_join(node: InnerJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+    inputs, mine = _flattened(node)
+    everything = _distinct((*mine, *predicates))
+    rejected = not_null | all_rejected(everything)
+    local: list[list[Scalar]] = [[] for _ in inputs]
+    across: list[Scalar] = []
+    for predicate in everything:
+        owner = next((i for i, c in enumerate(inputs) if predicate.columns and predicate.columns <= set(c.columns)), None)
+        across.append(predicate) if owner is None else local[owner].append(predicate)
+    pushed = tuple(
+        _push(child, tuple(ps), rejected & frozenset(child.columns)) for child, ps in zip(inputs, local, strict=True)
+    )
+    if any(isinstance(child, InnerJoin) for child in pushed):  # a LEFT JOIN became an inner one
+        return _push_into_join(InnerJoin(pushed, tuple(across)), (), not_null)
+    return InnerJoin(pushed, tuple(across))
+
+
+def _flattened(node: InnerJoin) -> tuple[list[Relation], list[Scalar]]:
+    inputs: list[Relation] = []
+    predicates = list(node.predicates)
+    for child in node.inputs:
+        while isinstance(child, Filter) and isinstance(child.input, (InnerJoin, Filter)):
+            predicates.extend(conjuncts(child.predicate))
+            child = child.input
+        if isinstance(child, InnerJoin):
+            inner, more = _flattened(child)
+            inputs.extend(inner)
+            predicates.extend(more)
+        else:
+            inputs.append(child)
+    return inputs, predicates
+
+
+def _push_into_left_join(node: LeftJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+    left, right = frozenset(node.left.columns), frozenset(node.right.columns)
+    rejected = not_null | all_rejected(predicates)
+    if rejected & right:
+        return _push(InnerJoin((node.left, node.right), node.predicates), predicates, not_null)
+    to_left = tuple(p for p in predicates if p.columns and p.columns <= left)
+    above = tuple(p for p in predicates if p not in to_left)
+    to_right = tuple(p for p in node.on.residual if p.columns and p.columns <= right)
+    on = JoinCondition(node.on.pairs, tuple(p for p in node.on.residual if p not in to_right))
+    joined = replace(
+        node,
+        left=_push(node.left, to_left, rejected & left),
+        right=_push(node.right, to_right, all_rejected(node.predicates) & right),
+        on=on,
+    )
+    return _filtered(joined, above)
+
+
+def _distinct(predicates: Predicates) -> Predicates:
+    return tuple(dict.fromkeys(predicates))
+
+
+def _filtered(relation: Relation, predicates: Predicates) -> Relation:
+    predicate = conjunction(_distinct(predicates))
+    return relation if predicate is None else Filter(relation, predicate)

@@ -1,0 +1,86 @@
+"""A query → the plan of a view: what is stored, what is presented."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sparkivm.algebra import Aggregate, Project, Relation, Scalar
+from sparkivm.algebra.query import Query
+from sparkivm.algebra.scalar import column
+from sparkivm.engine import Field
+from sparkivm.names import RESERVED_PREFIX
+from sparkivm.normalize.pipeline import normalize
+from sparkivm.plan.align_unions import align_unions
+from sparkivm.plan.finalizer import Finalizer
+from sparkivm.plan.split import Split, split
+from sparkivm.plan.state import BagState, State, group_state
+
+TypesOf = Callable[[Relation], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class ViewPlan:
+    """What a view stores and how it is read; everything a refresh derives its statements from."""
+
+    state: State
+    finalizer: Finalizer
+
+    @property
+    def core(self) -> Relation:
+        return self.state.core
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Keys of the sources."""
+        return self.core.tables
+
+
+def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) -> ViewPlan:
+    """The plan of a query.
+
+    fields    the public columns, as Spark names and types them for the user's text
+    types_of  Spark's types of a relation's columns; asked for branches of UNION ALL and arguments of aggregates
+    """
+    root = normalize(query.root, query.root.columns)
+    root = align_unions(root, types_of)
+    halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
+    state = _state(halves, fields, types_of)
+    return ViewPlan(state, Finalizer(halves, state, fields))
+
+
+def _ordered(root: Relation, query: Query) -> Relation:
+    """The root with exactly the query's columns."""
+    if root.columns == query.root.columns:
+        return root
+    return Project(root, tuple((name, column(name)) for name in query.root.columns))
+
+
+def _state(halves: Split, fields: tuple[Field, ...], types_of: TypesOf) -> State:
+    core = halves.core
+    if isinstance(core, Aggregate):
+        return group_state(core, _argument_types(core, types_of))
+    names: dict[str, str] = {}
+    for scalar, field in zip(halves.output, fields, strict=True):
+        names[field.name] = _column_of(scalar)
+    for index, (scalar, _) in enumerate(halves.sort):
+        if _column_of(scalar) not in names.values():
+            names[f"{RESERVED_PREFIX}sort_{index + 1}"] = _column_of(scalar)
+    return BagState(core, tuple(names.items()))
+
+
+def _column_of(scalar: Scalar) -> str:
+    name = scalar.as_column
+    assert name is not None, "a bag's output is columns of its core"
+    return name
+
+
+def _argument_types(core: Aggregate, types_of: TypesOf) -> list[str]:
+    arguments = [call.argument for call in core.calls if call.argument is not None and call.function in ("sum", "avg")]
+    if not arguments:
+        return ["" for _ in core.calls]
+    computed = Project(core.input, tuple((f"a{i}", argument) for i, argument in enumerate(arguments)))
+    types = iter(types_of(computed))
+    return [next(types) if call.argument is not None and call.function in ("sum", "avg") else "" for call in core.calls]
+
+

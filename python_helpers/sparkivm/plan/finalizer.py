@@ -1,0 +1,95 @@
+"""The public view's SELECT over the state table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Literal
+
+from sparkivm.algebra import Scalar
+from sparkivm.algebra.scalar import column
+from sparkivm.engine import Field
+from sparkivm.plan.split import Split
+from sparkivm.plan.state import BagState, GroupState, State
+from sparkivm.spark_sql.dialects import SPARK, SqlDialect
+
+Entries = Literal["one", "several"]  # per group, in a group state
+
+
+@dataclass(frozen=True)
+class Finalizer:
+    """query = finalizer(core), ready to be printed."""
+
+    split: Split
+    state: State
+    fields: tuple[Field, ...]  # the public columns as Spark types them for the user's text
+
+    def text(self, state_table: str, entries: Entries, dialect: SqlDialect = SPARK) -> str:
+        """The SELECT that presents the state; reads nothing else, so a reader always sees one commit.
+
+        entries  "several": entries of one group are added up, so a refresh may append some
+        """
+        formulas = self._formulas()
+        items = [
+            f"{self._typed(scalar.substitute(formulas), field, dialect)} as {dialect.name(field.name)}"
+            for scalar, field in zip(self.split.output, self.fields, strict=True)
+        ]
+        text = f"select {', '.join(items)}\nfrom {self._source(state_table, entries, dialect)}"
+        if self.split.having is not None:
+            text += f"\nwhere {self.split.having.substitute(formulas).sql(dialect.scalars)}"
+        if self.split.sort:
+            keys = [
+                f"{scalar.substitute(formulas).sql(dialect.scalars)} {'desc' if key.descending else 'asc'} "
+                f"nulls {'first' if key.nulls_first else 'last'}"
+                for scalar, key in self.split.sort
+            ]
+            text += f"\norder by {', '.join(keys)}"
+        if self.split.limit is not None:
+            text += f"\nlimit {self.split.limit}"
+        if self.split.offset is not None:
+            text += f"\noffset {self.split.offset}"
+        return text
+
+    def _formulas(self) -> dict[str, Scalar]:
+        if isinstance(self.state, GroupState):
+            return dict(self.state.formulas)
+        return {mine: column(name) for name, mine in self.state.columns}
+
+    def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect) -> str:
+        text = scalar.sql(dialect.scalars)
+        plain = isinstance(self.state, BagState) or scalar.as_column in getattr(self.state, "keys", ())
+        return text if plain or not field.type or dialect is not SPARK else f"cast({text} as {field.type})"
+
+    def _source(self, table: str, entries: Entries, dialect: SqlDialect) -> str:
+        if isinstance(self.state, BagState) or entries == "one":
+            return table
+        return f"(\n{indent(added_up(self.state, table, dialect), '  ')}\n) as entries"
+
+
+def added_up(state: GroupState, table: str, dialect: SqlDialect = SPARK) -> str:
+    """One row per group from the entries of a linear state."""
+    keys = [dialect.name(key) for key in state.keys]
+    sums: list[str] = []
+    for entry in state.columns:
+        name = dialect.name(entry.name)
+        total = f"sum({name})"
+        if entry.kind == "count":
+            total = f"coalesce({total}, 0)"
+        elif entry.type:
+            total = f"cast({total} as {entry.type})"
+        sums.append(f"{total} as {name}")
+    text = f"select {', '.join([*keys, *sums])}\nfrom {table}"
+    if not keys:
+        return text
+    return f"{text}\ngroup by {', '.join(keys)}\nhaving sum({dialect.name(state.columns[0].name)}) > 0"
+
+
+def duplicate(names: Sequence[str]) -> str | None:
+    """The first name that occurs twice, compared as Spark does."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return None

@@ -1,0 +1,198 @@
+"""What a state table stores: the groups of an aggregate with hidden counts and sums, or the rows of a bag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkivm.algebra import Aggregate, Call, Relation, Scalar
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.names import COUNT, RESERVED_PREFIX
+
+Kind = Literal["count", "sum", "min", "max", "recomputed"]
+
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_MOST_DIGITS = 38
+_DIGITS_OF_A_SUM = 10  # Spark adds them to the argument's precision
+_DIGITS_ALWAYS_EXACT = 27  # weight (10 digits) times argument fits into 38 digits
+_SCALE_KEPT = 6  # a product that does not fit keeps this many fraction digits
+
+
+@dataclass(frozen=True)
+class StateColumn:
+    """One hidden column of a group: the aggregate that it is, and how it changes.
+
+    count, sum   linear: the column of old ⊎ delta is the sum of both columns
+    min, max     kept, taken from the delta, or read again (see plan/extrema.py)
+    recomputed   read again for every group that changes, as its value is no function of old value and delta
+    """
+
+    call: Call
+    kind: Kind
+    type: str = ""  # Spark type of the column, for sums
+    counted_by: str = ""  # for sums and extrema: the column that counts the argument's non-NULL values
+
+    @property
+    def name(self) -> str:
+        return self.call.name
+
+    @property
+    def linear(self) -> bool:
+        return self.kind in ("count", "sum")
+
+
+@dataclass(frozen=True)
+class GroupState:
+    """The state of an Aggregate: its keys, the hidden columns, and the public aggregates as formulas over them."""
+
+    core: Aggregate
+    columns: tuple[StateColumn, ...]  # the first is the count of rows
+    formulas: tuple[tuple[str, Scalar], ...]  # (column of the core, expression over the state's columns)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return self.core.keys
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The table's columns in order."""
+        return (*self.keys, *(column.name for column in self.columns))
+
+    @property
+    def linear(self) -> bool:
+        """Whether a delta can be added without looking at the state."""
+        return all(column.linear for column in self.columns)
+
+    @property
+    def recomputed(self) -> bool:
+        """Whether every changed group has to be read again."""
+        return any(column.kind == "recomputed" for column in self.columns)
+
+    @property
+    def content(self) -> Relation:
+        """What the table holds after a rebuild: one row per group."""
+        return guarded(self, Aggregate(self.core.input, self.keys, tuple(column.call for column in self.columns)))
+
+
+@dataclass(frozen=True)
+class BagState:
+    """The state of any other core: its rows, each copy as a row of its own, under the names of the public columns."""
+
+    core: Relation
+    columns: tuple[tuple[str, str], ...]  # pairs of (column of the table, column of the core)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+
+State = GroupState | BagState
+
+
+def group_state(core: Aggregate, argument_types: Sequence[str]) -> GroupState:
+    """The state of an Aggregate; `argument_types` are the Spark types of its calls' arguments, "" for COUNT(*)."""
+    return _GroupStateBuilder(core).build(argument_types)
+
+
+class _GroupStateBuilder:
+    def __init__(self, core: Aggregate) -> None:
+        self._core = core
+        self._columns: dict[str, StateColumn] = {COUNT: StateColumn(Call(COUNT, "count_rows"), "count")}
+        self._labels: dict[Scalar, str] = {}
+
+    def build(self, argument_types: Sequence[str]) -> GroupState:
+        formulas = [
+            (call.name, self._formula(call, type_))
+            for call, type_ in zip(self._core.calls, argument_types, strict=True)
+        ]
+        return GroupState(self._core, tuple(self._columns.values()), tuple(formulas))
+
+    def _formula(self, call: Call, type_: str) -> Scalar:
+        argument = call.argument
+        if argument is None:
+            return expression("n", n=COUNT)
+        label = self._labels.setdefault(argument, self._label(argument))
+        count = f"{RESERVED_PREFIX}n_{label}"
+        if call.function == "count":
+            return expression("n", n=self._add(StateColumn(Call(count, "count", argument), "count")))
+        if call.function in ("min", "max"):
+            kind: Kind = "min" if call.function == "min" else "max"
+            self._add(StateColumn(Call(count, "count", argument), "count"))
+            column = StateColumn(
+                Call(f"{RESERVED_PREFIX}{kind}_{label}", call.function, argument), kind, counted_by=count
+            )
+            return expression("x", x=self._add(column))
+        sum_type = linear_sum_type(type_)
+        if sum_type is None:
+            column = StateColumn(Call(f"{RESERVED_PREFIX}{call.function}_{label}", call.function, argument), "recomputed")
+            return expression("x", x=self._add(column))
+        self._add(StateColumn(Call(count, "count", argument), "count"))
+        factor = "{weight}" if sum_type == "bigint" else "cast({weight} as decimal(10,0))"
+        summed = self._add(
+            StateColumn(
+                Call(f"{RESERVED_PREFIX}sum_{label}", "sum", argument, factor), "sum", sum_type, counted_by=count
+            )
+        )
+        if call.function == "sum":
+            return expression("case when n > 0 then s end", n=count, s=summed)
+        return _average(summed, count, sum_type, type_)
+
+    def _add(self, column: StateColumn) -> str:
+        self._columns.setdefault(column.name, column)
+        return column.name
+
+    def _label(self, argument: Scalar) -> str:
+        return argument.as_column or str(len(self._labels) + 1)
+
+
+def _average(summed: str, count: str, sum_type: str, type_: str) -> Scalar:
+    """AVG as Spark computes it: integers in DOUBLE, decimals with four more digits on both sides of the point."""
+    decimal = _DECIMAL.fullmatch(type_)
+    if decimal is None:
+        return expression("case when n > 0 then cast(s as double) / cast(n as double) end", n=count, s=summed)
+    precision, scale = int(decimal[1]), int(decimal[2])
+    result = f"decimal({min(precision + 4, _MOST_DIGITS)},{min(scale + 4, _MOST_DIGITS)})"
+    text = f"case when n > 0 then cast(cast(s as {sum_type}) / cast(n as decimal(20,0)) as {result}) end"
+    return expression(text, n=count, s=summed)
+
+
+def linear_sum_type(argument_type: str) -> str | None:
+    """The type of SUM if adding a delta to it is exact, else None.
+
+    Integers wrap around or stay: both are a ring. Decimals: the product with a weight and the sum must keep all
+    digits. Floating point is not associative, so its sums are recomputed.
+    """
+    if argument_type in _INTEGERS:
+        return "bigint"
+    decimal = _DECIMAL.fullmatch(argument_type)
+    if decimal is None:
+        return None
+    precision, scale = int(decimal[1]), int(decimal[2])
+    if precision > _DIGITS_ALWAYS_EXACT and scale > _SCALE_KEPT:
+        return None
+    return f"decimal({min(precision + _DIGITS_OF_A_SUM, _MOST_DIGITS)},{scale})"
+
+
+def guarded(state: GroupState, rows: Relation) -> Relation:
+    """`rows` of the state's shape, in which a sum that overflowed its type is an error and not a silent NULL."""
+    from sparkivm.algebra import Project
+    from sparkivm.algebra.scalar import column
+
+    wide = {c.name: c for c in state.columns if c.kind == "sum" and _may_overflow(c.type)}
+    if not wide:
+        return rows
+    items = []
+    for name in rows.columns:
+        scalar = column(name)
+        if name in wide:
+            text = "coalesce(s, case when n <> 0 then raise_error('a sum overflows its type') end)"
+            scalar = expression(text, s=name, n=wide[name].counted_by)
+        items.append((name, scalar))
+    return Project(rows, tuple(items))
+
+
+def _may_overflow(type_: str) -> bool:
+    return type_.startswith(f"decimal({_MOST_DIGITS},")

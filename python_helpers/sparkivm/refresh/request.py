@@ -1,0 +1,42 @@
+"""What a refresh is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sparkivm.names import TableName
+
+RefreshMode = Literal["auto", "incremental", "strict", "full"]
+ChangeCapture = Literal["auto", "never_alter"]
+
+
+@dataclass(frozen=True)
+class StateLayout:
+    """How the state table is stored: the options of dbt-spark that a Delta table takes."""
+
+    partition_by: tuple[str, ...] = ()
+    liquid_clustered_by: tuple[str, ...] = ()
+    tblproperties: Mapping[str, str] = field(default_factory=dict)
+    location_root: str | None = None
+
+
+@dataclass(frozen=True)
+class RefreshRequest:
+    """One model's refresh.
+
+    refresh_mode  auto: whatever is cheaper; incremental: never full for cost, full where there is no other way;
+                  strict: an error instead of any full refresh after the first build; full: always full
+    empty         `dbt run --empty`: create the view without rows if it is missing, never touch an existing one
+    """
+
+    view: TableName
+    sql: str  # the model's compiled SELECT
+    refresh_mode: RefreshMode = "auto"
+    change_capture: ChangeCapture = "auto"
+    full_refresh: bool = False
+    full_refresh_allowed: bool = True  # False where the model's config says full_refresh: false
+    empty: bool = False
+    layout: StateLayout = StateLayout()
+    comment: str = ""

@@ -1,0 +1,43 @@
+"""What a refresh did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sparkivm.names import TableName
+from sparkivm.reasons import Fallback
+
+Mode = Literal["create", "no_op", "incremental", "full"]
+
+
+@dataclass(frozen=True)
+class SourceVersions:
+    """The interval (from, to] of one source that a refresh consumed; `from_version` is None when it was read whole."""
+
+    name: str
+    from_version: int | None
+    to_version: int
+
+
+@dataclass(frozen=True)
+class RefreshResult:
+    """The outcome of one refresh, for the console, run_results.json and the log."""
+
+    mode: Mode
+    view: TableName
+    state: TableName
+    fallback: Fallback | None = None  # why it was not incremental
+    explanation: str = ""  # the numbers behind the decision
+    apply_form: Literal["", "create", "rebuild", "append", "merge", "rewrite"] = ""
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    sources: tuple[SourceVersions, ...] = ()
+    strategies: Mapping[str, str] = field(default_factory=dict)  # operator -> strategy
+    statements: tuple[str, ...] = ()  # the SQL that was executed, in order
+    compile_s: float = 0.0  # Python's own share: parse, compile, decide
+    elapsed_s: float = 0.0
+    created: tuple[TableName, ...] = ()  # relations that did not exist before
+    warnings: tuple[str, ...] = ()

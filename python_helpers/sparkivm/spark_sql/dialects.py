@@ -1,0 +1,44 @@
+"""Where the SQL of two engines differs: Spark, which runs it, and DuckDB, which the algebra is tried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkivm.algebra.scalar import Dialect as ScalarDialect
+
+
+@dataclass(frozen=True)
+class SqlDialect:
+    """The few words in which generated text differs."""
+
+    scalars: ScalarDialect
+    quote: str
+    null_safe_equal: str
+    semi_join: str
+    anti_join: str
+    copies: str  # a FROM item that repeats each row of `{alias}` by its weight
+    hints: bool
+
+    def name(self, identifier: str) -> str:
+        return self.quote + identifier.replace(self.quote, self.quote * 2) + self.quote
+
+
+SPARK = SqlDialect(
+    scalars="spark",
+    quote="`",
+    null_safe_equal="<=>",
+    semi_join="left semi join",
+    anti_join="left anti join",
+    copies="lateral view explode(array_repeat(0, cast({alias}.{weight} as int))) copies as copy",
+    hints=True,
+)
+
+DUCKDB = SqlDialect(
+    scalars="duckdb",
+    quote='"',
+    null_safe_equal="is not distinct from",
+    semi_join="semi join",
+    anti_join="anti join",
+    copies=", unnest(range(cast({alias}.{weight} as bigint)))",
+    hints=False,
+)

@@ -1,0 +1,255 @@
+"""Algebra → SQL text. One SELECT per operator, nested; what is used several times, and each change feed, is a CTE."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from textwrap import indent
+
+from sparkivm.algebra import (
+    Aggregate,
+    At,
+    Call,
+    Changes,
+    Consolidate,
+    Copies,
+    Empty,
+    Filter,
+    InnerJoin,
+    LeftJoin,
+    Project,
+    Relation,
+    Restricted,
+    Scalar,
+    Scan,
+    UnionAll,
+    Unweigh,
+    Weigh,
+)
+from sparkivm.algebra.values import OneRow
+from sparkivm.errors import InternalError
+from sparkivm.names import WEIGHT
+from sparkivm.spark_sql.dialects import SPARK, SqlDialect
+from sparkivm.spark_sql.source_texts import SourceTexts
+
+
+def select_text(relation: Relation, sources: SourceTexts, dialect: SqlDialect = SPARK, weight: str | None = None) -> str:
+    """The relation as one SELECT statement: its columns in order, then its weight as `weight` if that is given."""
+    return _Printer(relation, sources, dialect).statement(weight)
+
+
+class _Printer:
+    def __init__(self, root: Relation, sources: SourceTexts, dialect: SqlDialect) -> None:
+        self._root, self._sources, self._dialect = root, sources, dialect
+        self._uses = Counter(id(child) for node in root.walk() for child in node.children)
+        self._ctes: dict[str, str] = {}
+        self._cte_of: dict[int, str] = {}
+        self._aliases = 0
+        fields: dict[str, dict[str, None]] = {}
+        for node in root.walk():
+            if isinstance(node, Changes):
+                fields.setdefault(node.table, {}).update((source, None) for _, source in node.fields)
+        self._changed_fields = {table: tuple(names) for table, names in fields.items()}
+
+    def statement(self, weight: str | None) -> str:
+        items = self._names(self._root.columns)
+        if weight:
+            items.append(f"{self._weight(self._root, 'result')} as {self._name(weight)}")
+        body = self._select(self._root) if not weight else f"select {_list(items)}\nfrom {self._nested(self._root)} as result"
+        if not self._ctes:
+            return body
+        ctes = ",\n".join(f"{name} as (\n{indent(text, '  ')}\n)" for name, text in self._ctes.items())
+        return f"with {ctes}\n{body}"
+
+    # names
+
+    def _name(self, identifier: str) -> str:
+        return self._dialect.name(identifier)
+
+    def _names(self, columns: Iterable[str], alias: str = "") -> list[str]:
+        prefix = alias + "." if alias else ""
+        return [prefix + self._name(column) for column in columns]
+
+    def _scalar(self, scalar: Scalar) -> str:
+        return scalar.sql(self._dialect.scalars)
+
+    def _alias(self) -> str:
+        self._aliases += 1
+        return f"q{self._aliases}"
+
+    def _weight(self, relation: Relation, alias: str) -> str:
+        return f"{alias}.{self._name(WEIGHT)}" if relation.weighted else "1"
+
+    # relations
+
+    def _nested(self, relation: Relation) -> str:
+        """The relation as a FROM item: a CTE's name, or the SELECT in parentheses."""
+        if isinstance(relation, Changes):
+            return f"(\n{indent(self._select(relation), '  ')}\n)"
+        if self._uses[id(relation)] > 1 and relation.children:
+            name = self._cte_of.get(id(relation))
+            if name is None:
+                text = self._select(relation)
+                name = self._cte_of[id(relation)] = f"shared_{len(self._cte_of) + 1}"
+                self._ctes[name] = text
+            return name
+        return f"(\n{indent(self._select(relation), '  ')}\n)"
+
+    def _from(self, relation: Relation) -> tuple[str, str]:
+        alias = self._alias()
+        return f"{self._nested(relation)} as {alias}", alias
+
+    def _carried(self, relation: Relation, alias: str) -> list[str]:
+        """The weight column as it is handed on, if there is one."""
+        return [f"{alias}.{self._name(WEIGHT)}"] if relation.weighted else []
+
+    def _select(self, relation: Relation) -> str:
+        """A SELECT of the relation's columns and, if it is weighted, its weight as the last one."""
+        match relation:
+            case Scan():
+                item = self._sources.new(relation.table) if relation.at is At.NEW else self._sources.old(relation.table)
+                return f"select {_list(self._fields(relation))}\nfrom {item}"
+            case Changes():
+                return f"select {_list([*self._fields(relation), self._name(WEIGHT)])}\nfrom {self._changes(relation.table)}"
+            case Empty():
+                nulls = [f"null as {self._name(name)}" for name in relation.columns]
+                return f"select {_list(nulls)} from (select 1) as nothing where false"
+            case OneRow():
+                return f"select {_list(())}"
+            case Filter():
+                item, alias = self._from(relation.input)
+                columns = [*self._names(relation.columns), *self._carried(relation.input, alias)]
+                return f"select {_list(columns)}\nfrom {item}\nwhere {self._scalar(relation.predicate)}"
+            case Project():
+                item, alias = self._from(relation.input)
+                columns = [*(f"{self._scalar(s)} as {self._name(n)}" for n, s in relation.items)]
+                return f"select {_list([*columns, *self._carried(relation.input, alias)])}\nfrom {item}"
+            case UnionAll():
+                return self._union(relation)
+            case InnerJoin():
+                return self._inner_join(relation)
+            case LeftJoin():
+                return self._left_join(relation)
+            case Aggregate():
+                return self._aggregate(relation)
+            case Restricted():
+                return self._restricted(relation)
+            case Weigh():
+                item, alias = self._from(relation.input)
+                factor = self._scalar(relation.factor)
+                weight = f"{self._weight(relation.input, alias)} * ({factor})" if relation.input.weighted else factor
+                columns = [*self._names(relation.columns), f"{weight} as {self._name(WEIGHT)}"]
+                return f"select {_list(columns)}\nfrom {item}"
+            case Consolidate():
+                item, alias = self._from(relation.input)
+                names = self._names(relation.columns)
+                weight = f"sum({self._weight(relation.input, alias)})"
+                group = f"\ngroup by {_list(names)}" if names else ""
+                return f"select {_list([*names, f'{weight} as {self._name(WEIGHT)}'])}\nfrom {item}{group}\nhaving {weight} <> 0"
+            case Copies():
+                alias = self._alias()
+                copies = self._dialect.copies.format(alias=alias, weight=self._name(WEIGHT))
+                columns = self._names(relation.columns, alias)
+                return f"select {_list(columns)}\nfrom {self._nested(relation.input)} as {alias} {copies}"
+            case Unweigh():
+                item, alias = self._from(relation.input)
+                weight = f"{self._weight(relation.input, alias)} as {self._name(relation.name)}"
+                return f"select {_list([*self._names(relation.input.columns), weight])}\nfrom {item}"
+            case _:
+                raise InternalError(f"no SQL for {type(relation).__name__}")
+
+    def _fields(self, leaf: Scan | Changes) -> list[str]:
+        return [f"{self._name(source)} as {self._name(name)}" for name, source in leaf.fields]
+
+    def _changes(self, table: str) -> str:
+        """The CTE of a table's changes: one for the whole statement, as a feed must not be read twice in it."""
+        tables = list(self._changed_fields)
+        name = f"changes_{tables.index(table) + 1}"
+        if name not in self._ctes:
+            self._ctes[name] = self._sources.changes(table, self._changed_fields[table])
+        return name
+
+    def _union(self, relation: UnionAll) -> str:
+        branches = []
+        for child in relation.inputs:
+            item, alias = self._from(child)
+            columns = self._names(relation.columns, alias)
+            if relation.weighted:
+                columns.append(f"{self._weight(child, alias)} as {self._name(WEIGHT)}")
+            branches.append(f"select {_list(columns)}\nfrom {item}")
+        return "\nunion all\n".join(branches)
+
+    def _inner_join(self, relation: InnerJoin) -> str:
+        items = [self._from(child) for child in relation.inputs]
+        waiting = list(relation.predicates)
+        known: set[str] = set()
+        text = ""
+        for index, ((item, _), child) in enumerate(zip(items, relation.inputs, strict=True)):
+            known |= set(child.columns)
+            ready = [p for p in waiting if p.columns <= known] if index else []
+            waiting = [p for p in waiting if p not in ready]
+            condition = " and ".join(f"({self._scalar(p)})" for p in ready)
+            if index:
+                text += f"\njoin {item} on {condition}" if condition else f"\ncross join {item}"
+            else:
+                text = item
+        where = " and ".join(f"({self._scalar(p)})" for p in waiting)
+        columns = self._names(relation.columns)
+        weights = [self._weight(c, a) for c, (_, a) in zip(relation.inputs, items, strict=True) if c.weighted]
+        if weights:
+            columns.append(f"{' * '.join(weights)} as {self._name(WEIGHT)}")
+        hint = ""
+        if relation.broadcast is not None and self._dialect.hints:
+            hint = f"/*+ broadcast({items[relation.broadcast][1]}) */ "
+        return f"select {hint}{_list(columns)}\nfrom {text}" + (f"\nwhere {where}" if where else "")
+
+    def _left_join(self, relation: LeftJoin) -> str:
+        left, left_alias = self._from(relation.left)
+        right, right_alias = self._from(relation.right)
+        condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
+        columns = [*self._names(relation.columns), *self._carried(relation.left, left_alias)]
+        hint = ""
+        if relation.broadcast_right and self._dialect.hints:
+            hint = f"/*+ broadcast({right_alias}) */ "
+        return f"select {hint}{_list(columns)}\nfrom {left}\nleft join {right} on {condition}"
+
+    def _restricted(self, relation: Restricted) -> str:
+        item, alias = self._from(relation.input)
+        keys, key_alias = self._from(relation.keys.source)
+        equal = self._dialect.null_safe_equal
+        condition = " and ".join(
+            f"{alias}.{self._name(mine)} {equal} {key_alias}.{self._name(key)}" for mine, key in relation.keys.pairs
+        )
+        condition = condition or "true"
+        join = self._dialect.anti_join if relation.excluded else self._dialect.semi_join
+        columns = [*self._names(relation.columns, alias), *self._carried(relation.input, alias)]
+        hint = f"/*+ broadcast({key_alias}) */ " if relation.broadcast and self._dialect.hints else ""
+        return f"select {hint}{_list(columns)}\nfrom {item}\n{join} {keys} on {condition}"
+
+    def _aggregate(self, relation: Aggregate) -> str:
+        item, alias = self._from(relation.input)
+        names = self._names(relation.keys)
+        weight = self._weight(relation.input, alias)
+        calls = [f"{self._call(call, weight, relation.signed)} as {self._name(call.name)}" for call in relation.calls]
+        group = f"\ngroup by {_list(names)}" if names else ""
+        # Without any column it is still one row.
+        return f"select {_list([*names, *calls] or ['count(*) as __ivm_one'])}\nfrom {item}{group}"
+
+    def _call(self, call: Call, weight: str, signed: bool) -> str:
+        argument = self._scalar(call.argument) if call.argument is not None else ""
+        if not signed or weight == "1":
+            return "count(*)" if call.function == "count_rows" else f"{call.function}({argument})"
+        match call.function:
+            case "count_rows":
+                return f"coalesce(sum({weight}), 0)"
+            case "count":
+                return f"coalesce(sum(case when {argument} is not null then {weight} else 0 end), 0)"
+            case "sum":
+                return f"sum({call.factor.format(weight=weight)} * ({argument}))"
+            case _:
+                raise InternalError(f"{call.function} is not linear")
+
+
+def _list(items: Iterable[str]) -> str:
+    """A SELECT list; one of a relation without columns still needs an item."""
+    return ", ".join(items) or "1 as __ivm_one"

@@ -1,0 +1,70 @@
+"""Connections share tables and nothing else; a canceled one stops."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from dbt.adapters.sparkivm.session import open_session
+from dbt_common.exceptions import DbtRuntimeError
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def connect(spark):
+    return lambda given=None: open_session(given or {}, Path("unused"))
+
+
+def run(connection, sql):
+    cursor = connection.cursor()
+    cursor.execute(sql)
+    return [tuple(row) for row in cursor.fetchall()]
+
+
+def test_settings_and_temporary_views_are_isolated(connect):
+    one, two = connect({"spark.sql.shuffle.partitions": "3"}), connect()
+    run(one, "set a.b = 1")
+    run(one, "create temporary view t as select 1 as x")
+    assert run(two, "set a.b") == [("a.b", "<undefined>")]
+    assert run(one, "set spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "3")]
+    assert run(two, "set spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "2")]
+    run(two, "create temporary view t as select 2 as x")
+    assert run(one, "select * from t") == [(1,)]
+
+
+def test_jobs_carry_the_label(connect, spark):
+    connection = connect()
+    connection.label = "dbt: sales"
+    run(connection, "select 1")
+    assert spark.sparkContext.getLocalProperty("spark.job.description") == "dbt: sales"
+
+
+def test_cancel_ends_the_running_job_of_this_connection_only(connect):
+    victim, other = connect(), connect()
+    errors, rows = [], []
+
+    def long(connection, n, errors):
+        try:
+            rows.append(
+                run(connection, f"select count(*) from range({n}) where cast(uuid() as string) = 'x'")
+            )
+        except Exception as error:
+            errors.append(error)
+
+    other_errors = []
+    threads = [
+        threading.Thread(target=long, args=(victim, 10**13, errors)),
+        threading.Thread(target=long, args=(other, 10**6, other_errors)),
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(2)
+    victim.cancel()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert len(errors) == 1
+    assert not other_errors
+    with pytest.raises(DbtRuntimeError, match="canceled"):
+        run(victim, "select 1")

@@ -1,0 +1,174 @@
+"""What the engine says of relations; by calls into the JVM and by SQL it says the same."""
+
+import pytest
+
+from sparkivm.engine import EngineError, Field
+from sparkivm.names import TableName
+from tests.plain_engine import PlainEngine
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def schema(spark):
+    spark.sql("create schema metadata")
+    spark.sql("create table metadata.p using parquet as select 1 as a, 'x' as b")
+    spark.sql(
+        "create table metadata.d (a int not null, b varchar(5), c decimal(10,2), "
+        "s struct<x: int, y: array<string>>, `odd ``name` date) using delta partitioned by (a) "
+        "tblproperties (delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name')"
+    )
+    spark.sql("create table metadata.off using delta as select 1L as id")
+    spark.sql(
+        "create view metadata.v (k, `other name` comment 'it') tblproperties (mine = 'x') "
+        "as select a, b from metadata.d"
+    )
+    yield "metadata"
+    spark.sql("drop schema metadata cascade")
+
+
+@pytest.fixture(scope="module")
+def engines(spark):
+    return PlainEngine(spark), PlainEngine(spark, by_sql=True)
+
+
+def both(engines, question):
+    by_calls, by_sql = (question(engine) for engine in engines)
+    assert by_calls == by_sql
+    return by_calls
+
+
+def test_delta_table(engines, schema):
+    facts = both(engines, lambda e: e.describe(TableName(schema, "d")))
+    assert (facts.kind, facts.version, facts.partition_columns) == ("delta", 0, ("a",))
+    assert facts.properties["delta.enableChangeDataFeed"] == "true"
+    assert facts.fields == (
+        Field("a", "int", nullable=False),
+        Field("b", "string"),
+        Field("c", "decimal(10,2)"),
+        Field("s", "struct<x:int,y:array<string>>"),
+        Field("odd `name", "date"),
+    )
+
+
+def test_names_are_found_in_any_case_and_with_the_catalog(engines, schema):
+    plain = both(engines, lambda e: e.describe(TableName(schema, "off")))
+    assert "delta.enableChangeDataFeed" not in plain.properties
+    for name in (TableName("METADATA", "OFF"), TableName(schema, "off", "spark_catalog")):
+        assert both(engines, lambda e, n=name: e.describe(n)).table_id == plain.table_id
+
+
+def test_replaced_table_has_another_identity_and_goes_on_counting(engines, schema, spark):
+    spark.sql("create table metadata.r using delta as select 1 as a")
+    before = both(engines, lambda e: e.describe(TableName(schema, "r")))
+    spark.sql("create or replace table metadata.r using delta as select 1 as a, 2 as b")
+    after = both(engines, lambda e: e.describe(TableName(schema, "r")))
+    assert after.table_id != before.table_id
+    assert (before.version, after.version) == (0, 1)
+    assert [f.name for f in after.fields] == ["a", "b"]
+    spark.sql("drop table metadata.r")
+    assert both(engines, lambda e: e.describe(TableName(schema, "r"))) is None
+
+
+def test_view(engines, schema):
+    facts = both(engines, lambda e: e.describe(TableName(schema, "v")))
+    assert facts.kind == "view"
+    assert facts.view_text == "select a, b from metadata.d"
+    assert facts.view_namespace == ("spark_catalog", "default")
+    assert facts.fields == (Field("k", "int", nullable=False), Field("other name", "string"))
+    assert facts.properties["mine"] == "x"
+
+
+def test_parquet_table_and_nothing(engines, schema):
+    facts = both(engines, lambda e: e.describe(TableName(schema, "p")))
+    assert (facts.kind, facts.provider) == ("other", "parquet")
+    assert both(engines, lambda e: e.describe(TableName(schema, "missing"))) is None
+    assert both(engines, lambda e: e.describe(TableName("no_schema", "missing"))) is None
+
+
+def test_temporary_view(spark):
+    for by_sql in (False, True):
+        engine = PlainEngine(spark, by_sql=by_sql)
+        engine.execute("create temporary view tv as select 1 as x")
+        facts = engine.describe(TableName("", "tv"))
+        assert (facts.kind, facts.temporary) == ("view", True)
+        assert facts.fields == (Field("x", "int", nullable=False),)
+
+
+def test_commits(engines, schema, spark):
+    spark.sql("create table metadata.c (a int) using delta tblproperties (delta.enableChangeDataFeed = true)")
+    spark.sql("insert into metadata.c values (1), (2)")
+    engines[0].set({"spark.databricks.delta.commitInfo.userMetadata": '{"x": "it\'s"}'})
+    engines[0].execute("update metadata.c set a = 3 where a = 2")
+    engines[0].unset(["spark.databricks.delta.commitInfo.userMetadata"])
+    spark.sql("delete from metadata.c where a = 1")
+    name = TableName(schema, "c")
+    by_calls, by_sql = (e.commits(name, 0) for e in engines)
+    assert [c.version for c in by_calls] == [1, 2, 3]
+    assert [c.operation for c in by_calls] == ["WRITE", "UPDATE", "DELETE"]
+    assert [c.user_metadata for c in by_calls] == [None, '{"x": "it\'s"}', None]
+    assert by_calls[2].metrics["numDeletedRows"] == "1"
+    for one, other in zip(by_calls, by_sql, strict=True):
+        assert abs(one.timestamp_ms - other.timestamp_ms) < 5000  # of the entry; of its file
+        assert (one.version, one.operation, one.metrics, one.parameters, one.user_metadata) == (
+            other.version,
+            other.operation,
+            other.metrics,
+            other.parameters,
+            other.user_metadata,
+        )
+    assert both(engines, lambda e: e.commits(name, 3)) == []
+
+
+def test_commits_leave_gaps_out(engines, schema, spark, tmp_path):
+    spark.sql(
+        f"create table metadata.gap (a int) using delta location '{tmp_path}/gap' "
+        "tblproperties (delta.checkpointInterval = 2)"
+    )
+    for i in range(4):
+        spark.sql(f"insert into metadata.gap values ({i})")
+    for version in (0, 1, 2):
+        (tmp_path / "gap" / "_delta_log" / f"{version:020}.json").unlink()
+    assert [c.version for c in engines[0].commits(TableName(schema, "gap"), 0)] == [3, 4]
+
+
+def test_schema_of_a_query(engines, schema):
+    fields = both(
+        engines,
+        lambda e: e.schema_of("with x as (select * from metadata.d) select a, c * 2 as c, a from x -- end"),
+    )
+    assert fields == (
+        Field("a", "int", nullable=False),
+        Field("c", "decimal(12,2)"),
+        Field("a", "int", nullable=False),
+    )
+
+
+def test_analyzed_plan_leaves_no_column_out(engines, schema):
+    query = "select " + ", ".join(f"a + {i} as c{i}" for i in range(60)) + " from metadata.d"
+    for engine in engines:
+        plan = engine.analyzed_plan(query)
+        assert plan.startswith("Project [")
+        assert "AS c59" in plan
+        assert "more fields" not in plan
+
+
+def test_errors_carry_sparks_sentence_only(engines):
+    with pytest.raises(EngineError) as error:
+        engines[0].query("select * from metadata.missing")
+    assert error.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert "UnresolvedRelation" not in str(error.value)
+    with pytest.raises(EngineError) as error:
+        engines[0].query("select raise_error('boom') from metadata.p")
+    assert error.value.condition == "USER_RAISED_EXCEPTION"
+    assert str(error.value).startswith("[USER_RAISED_EXCEPTION] boom")
+    assert "\tat " not in str(error.value)
+
+
+def test_settings_go_back_to_how_the_connection_was_opened(engines):
+    engine = engines[0]
+    ansi, partitions = "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions"
+    engine.set({ansi: "true", partitions: "9"})
+    assert engine.settings([ansi, partitions, "not.there"]) == {ansi: "true", partitions: "9"}
+    engine.unset([ansi, partitions])
+    assert engine.settings([ansi, partitions]) == {ansi: "false", partitions: "2"}

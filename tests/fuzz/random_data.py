@@ -1,0 +1,70 @@
+"""Small tables full of ties, NULLs and duplicates, and random changes of several of them at once."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+Value = int | float | str | Decimal | None
+Row = tuple[Value, ...]
+
+COLUMNS = (("k", "int"), ("a", "int"), ("b", "bigint"), ("d", "decimal(12,2)"), ("f", "double"), ("s", "string"))
+TABLES = ("r", "s", "t")
+
+_POOLS: dict[str, Sequence[Value]] = {
+    "int": (None, 0, 1, 2, -1),
+    "bigint": (None, 0, 1, 2, 3),
+    "decimal(12,2)": (None, Decimal("0.00"), Decimal("0.01"), Decimal("-3.10"), Decimal("7.50")),
+    "double": (None, 0.0, 1.5, -2.25),
+    "string": (None, "", "a", "A", "b"),
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """Rows that left a table and rows that came."""
+
+    deleted: tuple[Row, ...]
+    inserted: tuple[Row, ...]
+
+
+def random_row(rng: random.Random) -> Row:
+    return tuple(rng.choice(_POOLS[type_]) for _, type_ in COLUMNS)
+
+
+def random_table(rng: random.Random) -> list[Row]:
+    rows = [random_row(rng) for _ in range(rng.choice((0, 1, 2, 5, 9)))]
+    return rows + [rng.choice(rows) for _ in range(2) if rows and rng.random() < 0.4]
+
+
+def random_change(rng: random.Random, rows: list[Row], insert_only: bool = False) -> Change:
+    """Inserts, deletes of single copies, updates of keys or of any one column, everything at once."""
+    kind = rng.choice(("none", "insert", "delete", "update", "mixed", "mixed", "clear"))
+    if insert_only:
+        kind = rng.choice(("none", "insert"))
+    deleted: list[Row] = []
+    inserted: list[Row] = []
+    if kind == "clear":
+        deleted = list(rows)
+    if kind in ("delete", "mixed"):
+        deleted = [row for row in rows if rng.random() < 0.35]
+    if kind in ("insert", "mixed"):
+        inserted = [rng.choice(rows) if rows and rng.random() < 0.3 else random_row(rng) for _ in range(rng.choice((1, 2, 3)))]
+    if kind == "update":
+        for row in rows:
+            if rng.random() < 0.4:
+                position = rng.randrange(len(COLUMNS))
+                new = list(row)
+                new[position] = rng.choice(_POOLS[COLUMNS[position][1]])
+                deleted.append(row)
+                inserted.append(tuple(new))
+    return Change(tuple(deleted), tuple(inserted))
+
+
+def applied(rows: list[Row], change: Change) -> list[Row]:
+    left = Counter(rows)
+    left.subtract(Counter(change.deleted))
+    return [*left.elements(), *change.inserted]

@@ -1,0 +1,101 @@
+"""The statement macros, rendered without dbt."""
+
+import re
+
+import pytest
+
+from tests.bare_macros import STATEMENTS, BareMacros
+
+MACROS = BareMacros()
+
+
+def test_rebuild_state_in_its_shortest_form():
+    assert MACROS.render("rebuild_state", state="`s`.`v__ivm`", select="select 1 as a") == (
+        "create or replace table `s`.`v__ivm`\nusing delta\nas\nselect 1 as a"
+    )
+
+
+def test_rebuild_state_with_every_clause():
+    text = MACROS.render(
+        "rebuild_state",
+        state="`s`.`v__ivm`",
+        select="select 1 as a",
+        partition_by=["`a`", "`b`"],
+        tblproperties={"k": "it's", "path": "C:\\x"},
+        location="/data/v",
+    )
+    assert text == (
+        "create or replace table `s`.`v__ivm`\n"
+        "using delta\n"
+        "location '/data/v'\n"
+        "partitioned by (`a`, `b`)\n"
+        "tblproperties (\n"
+        "  'k' = 'it\\'s',\n"
+        "  'path' = 'C:\\\\x'\n"
+        ")\n"
+        "as\n"
+        "select 1 as a"
+    )
+
+
+def test_rebuild_state_clustered():
+    text = MACROS.render("rebuild_state", state="t", select="select 1", liquid_clustered_by=["`a`"])
+    assert "\ncluster by (`a`)\nas\n" in text
+
+
+@pytest.mark.parametrize(
+    ("macro", "verb"), [("append_state", "insert into"), ("rewrite_state", "insert overwrite")]
+)
+def test_insert(macro, verb):
+    assert MACROS.render(macro, state="t", columns=["`a`", "`b`"], select="select 1, 2") == (
+        f"{verb} t (`a`, `b`)\nselect 1, 2"
+    )
+
+
+def test_merge_state():
+    clauses = ["when matched then delete", "when not matched then insert *"]
+    assert MACROS.render(
+        "merge_state", state="t1", source="select 1 as a -- end", on="t.a <=> s.a", clauses=clauses
+    ) == (
+        "merge into t1 as t\n"
+        "using (\n"
+        "select 1 as a -- end\n"
+        ") as s\n"
+        "on t.a <=> s.a\n"
+        "when matched then delete\n"
+        "when not matched then insert *"
+    )
+
+
+def test_public_view():
+    text = MACROS.render(
+        "public_view",
+        view="v",
+        select="select a, b from t",
+        comment="the view's",
+        column_comments={"a": "x'y", "b`": ""},
+    )
+    assert text == (
+        "create or replace view v (\n  `a` comment 'x\\'y',\n  `b```\n)\n"
+        "comment 'the view\\'s'\nas\nselect a, b from t"
+    )
+    assert (
+        MACROS.render("public_view", view="v", select="select 1 as a")
+        == "create or replace view v\nas\nselect 1 as a"
+    )
+
+
+def test_short_statements():
+    assert MACROS.render("enable_change_capture", table="t") == (
+        "alter table t set tblproperties (delta.enableChangeDataFeed = true)"
+    )
+    assert MACROS.render("drop_state", state="t") == "drop table if exists t"
+
+
+def test_each_file_holds_its_macro_and_public_ones_are_described():
+    described = (STATEMENTS.parent / "_macros.yml").read_text()
+    for path in STATEMENTS.glob("*.sql"):
+        text = path.read_text()
+        assert re.search(rf"{{% macro {path.stem}\(", text), path
+        assert len(text.splitlines()) <= 40
+        assert path.stem.startswith("_") or f"- name: {path.stem}\n" in described, path

@@ -1,0 +1,89 @@
+"""The engine without dbt, on a Spark session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.sparkivm.session import SessionConnection
+from dbt.adapters.sparkivm.session_catalog import SessionCatalog
+from dbt.adapters.sparkivm.spark_errors import condition, sentence
+from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.names import TableName
+from tests.bare_macros import BareMacros
+
+_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000"}
+
+
+class PlainEngine(Engine):
+    """As the adapter's, with its metadata code, or `by_sql` as over thrift. `ran`: what was executed."""
+
+    def __init__(self, spark: SparkSession, *, by_sql: bool = False) -> None:
+        self.connection = SessionConnection(spark.newSession(), {"spark.sql.ansi.enabled": "false"})
+        self.connection.prepare()
+        self.session = self.connection.session
+        self.ran: list[str] = []
+        self._macros = BareMacros()
+        sql = SqlCatalog(self.query)
+        self._metadata = sql if by_sql else SessionCatalog(self.session, sql)
+
+    def query(self, sql: str) -> Sequence[Row]:
+        with _spark_errors():
+            self.connection.prepare()
+            rows = self.session.sql(sql).collect()
+            return [dict(zip(row.__fields__, row, strict=True)) for row in rows]
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        self.ran.append(sql)
+        return self.query(sql)
+
+    def render(self, macro: str, **arguments: Any) -> str:
+        return self._macros.render(macro, **arguments)
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        with _spark_errors():
+            return self._metadata.describe(name)
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        with _spark_errors():
+            return self._metadata.commits(name, after)
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        with _spark_errors():
+            return self._metadata.schema_of(sql)
+
+    def analyzed_plan(self, sql: str) -> str:
+        self.connection.prepare()
+        self.set(_WHOLE_PLANS)
+        try:
+            with _spark_errors():
+                return self._metadata.analyzed_plan(sql)
+        finally:
+            self.unset(tuple(_WHOLE_PLANS))
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        for key, value in settings.items():
+            self.session.conf.set(key, value)
+
+    def unset(self, settings: Sequence[str]) -> None:
+        for key in settings:
+            self.connection.reset(key)
+
+    def settings(self, names: Sequence[str]) -> Mapping[str, str]:
+        values = {name: self.connection.setting(name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@contextmanager
+def _spark_errors() -> Generator[None, None, None]:
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        message = sentence(error)
+        raise EngineError(message, condition(message)) from error
