@@ -117,11 +117,12 @@ class SourceChanges:
         """)
         name = f"{self._schema}.{table}"
         columns = ", ".join("copy" if one == key else one for one in self._session.table(name).columns)
-        # The templates' range stands beside the join, because Delta skips files for literals only.
+        # One file, as an ordinary small insert makes; the literal range lets Delta skip files.
         lowest, highest = copies[0][0], copies[-1][0]
         return self._run(f"""
             insert into {name}
-            select /*+ broadcast(copies) */ {columns} from {name} join copies on {key} = template
+            select /*+ broadcast(copies), repartition(1) */ {columns}
+            from {name} join copies on {key} = template
             where {key} between {lowest} and {highest}
         """)
 

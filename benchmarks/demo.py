@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.changes import INSERTS_AND_DELETES, RowCounts, SourceChanges
 from benchmarks.dbt_runner import DbtProject, NodeRun
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, sentence
 from benchmarks.paths import BUILD, DEMO_PROJECT, REPOSITORY
 from benchmarks.plot import Bar, draw, finding
 from benchmarks.progress import headline, step
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         show(options.sf, options.cores, options.memory)
     except (BenchmarkError, PySparkException, Py4JError, OSError) as error:
-        print(f"\ndemo failed: {_sentence(error)}", file=sys.stderr)
+        print(f"\ndemo failed: {sentence(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\ndemo stopped", file=sys.stderr)
@@ -79,12 +79,15 @@ def show(scale: float, cores: int, memory: str) -> None:
     bars = [Bar(model.refreshed.name, model.rebuilt.seconds, model.refreshed.seconds) for model in models]
     headline("Result")
     print(summary(models))
+    for model in models:
+        if model.refreshed.mode != "incremental":
+            print(f"not incremental: {model.refreshed.name}, {model.refreshed.mode} {model.refreshed.reason}")
     print(f"\n{finding(bars)}.")
     subtitle = f"TPC-H at scale factor {scale:g}, after changes in five tables; local Spark, {cores} cores"
     for path in draw(bars, subtitle, OUTPUT):
         print(f"picture: {path.relative_to(REPOSITORY)}")
     project = DEMO_PROJECT.relative_to(REPOSITORY)
-    print(f"The views are still there: cd {project} && dbt show --profiles-dir . --select top_customers")
+    print(f"The views are still there: cd {project} && dbt show --profiles-dir . --select revenue_by_nation")
 
 
 def _run_all(spark: SparkSession, scale: float) -> list[ModelRuns]:
@@ -160,11 +163,6 @@ def summary(models: Sequence[ModelRuns]) -> str:
 
 def _seconds(refresh_s: float, rebuild_s: float, no_op_s: float) -> tuple[str, str, str, str]:
     return f"{refresh_s:.2f}", f"{rebuild_s:.2f}", f"{rebuild_s / refresh_s:.1f}x", f"{no_op_s:.2f}"
-
-
-def _sentence(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
 
 
 if __name__ == "__main__":

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from benchmarks.cases import SUITES, choose_cases
 from benchmarks.changes import SourceChanges
 from benchmarks.dbt_runner import DbtProject
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, sentence
 from benchmarks.event_log import EventLog
 from benchmarks.measure import Measurement, Result
 from benchmarks.paths import BENCH_PROJECT, BUILD
@@ -35,10 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
+        if options.json and not Path(options.json).absolute().parent.is_dir():
+            raise BenchmarkError(f"the folder of {options.json} does not exist")
         results = run(options)
-    except BenchmarkError as error:
-        print(f"\nbenchmark failed: {error}", file=sys.stderr)
+    except (BenchmarkError, PySparkException, Py4JError, OSError) as error:
+        print(f"\nbenchmark failed: {sentence(error)}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("\nbenchmark stopped", file=sys.stderr)
+        return 130
     print("\n" + result_table(results))
     if options.json:
         text = json.dumps([result.as_json() for result in results], indent=2)
@@ -126,5 +133,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    logging.getLogger("py4j").setLevel(logging.WARNING)
     sys.exit(main())

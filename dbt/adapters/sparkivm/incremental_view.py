@@ -148,7 +148,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             # dbt compiles tests of views that are not built yet.
             if engine.describe(state_table(view)) is None:
                 return "select 'the view has no state: run the model first' as which_diff"
-            return str(consistency_sql(engine, view))
+            return str(consistency_sql(engine, view, self._model_of(view).compiled_code))
 
     def ivm_engine(self) -> AdapterEngine:
         """The engine over this thread's connection."""
@@ -196,17 +196,27 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def _relation(self, name: TableName, kind: RelationType) -> BaseRelation:
         return self.Relation.create(schema=name.schema, identifier=name.identifier, type=kind)
 
-    def _compiled(self, model: str) -> Any:
-        """A model's node with its compiled SQL, ephemeral models included."""
+    def _model_of(self, view: TableName) -> Any:
+        """The compiled node whose relation a view is."""
+        for node in self._models():
+            if TableName(node.schema, node.alias).key == view.key:
+                return self._with_sql(node)
+        raise CompilationError(f"no model of this project is built as {view}")
+
+    def _models(self) -> list[Any]:
+        manifest: Any = self.get_macro_resolver()
+        return [node for node in manifest.nodes.values() if node.resource_type == "model"]
+
+    def _with_sql(self, node: Any) -> Any:
+        """A node with its compiled SQL, ephemeral models included."""
         # Not part of the adapter interface: only dbt-core can compile a node, and macros can not reach it.
         from dbt.compilation import Compiler
 
-        manifest: Any = self.get_macro_resolver()
-        found = [
-            n
-            for n in manifest.nodes.values()
-            if n.resource_type == "model" and model in (n.name, n.unique_id)
-        ]
+        return Compiler(self.config).compile_node(node, self.get_macro_resolver(), {}, write=False)
+
+    def _compiled(self, model: str) -> Any:
+        """A view's node with its compiled SQL, by the model's name."""
+        found = [node for node in self._models() if model in (node.name, node.unique_id)]
         if not found:
             raise CompilationError(f"there is no model named {model}")
         node = found[0]
@@ -214,7 +224,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             raise CompilationError(
                 f"model {model} is materialized as {node.config.materialized}, not as incremental_view"
             )
-        return Compiler(self.config).compile_node(node, manifest, {}, write=False)
+        return self._with_sql(node)
 
 
 @contextmanager

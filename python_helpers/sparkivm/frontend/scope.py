@@ -22,6 +22,8 @@ class NameAllocator:
         self._used: dict[str, int] = {}
 
     def fresh(self, wanted: str) -> str:
+        # A source may be another view's state; its hidden columns are ordinary ones here.
+        wanted = wanted.removeprefix(RESERVED_PREFIX)
         key = wanted.lower()
         number = self._used.get(key, 0) + 1
         while number > 1 and f"{key}_{number}" in self._used:
@@ -80,8 +82,6 @@ class Scope:
 
     @staticmethod
     def _only(entry: list[Visible], name: str, node: exp.Expr) -> str | None:
-        if name.lower().startswith(RESERVED_PREFIX):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is reserved", node)
         found = {column for visible, column in entry if visible.lower() == name.lower()}
         if len(found) > 1:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is ambiguous", node)

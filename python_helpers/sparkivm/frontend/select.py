@@ -347,6 +347,8 @@ class SelectReader:
         Which of the two Spark takes depends on the place; where both exist and differ the query is refused.
         """
         for node in tree.find_all(exp.Column):
+            if node.find_ancestor(exp.AggFunc) is not None:
+                continue  # an aggregate's argument is a matter of FROM
             parts = [part.name for part in node.parts]
             alias = aliases.get(parts[0].lower())
             found = scope.find(node)

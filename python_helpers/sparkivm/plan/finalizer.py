@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Literal
 
+from sqlglot import exp
+
 from sparkivm.algebra import Scalar
 from sparkivm.algebra.scalar import column
 from sparkivm.engine import Field
@@ -57,9 +59,14 @@ class Finalizer:
         return {mine: column(name) for name, mine in self.state.columns}
 
     def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect) -> str:
+        """Type and nullability of a table's column: a table made from a query may hold NULL in every column."""
         text = scalar.sql(dialect.scalars)
         plain = isinstance(self.state, BagState) or scalar.as_column in getattr(self.state, "keys", ())
-        return text if plain or not field.type or dialect is not SPARK else f"cast({text} as {field.type})"
+        if plain or not field.type or dialect is not SPARK:
+            return text
+        if not isinstance(scalar.tree, (exp.Column, exp.Case)):
+            text = f"if(true, {text}, null)"
+        return f"cast({text} as {field.type})"
 
     def _source(self, table: str, entries: Entries, dialect: SqlDialect) -> str:
         if isinstance(self.state, BagState) or entries == "one":
@@ -74,9 +81,7 @@ def added_up(state: GroupState, table: str, dialect: SqlDialect = SPARK) -> str:
     for entry in state.columns:
         name = dialect.name(entry.name)
         total = f"sum({name})"
-        if entry.kind == "count":
-            total = f"coalesce({total}, 0)"
-        elif entry.type:
+        if entry.type:
             total = f"cast({total} as {entry.type})"
         sums.append(f"{total} as {name}")
     text = f"select {', '.join([*keys, *sums])}\nfrom {table}"

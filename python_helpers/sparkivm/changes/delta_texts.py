@@ -1,0 +1,72 @@
+"""How a statement reads Delta sources: every read of a table names its version, its change feed stands there once.
+
+A bare table name beside `table_changes` of the same table returns wrong rows on Spark 4.1 and 4.2: the first one
+resolved is taken for both (SPARK-58330, SPARK-58389; fixed in 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sparkivm.changes.source_change import SourceChange
+from sparkivm.names import WEIGHT, TableName, literal, quoted
+
+
+@dataclass(frozen=True)
+class PinnedTable:
+    """A Delta table at its target version, and what changed in it since the frontier."""
+
+    name: TableName
+    version: int
+    change: SourceChange | None = None
+
+
+class DeltaTexts:
+    """SourceTexts of one refresh."""
+
+    def __init__(self, tables: Mapping[str, PinnedTable]) -> None:
+        self._tables = tables
+
+    def new(self, table: str) -> str:
+        pinned = self._tables[table]
+        return f"{pinned.name.sql} version as of {pinned.version}"
+
+    def old(self, table: str) -> str:
+        pinned = self._tables[table]
+        change = self._change(pinned)
+        return f"{pinned.name.sql} version as of {change.old}"
+
+    def changes(self, table: str, fields: Sequence[str]) -> str:
+        pinned = self._tables[table]
+        change = self._change(pinned)
+        columns = [quoted(field) for field in fields]
+        rows = self._diff(pinned, change, columns) if change.how == "diff" else _feed(pinned, change, columns)
+        if not change.nets:
+            return rows
+        total = f"sum({WEIGHT})"
+        group = f"\ngroup by {', '.join(columns)}" if columns else ""
+        return f"select {', '.join([*columns, f'{total} as {WEIGHT}'])}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
+
+    @staticmethod
+    def _diff(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:
+        sides = ((change.new, "1"), (change.old, "-1"))
+        return "\nunion all\n".join(
+            f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])} from {pinned.name.sql} version as of {version}"
+            for version, weight in sides
+        )
+
+    @staticmethod
+    def _change(pinned: PinnedTable) -> SourceChange:
+        assert pinned.change is not None, f"{pinned.name} did not change"
+        return pinned.change
+
+
+def _feed(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:
+    weight = (
+        f"1 as {WEIGHT}"
+        if change.append_only
+        else f"case when _change_type in ('insert', 'update_postimage') then 1 else -1 end as {WEIGHT}"
+    )
+    name = literal(".".join(quoted(part) for part in pinned.name.parts))
+    return f"select {', '.join([*columns, weight])}\nfrom table_changes({name}, {change.old + 1}, {change.new})"

@@ -1,0 +1,137 @@
+"""What happened to one source between the frontier and its version now, told from metadata alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.engine import Commit, RelationFacts
+from sparkivm.errors import NotIncremental
+from sparkivm.reasons import Fallback, Reason
+
+CHANGE_FEED = "delta.enableChangeDataFeed"
+
+# Commits that leave every row as it is.
+_WITHOUT_ROWS = frozenset(
+    {
+        "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "ADD COLUMNS",
+        "CHANGE COLUMN", "CHANGE COLUMNS", "RENAME COLUMN", "UPDATE COLUMN METADATA", "ADD CONSTRAINT",
+        "DROP CONSTRAINT", "CLUSTER BY", "UPGRADE PROTOCOL", "COMPUTE STATS", "ANALYZE", "DROP FEATURE",
+        "ADD FEATURE", "SET TABLE COMMENT", "MANUAL UPDATE TAGS", "DROP COLUMNS",
+    }
+)  # fmt: skip
+_APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
+_MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
+# Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
+# it makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
+_MOST_VECTOR_DELETES = 20
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """How the rows that changed in (old, new] can be read.
+
+    none  no row changed;  feed  from the change data feed;  diff  by comparing the two versions
+    """
+
+    how: Literal["none", "feed", "diff"]
+    old: int
+    new: int
+    rows: int = 0  # that came or went at most, an update counted twice
+    append_only: bool = False
+    nets: bool = False  # changes may cancel each other
+
+
+def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
+    """Compare a source with what the view knows of it.
+
+    commits  those of the source from the frontier's version on, that one included
+    Raises: NotIncremental if the change cannot be read.
+    """
+    old, new = frontier.version, source.version
+    replaced = source.table_id != frontier.table_id
+    if not replaced and old == new:
+        return SourceChange("none", old, new)
+    same_log = bool(commits) and commits[0].version == old and commits[0].timestamp_ms == frontier.timestamp_ms
+    if new < old or (replaced and not same_log):
+        raise _fallback(Reason.SOURCE_REPLACED, f"{source.name} was dropped and created again")
+    _check_fields(source, frontier)
+    later = [commit for commit in commits if commit.version > old]
+    missing = set(range(old + 1, new + 1)) - {commit.version for commit in later}
+    if missing and not replaced:
+        raise _fallback(
+            Reason.HISTORY_UNAVAILABLE, f"the log of {source.name} lacks version {min(missing)} of {old + 1}..{new}"
+        )
+    changing = [commit for commit in later if changes_rows(commit)]
+    rows = sum(map(_rows, changing))
+    if not changing and not replaced:
+        return SourceChange("none", old, new)
+    if replaced or not _feed_covers(source, later) or _vector_deletes(source, changing) > _MOST_VECTOR_DELETES:
+        return SourceChange("diff", old, new, rows, nets=True)
+    append_only = all(map(_appends, changing))
+    nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
+    return SourceChange("feed", old, new, rows, append_only, nets)
+
+
+def changes_rows(commit: Commit) -> bool:
+    """Whether a commit may have changed the rows of its table."""
+    return commit.operation not in _WITHOUT_ROWS
+
+
+def records_changes(source: RelationFacts) -> bool:
+    return source.properties.get(CHANGE_FEED, "").lower() == "true"
+
+
+def _check_fields(source: RelationFacts, frontier: SourceFrontier) -> None:
+    now = {field.name.lower(): field.type for field in source.fields}
+    for name, type_ in frontier.fields.items():
+        found = now.get(name.lower())
+        if found != type_:
+            what = f"{name} is gone" if found is None else f"{name} is {found}, was {type_}"
+            raise _fallback(Reason.SOURCE_SCHEMA_CHANGED, f"{source.name}: {what}")
+
+
+def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:
+    """Whether the feed was on in every version: it is on now, and no commit in between could have switched it."""
+    switched = any("TBLPROPERTIES" in c.operation and CHANGE_FEED in str(dict(c.parameters)) for c in later)
+    restored = any("REPLACE TABLE" in c.operation or c.operation in ("RESTORE", "CLONE") for c in later)
+    return records_changes(source) and not switched and not restored
+
+
+def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
+    if source.properties.get("delta.enableDeletionVectors", "").lower() != "true":
+        return 0
+    return sum(c.operation == "DELETE" for c in changing)
+
+
+def _appends(commit: Commit) -> bool:
+    """Whether a commit only adds rows."""
+    if commit.operation in _APPENDS:
+        return commit.parameters.get("mode", "Append").strip('"') == "Append"
+    if commit.operation == "MERGE":
+        gone = [commit.metrics.get(n) for n in ("numTargetRowsUpdated", "numTargetRowsDeleted")]
+        return gone == ["0", "0"]
+    return False
+
+
+def _rows(commit: Commit) -> int:
+    """Rows that a commit says it changed; 0 where it does not say."""
+    metrics = commit.metrics
+
+    def number(name: str) -> int:
+        value = metrics.get(name, "0")
+        return int(value) if value.isdigit() else 0
+
+    if commit.operation == "MERGE":
+        return sum(map(number, _MERGE_ROWS)) + 2 * number("numTargetRowsUpdated")
+    if commit.operation == "UPDATE":
+        return 2 * number("numUpdatedRows")
+    if commit.operation == "DELETE":
+        return number("numDeletedRows")
+    return number("numOutputRows")
+
+
+def _fallback(reason: Reason, detail: str) -> NotIncremental:
+    return NotIncremental(Fallback(reason, detail))

@@ -1,0 +1,88 @@
+"""What the next refresh of a view would do and why, without doing it."""
+
+from __future__ import annotations
+
+from sparkivm.engine import Engine
+from sparkivm.errors import ModelError
+from sparkivm.explain.pictures import dot, mermaid
+from sparkivm.explain.plan_tree import PlanNode, plan_tree
+from sparkivm.names import state_table
+from sparkivm.plan.state import GroupState
+from sparkivm.reasons import Fallback
+from sparkivm.refresh.compiled_view import CompiledView, compile_view
+from sparkivm.refresh.decide import decide
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.session_settings import semantic_settings
+from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.stored_state import StoredState, read_state
+
+_FORMATS = ("text", "mermaid", "dot")
+
+
+def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") -> str:
+    """The plan, what is incremental and what is not, and what a refresh would do now.
+
+    Raises: ModelError as a refresh would.
+    """
+    if format not in _FORMATS:
+        raise ModelError(str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}")
+    view, state = request.view, state_table(request.view)
+    stored = read_state(engine, state)
+    catalog = SourceCatalog(engine, Pins(), view, frozenset({view.key, state.key}))
+    compiled = compile_view(engine, view, request.sql, catalog, stored.frontier)
+    if format != "text":
+        root = plan_tree(compiled.plan) if compiled.plan else PlanNode("full refresh", str(compiled.fallback), ())
+        return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
+    return "\n".join([str(view), *_plan_lines(compiled), "", *_decision_lines(engine, request, stored, compiled)])
+
+
+def _plan_lines(compiled: CompiledView) -> list[str]:
+    plan = compiled.plan
+    if plan is None:
+        assert compiled.fallback is not None
+        return ["", "not incrementally maintainable", *_reason_lines(compiled.fallback)]
+    lines = ["", "plan", *_tree_lines(plan_tree(plan), 1), "", "state"]
+    if isinstance(plan.state, GroupState):
+        lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
+        lines += [f"  {column.name}: {column.kind} {column.type}".rstrip() for column in plan.state.columns]
+    else:
+        lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.names)}")
+    return lines
+
+
+def _tree_lines(node: PlanNode, depth: int) -> list[str]:
+    strategy = f"    [{node.strategy}]" if node.strategy else ""
+    lines = ["  " * depth + node.label + strategy]
+    for child in node.children:
+        lines += _tree_lines(child, depth + 1)
+    return lines
+
+
+def _decision_lines(engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView) -> list[str]:
+    fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine))
+    if fallback is not None:
+        return ["next refresh: full", *_reason_lines(fallback)]
+    assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
+    decision = decide(
+        engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
+        request.refresh_mode, request.change_capture,
+    )  # fmt: skip
+    lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
+    if decision.fallback is not None:
+        lines += _reason_lines(decision.fallback)
+    if decision.explanation:
+        lines.append(f"  {decision.explanation}")
+    for key, change in decision.changes.items():
+        read = {"none": "unchanged", "feed": "change data feed", "diff": "difference of two versions"}[change.how]
+        lines.append(f"  {key}: versions {change.old}..{change.new}, {read}, {change.rows} changed rows")
+    return lines
+
+
+def _reason_lines(fallback: Fallback) -> list[str]:
+    lines = [f"  what   {fallback.reason.name}: {fallback.detail or fallback.reason.happened}"]
+    if fallback.place is not None:
+        place = fallback.place
+        lines.append(f"  where  line {place.line}, column {place.column}: {place.text}")
+    return [*lines, f"  do     {fallback.reason.way_out}"]

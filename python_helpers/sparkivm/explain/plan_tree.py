@@ -1,0 +1,66 @@
+"""A view's plan as a tree of labelled nodes, to be printed as text or drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkivm.algebra import Aggregate, Filter, InnerJoin, LeftJoin, Project, Relation, Scan, UnionAll
+from sparkivm.algebra.values import OneRow
+from sparkivm.plan.compile_model import ViewPlan
+from sparkivm.plan.state import GroupState
+from sparkivm.plan.strategies import operator_strategy, state_strategy
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    """One operator: what it does, and how it changes; `strategy` is empty for a scan."""
+
+    label: str
+    strategy: str
+    children: tuple[PlanNode, ...]
+
+
+def plan_tree(plan: ViewPlan) -> PlanNode:
+    """The core, its topmost node being what the state stores."""
+    core = _node(plan.core)
+    if isinstance(plan.state, GroupState):
+        return PlanNode(core.label, state_strategy(plan.state), core.children)
+    return core
+
+
+def _node(relation: Relation) -> PlanNode:
+    children = tuple(_node(child) for child in relation.children)
+    strategy = "" if isinstance(relation, (Scan, OneRow)) else operator_strategy(relation)
+    return PlanNode(_label(relation), strategy, children)
+
+
+def _label(relation: Relation) -> str:
+    match relation:
+        case Scan():
+            return f"Scan {relation.table}: {', '.join(source for _, source in relation.fields) or 'rows only'}"
+        case Filter():
+            return f"Filter {relation.predicate.sql('spark')}"
+        case Project():
+            return f"Project {', '.join(_item(name, scalar.sql('spark')) for name, scalar in relation.items)}"
+        case InnerJoin():
+            on = " and ".join(p.sql("spark") for p in relation.predicates)
+            return f"InnerJoin {on}" if on else "CrossJoin"
+        case LeftJoin():
+            return f"LeftJoin {' and '.join(p.sql('spark') for p in relation.predicates) or 'true'}"
+        case Aggregate() if not relation.calls and relation.keys:
+            return f"Distinct {', '.join(relation.keys)}"
+        case Aggregate():
+            calls = ", ".join(
+                f"{c.name} = {c.function}({c.argument.sql('spark') if c.argument else ''})".replace("count_rows()", "count(*)")
+                for c in relation.calls
+            )
+            by = f" by {', '.join(relation.keys)}" if relation.keys else ""
+            return f"Aggregate{by}: {calls}" if calls else f"Aggregate{by}"
+        case UnionAll():
+            return f"UnionAll of {len(relation.inputs)}"
+        case _:
+            return type(relation).__name__
+
+
+def _item(name: str, text: str) -> str:
+    return name if text.strip("`") == name else f"{name} = {text}"

@@ -1,0 +1,177 @@
+"""A model compiled against the catalog as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sparkivm.algebra import Relation
+from sparkivm.changes.frontier import Frontier
+from sparkivm.engine import Engine, EngineError, Field, RelationFacts
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.plan.finalizer import duplicate
+from sparkivm.reasons import Fallback
+from sparkivm.refresh.gate import check_text_is_understood
+from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
+from sparkivm.spark_sql.relations import select_text
+
+
+@dataclass
+class CompiledView:
+    """`plan` is None where the view cannot be maintained incrementally; `fallback` says why."""
+
+    fields: tuple[Field, ...]
+    plan: ViewPlan | None
+    fallback: Fallback | None
+    tables: dict[str, RelationFacts]
+    views: dict[str, str]  # key -> hash of the view's text
+    schemas: dict[str, str]
+    types: tuple[tuple[str, ...], ...] = ()
+    tree: exp.Query | None = None
+    complete: bool = True  # whether `tables` are all that the model reads
+    catalog: SourceCatalog | None = field(default=None, repr=False)
+
+    @property
+    def plan_hash(self) -> str:
+        """What the query means, whatever its text looks like."""
+        if self.plan is None:
+            return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
+        core = select_text(self.plan.core, _NeutralTexts())
+        return digest(core + self.plan.finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
+
+
+class _NeutralTexts:
+    def new(self, table: str) -> str:
+        return table
+
+    old = new
+
+    def changes(self, table: str, fields: object) -> str:
+        raise AssertionError("a core reads no changes")
+
+
+def compile_view(engine: Engine, model: TableName, sql: str, catalog: SourceCatalog, frontier: Frontier | None) -> CompiledView:
+    """Compile a model.
+
+    frontier  of the state; what Spark answered for the same text over the same columns is taken from it
+    Raises: ModelError for what Spark refuses or what could never be a view.
+    """
+    same_text = frontier is not None and frontier.text == digest(sql)
+    try:
+        tree = parse_model(str(model), sql)
+    except NotIncremental as error:
+        fields = _fields(engine, model, sql)
+        return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
+    fallback: Fallback | None = None
+    try:
+        query = read_query(tree, catalog)
+    except NotIncremental as error:
+        fallback = error.fallback
+        complete = _look_all_up(tree, catalog)
+    schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
+    views = {key: digest(facts.view_text) for key, facts in catalog.views.items()}
+    known = frontier if same_text and frontier and frontier.schemas == schemas and frontier.views == views else None
+    fields = tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
+    if fallback is None and known is None:
+        try:
+            check_text_is_understood(engine, sql, tree)
+        except NotIncremental as error:
+            fallback, complete = error.fallback, True
+    if fallback is not None:
+        return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog)
+    asked: list[tuple[str, ...]] = []
+    plan = compile_query(query, fields, _types(engine, catalog, list(known.types) if known else [], asked))
+    return CompiledView(fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True, catalog)
+
+
+def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
+    try:
+        fields = engine.schema_of(sql)
+    except EngineError as error:
+        raise ModelError(str(model), f"Spark refuses the model's SQL: {error}", "mend the SQL") from None
+    twice = duplicate([f.name for f in fields])
+    if twice is not None:
+        raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
+    for f in fields:
+        if f.name.lower().startswith(RESERVED_PREFIX):
+            raise ModelError(str(model), f"the output column {f.name} is named like a hidden one", f"do not begin names with {RESERVED_PREFIX}")
+    return fields
+
+
+def _types(
+    engine: Engine, catalog: SourceCatalog, known: list[tuple[str, ...]], asked: list[tuple[str, ...]]
+) -> Callable[[Relation], tuple[str, ...]]:
+    """Spark's types of a relation's columns; the answers of the last compilation are used again in their order."""
+
+    class Texts(_NeutralTexts):
+        def new(self, table: str) -> str:
+            return catalog.tables[table].name.sql
+
+    def types_of(relation: Relation) -> tuple[str, ...]:
+        if len(asked) < len(known):
+            answer = known[len(asked)]
+        else:
+            answer = tuple(f.type for f in engine.schema_of(select_text(relation, Texts())))
+        asked.append(answer)
+        return answer
+
+    return types_of
+
+
+def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:
+    """Find every table of a query that has no plan, so that an unchanged one need not be computed again."""
+    references = table_references(tree)
+    return references is not None and all(_look_up(reference.parts, (), catalog) for reference in references)
+
+
+def _look_up(parts: tuple[str, ...], namespace: tuple[str, ...], catalog: SourceCatalog) -> bool:
+    from sparkivm.frontend.catalog import CatalogView
+
+    try:
+        found = catalog.lookup(parts, namespace)
+        if not isinstance(found, CatalogView):
+            return True
+        inner = table_references(parse_model(found.key, found.text))
+    except NotIncremental:
+        return False
+    return inner is not None and all(_look_up(r.parts, found.namespace, catalog) for r in inner)
+
+
+def pinned_text(sql: str, compiled: CompiledView) -> str | None:
+    """The model's own text with every source at its target version; None if its tables cannot be told."""
+    if compiled.tree is None or compiled.catalog is None or not compiled.complete:
+        return None
+    return _pinned(sql, compiled.tree, (), compiled.catalog)
+
+
+def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog) -> str | None:
+    references = table_references(tree)
+    if references is None:
+        return None
+    unknown = False
+
+    def text_of(reference: TableReference) -> str | None:
+        nonlocal unknown
+        name = catalog.qualified(reference.parts, namespace)
+        facts = catalog.facts(name)
+        if facts.kind == "delta":
+            return f"{facts.name.sql} version as of {facts.version}"
+        if facts.kind == "view":
+            inner = _pinned(facts.view_text, parse_model(str(name), facts.view_text), facts.view_namespace, catalog)
+            if inner is None:
+                unknown = True
+                return None
+            alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
+            columns = ", ".join(quoted(f.name) for f in facts.fields)
+            return f"(select * from (\n{inner}\n) as inlined ({columns})){alias}"
+        return None
+
+    text = replace_references(sql, references, text_of)
+    return None if unknown else text

@@ -1,0 +1,55 @@
+"""The consistency test: the view against its query at the source versions that the view reflects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import indent
+
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.errors import ModelError
+from sparkivm.names import TableName, quoted, state_table
+from sparkivm.refresh.compiled_view import compile_view, pinned_text
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.stored_state import read_state
+
+
+def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
+    """A query that returns the rows in which view and query differ, as bags; `which_diff` says which side has more.
+
+    Raises: ModelError if the view's state cannot be told from its history, or its query now reads other tables.
+    """
+    state = state_table(view)
+    stored = read_state(engine, state)
+    if stored.frontier is None:
+        raise ModelError(str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it")
+    frontier = stored.frontier
+    if frontier.text != digest(model_sql):
+        raise ModelError(str(view), "the model's SQL is not the one that the view was refreshed with", "run the model, then test it")
+    catalog = _FrontierCatalog(engine, view, {key: source.version for key, source in frontier.sources.items()})
+    compiled = compile_view(engine, view, model_sql, catalog, frontier)
+    query = pinned_text(model_sql.strip().rstrip(";"), compiled) or model_sql
+    columns = ", ".join(quoted(field.name) for field in compiled.fields)
+    public = engine.describe(view)
+    if public is None or public.kind != "view":
+        raise ModelError(str(view), "its public view is missing", "run the model, then test it")
+    view_rows, query_rows = f"select {columns} from {view.sql}", f"select {columns} from query"
+    only_in = (("view", view_rows, query_rows), ("query", query_rows, view_rows))
+    differences = "\nunion all\n".join(
+        f"select 'only in the {side}' as which_diff, * from ({more} except all {less}) as only_in_{side}"
+        for side, more, less in only_in
+    )
+    return f"with query as (\n{indent(query, '  ')}\n)\n{differences}"
+
+
+class _FrontierCatalog(SourceCatalog):
+    """The catalog as of a frontier: each source at the version that the state reflects."""
+
+    def __init__(self, engine: Engine, view: TableName, versions: dict[str, int]) -> None:
+        super().__init__(engine, Pins(), view, frozenset({view.key, state_table(view).key}))
+        self._versions = versions
+
+    def facts(self, name: TableName) -> RelationFacts:
+        facts = super().facts(name)
+        version = self._versions.get(facts.name.key)
+        return facts if version is None else replace(facts, version=version)

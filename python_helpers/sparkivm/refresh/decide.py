@@ -1,0 +1,110 @@
+"""What a refresh does: a list of guards, cheapest first, then a comparison of costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_change import SourceChange, records_changes, source_change
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.errors import NotIncremental
+from sparkivm.plan.state import BagState, GroupState
+from sparkivm.plan.state_change import Form, StateChange, state_change
+from sparkivm.plan.compile_model import ViewPlan
+from sparkivm.properties.append_only import keeps_append_only
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.cost import estimate
+from sparkivm.refresh.request import ChangeCapture, RefreshMode
+
+# Up to this size a state is rewritten rather than merged into: a MERGE has 13 to 27 Spark jobs whatever it changes.
+SMALL_STATE_BYTES = 4 << 20
+# A reader adds up at most this many entries per group; the next refresh folds them.
+MOST_APPENDS = 8
+# More changed rows than this share of a source are not applied one by one.
+_LARGE_SHARE = 0.3
+_BYTES_PER_FIELD = 4  # of a compressed row, roughly
+_SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`change` is there for an incremental refresh, `fallback` for a full one."""
+
+    mode: Literal["no_op", "incremental", "full"]
+    changes: Mapping[str, SourceChange]
+    change: StateChange | None = None
+    fallback: Fallback | None = None
+    explanation: str = ""
+
+
+def decide(
+    engine: Engine,
+    plan: ViewPlan,
+    frontier: Frontier,
+    state: RelationFacts,
+    tables: Mapping[str, RelationFacts],
+    mode: RefreshMode,
+    capture: ChangeCapture,
+) -> Decision:
+    """Compare the sources with the frontier, and the ways to catch up with each other."""
+    changes: dict[str, SourceChange] = {}
+    try:
+        for key in sorted(plan.tables):
+            changes[key] = _change_of(engine, tables[key], frontier, key, capture)
+    except NotIncremental as error:
+        return Decision("full", changes, fallback=error.fallback)
+    moved = {key: change for key, change in changes.items() if change.how != "none"}
+    if not moved:
+        return Decision("no_op", changes)
+    if mode == "auto":
+        for key, change in moved.items():
+            large = _too_large(tables[key], change)
+            if large is not None:
+                return Decision("full", changes, fallback=large)
+    form = apply_form(plan, frontier, state, moved)
+    result = state_change(plan.state, form, frozenset(moved))
+    costs = estimate(result.rows, plan.core, form, state, tables)
+    if mode == "auto" and costs.incremental_s > costs.full_s:
+        return Decision("full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs))
+    rows = sum(change.rows for change in moved.values())
+    return Decision("incremental", changes, result, explanation=f"{rows} changed rows, {costs}")
+
+
+def apply_form(plan: ViewPlan, frontier: Frontier, state: RelationFacts, moved: Mapping[str, SourceChange]) -> Form:
+    """The cheapest form that is right for this state."""
+    small = (state.size_bytes or 0) <= SMALL_STATE_BYTES
+    if isinstance(plan.state, GroupState):
+        if plan.state.linear and small and frontier.appended < MOST_APPENDS:
+            return "append"
+        return "rewrite" if small or frontier.several or not plan.state.keys else "merge"
+    assert isinstance(plan.state, BagState)
+    if keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
+        return "append"
+    return "rewrite" if small else "merge"
+
+
+def _change_of(
+    engine: Engine, source: RelationFacts, frontier: Frontier, key: str, capture: ChangeCapture
+) -> SourceChange:
+    known = frontier.sources[key]
+    if source.version == known.version and source.table_id == known.table_id:
+        return SourceChange("none", known.version, source.version)
+    change = source_change(source, known, engine.commits(source.name, known.version - 1))
+    if change.how == "diff" and not records_changes(source) and capture == "never_alter":
+        raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes"))
+    return change
+
+
+def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
+    if source.size_bytes is None or change.rows <= _SMALL_CHANGE_ROWS:
+        return None
+    rows = max(1, source.size_bytes // (_BYTES_PER_FIELD * max(1, len(source.fields))))
+    share = change.rows / rows
+    if share <= _LARGE_SHARE:
+        return None
+    return Fallback(
+        Reason.CHANGE_TOO_LARGE,
+        f"{change.rows} rows of {source.name} changed, about {min(share, 1):.0%} of it, limit {_LARGE_SHARE:.0%}",
+    )

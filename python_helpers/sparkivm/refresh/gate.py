@@ -1,0 +1,45 @@
+"""The gate: does Spark read the parser's printing of the model as it reads the model itself?"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from sparkivm.engine import Engine, EngineError
+from sparkivm.errors import NotIncremental
+from sparkivm.reasons import Fallback, Reason
+
+_EXPRESSION_ID = re.compile(r"#\d+L?")
+_CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
+
+
+def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
+    """Raises: NotIncremental if the analysed plans differ, so that something was parsed as something else."""
+    printed = tree.sql(dialect="spark")
+    try:
+        reread = engine.analyzed_plan(printed)
+    except EngineError as error:
+        raise NotIncremental(
+            Fallback(Reason.SQL_NOT_UNDERSTOOD, f"Spark refuses the SQL as it was read back: {error}")
+        ) from None
+    original, reread = comparable_plan(engine.analyzed_plan(sql)), comparable_plan(reread)
+    if original != reread:
+        mine, other = _first_difference(original, reread)
+        raise NotIncremental(
+            Fallback(Reason.SQL_NOT_UNDERSTOOD, f"Spark reads `{mine}` where the SQL read back gives `{other}`")
+        )
+
+
+def comparable_plan(plan: str) -> str:
+    """A plan's text without what differs between two readings of one text: ids, and the two names of a cross join."""
+    numbers: dict[str, str] = {}
+    plan = _EXPRESSION_ID.sub(lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan)
+    return _CTE_ID.sub(r"\1", plan).replace("Join Cross", "Join Inner")
+
+
+def _first_difference(one: str, other: str) -> tuple[str, str]:
+    for mine, theirs in zip(one.splitlines(), other.splitlines(), strict=False):
+        if mine != theirs:
+            return mine.strip()[:120], theirs.strip()[:120]
+    return "", "more lines"

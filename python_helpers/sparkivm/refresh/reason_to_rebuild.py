@@ -1,0 +1,37 @@
+"""The guards that need no look at what changed: why a view has to be computed again as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.source_catalog import digest
+from sparkivm.refresh.stored_state import StoredState
+
+
+def reason_to_rebuild(
+    request: RefreshRequest, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str]
+) -> Fallback | None:
+    """The first reason that holds, None if the view may be refreshed from changes."""
+    frontier = stored.frontier
+    if stored.problem is not None:
+        return stored.problem
+    assert frontier is not None, "a state without a problem has a frontier"
+    if request.full_refresh or request.refresh_mode == "full":
+        return Fallback(Reason.FULL_REFRESH_REQUESTED)
+    if compiled.fallback is not None:
+        return compiled.fallback
+    if dict(frontier.settings) != dict(settings):
+        return Fallback(Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed")
+    if frontier.plan == compiled.plan_hash and frontier.kind != "full":
+        return None
+    if frontier.text == digest(request.sql) and frontier.schemas != compiled.schemas:
+        names = ", ".join(_different(frontier.schemas, compiled.schemas))
+        return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {names} changed")
+    return Fallback(Reason.QUERY_CHANGED)
+
+
+def _different(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))

@@ -1,0 +1,440 @@
+"""One refresh, from the request to the result. Data flows one way; the state changes in exactly one commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sparkivm.algebra.project import renamed
+from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
+from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.changes.source_change import CHANGE_FEED, SourceChange, records_changes
+from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
+from sparkivm.errors import ModelError
+from sparkivm.frontend.parse import statement_text
+from sparkivm.names import TableName, quoted, state_table
+from sparkivm.plan.group_changes import STATE
+from sparkivm.plan.state import BagState, GroupState
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.commit import Committed, Conflict, commit_statement
+from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
+from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
+from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
+from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.stored_state import StoredState, read_state
+from sparkivm.spark_sql.relations import select_text
+from sparkivm.plan.strategies import strategies
+from sparkivm.statements.merge_state import merge_clauses
+
+_MOST_TRIES = 4
+_HALF_LOG_RETENTION_MS = 15 * 24 * 3600 * 1000  # of Delta's default of 30 days
+
+
+def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> RefreshResult:
+    """Bring a view up to date with its sources.
+
+    Raises: ModelError, before anything is changed, for what the model's author has to mend; or if Spark fails the
+    refresh, in which case the view keeps its contents.
+    """
+    statement_text(str(request.view), request.sql)
+    refuse_lossy_settings(engine, str(request.view))
+    for attempt in range(_MOST_TRIES):
+        try:
+            return _Refresh(engine, request, pins).run()
+        except Conflict:
+            pins.forget(state_table(request.view))
+            if attempt + 1 < _MOST_TRIES:
+                time.sleep(0.2 * 2**attempt)
+    raise ModelError(
+        str(request.view),
+        f"another refresh of it was faster {_MOST_TRIES} times in a row",
+        "run one driver at a time for a view",
+    )
+
+
+@dataclass
+class _Refresh:
+    """One attempt. Methods are in the order in which they run."""
+
+    engine: Engine
+    request: RefreshRequest
+    pins: Pins
+    statements: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    compile_s: float = 0.0
+
+    @property
+    def view(self) -> TableName:
+        return self.request.view
+
+    @property
+    def state(self) -> TableName:
+        return state_table(self.request.view)
+
+    def run(self) -> RefreshResult:
+        stored = read_state(self.engine, self.state)
+        if self.request.empty:
+            return self._empty(stored)
+        settings = semantic_settings(self.engine)
+        if stored.frontier is not None and self._nothing_changed(stored, settings):
+            return self._no_op(stored)
+
+        catalog = SourceCatalog(self.engine, self.pins, self.view, frozenset({self.view.key, self.state.key}))
+        mark = time.perf_counter()
+        compiled = compile_view(self.engine, self.view, self.request.sql, catalog, stored.frontier)
+        self.compile_s += time.perf_counter() - mark
+        fallback = reason_to_rebuild(self.request, stored, compiled, settings)
+        if fallback is not None:
+            return self._full(stored, compiled, settings, fallback)
+        assert stored.frontier is not None and stored.facts is not None and compiled.plan is not None
+        mark = time.perf_counter()
+        decision = decide(
+            self.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
+            self.request.refresh_mode, self.request.change_capture,
+        )  # fmt: skip
+        self.compile_s += time.perf_counter() - mark
+        if decision.fallback is not None:
+            return self._full(stored, compiled, settings, decision.fallback)
+        if decision.mode == "no_op":
+            self._publish(compiled, stored, stored.frontier.several)
+            return self._result("no_op", explanation="no row of a source changed")
+        return self._incremental(stored, compiled, settings, decision)
+
+    # nothing to do
+
+    def _nothing_changed(self, stored: StoredState, settings: Mapping[str, str]) -> bool:
+        """Whether text, settings, view and every source are those of the frontier; needs no compiling."""
+        frontier = stored.frontier
+        assert frontier is not None
+        if (
+            self.request.full_refresh
+            or self.request.refresh_mode == "full"
+            or frontier.text != digest(self.request.sql)
+            or dict(frontier.settings) != dict(settings)
+            or not frontier.deterministic
+        ):
+            return False
+        for key, source in frontier.sources.items():
+            now = self.pins.facts(_name(key), self.engine.describe)
+            if now is None or now.table_id != source.table_id or now.version != source.version:
+                return False
+        for key, text in frontier.views.items():
+            now = self.pins.facts(_name(key), self.engine.describe)
+            if now is None or now.kind != "view" or digest(now.view_text) != text:
+                return False
+        view = self.engine.describe(self.view)
+        return view is not None and view.kind == "view" and digest(view.view_text.strip()) in frontier.public
+
+    def _no_op(self, stored: StoredState) -> RefreshResult:
+        self._renew(stored)
+        return self._result("no_op", explanation="no source changed")
+
+    def _renew(self, stored: StoredState) -> None:
+        """Write the frontier again before Delta's log clean-up removes the commit that holds it."""
+        commit, frontier = stored.frontier_commit, stored.frontier
+        if commit is None or frontier is None:
+            return
+        newest = self.engine.commits(self.state, stored.version - 1)
+        now_ms = time.time() * 1000
+        if not newest or now_ms - commit.timestamp_ms < _HALF_LOG_RETENTION_MS:
+            return
+        sql = f"alter table {self.state.sql} set tblproperties ('sparkivm.renewed' = '{int(now_ms)}')"
+        self._commit(stored.version, frontier, sql)
+
+    def _empty(self, stored: StoredState) -> RefreshResult:
+        """--empty: an existing view is left alone, a missing one is built without rows and rebuilt by the next run."""
+        if stored.facts is not None:
+            return self._result("no_op", explanation="--empty leaves an existing view as it is")
+        frontier = Frontier(self.view.key, "full", "", "", {}, {}, deterministic=False)
+        self._rebuild(stored, frontier, f"select * from (\n{self._model_text()}\n) as model limit 0")
+        names = [f.name for f in self.engine.schema_of(f"select * from {self.state.sql}")]
+        self._create_view(f"select {', '.join(map(quoted, names))}\nfrom {self.state.sql}")
+        return self._result("create", explanation="--empty", created=True)
+
+    # full
+
+    def _full(
+        self, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str], fallback: Fallback
+    ) -> RefreshResult:
+        first = stored.facts is None
+        asked = fallback.reason is Reason.FULL_REFRESH_REQUESTED
+        strict = self.request.refresh_mode == "strict"
+        unmaintainable = compiled.fallback
+        if strict and (unmaintainable is not None or not (first or asked)):
+            cause = unmaintainable or fallback
+            raise ModelError(
+                str(self.view), f"{cause}, and refresh_mode is strict", cause.reason.way_out, cause.place
+            )
+        if not first and not self.request.full_refresh_allowed and not asked:
+            raise ModelError(
+                str(self.view),
+                f"it has to be rebuilt ({fallback}), and its config says full_refresh: false",
+                "remove full_refresh: false for one run",
+            )
+        self._switch_on_capture(compiled)
+        plan = compiled.plan
+        frontier = self._frontier(compiled, settings)
+        committed = self._rebuild(stored, frontier, self._full_text(compiled))
+        several = False
+        if plan is not None and isinstance(plan.state, GroupState) and plan.state.linear:
+            size = self._state_facts().size_bytes
+            several = size is not None and size <= SMALL_STATE_BYTES
+        self._publish(compiled, None, several)
+        rows = _metric(committed.commit, "numOutputRows")
+        reported = fallback if unmaintainable is None or not first else unmaintainable
+        mode: Mode = "create" if first else "full"
+        return self._result(
+            mode,
+            fallback=None if first and unmaintainable is None else reported,
+            form="create" if first else "rebuild",
+            inserted=rows,
+            sources=tuple(SourceVersions(str(s.name), None, s.version) for s in compiled.tables.values()),
+            compiled=compiled,
+            created=first,
+        )
+
+    def _switch_on_capture(self, compiled: CompiledView) -> None:
+        """Sources that do not record their changes do so from now on."""
+        if compiled.plan is None or self.request.change_capture == "never_alter":
+            return
+        for key in sorted(compiled.plan.tables):
+            source = compiled.tables[key]
+            if records_changes(source):
+                continue
+            try:
+                self._execute(self.engine.render("enable_change_capture", table=source.name.sql))
+            except EngineError as error:
+                self.warnings.append(f"{source.name} does not record its changes, and could not be told to: {error}")
+                continue
+            self.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
+            self.pins.forget(source.name)
+            fresh = self.pins.facts(source.name, self.engine.describe)
+            assert fresh is not None, f"{source.name} was there a moment ago"
+            compiled.tables[key] = fresh
+
+    def _full_text(self, compiled: CompiledView) -> str:
+        """The model's own text at the pinned versions where the state is just its rows; else the core's SQL."""
+        plan = compiled.plan
+        pinned = pinned_text(self._model_text(), compiled)
+        own = pinned if pinned is not None else self._model_text()
+        if plan is None:
+            return own
+        if isinstance(plan.state, BagState):
+            presents = plan.finalizer.split.sort or plan.finalizer.split.limit is not None
+            if pinned is not None and not presents and plan.state.names == tuple(f.name for f in compiled.fields):
+                return pinned
+            return select_text(renamed(plan.core, plan.state.columns), self._texts(compiled, {}))
+        return select_text(plan.state.content, self._texts(compiled, {}))
+
+    def _rebuild(self, stored: StoredState, frontier: Frontier, select: str) -> Committed:
+        layout = self.request.layout
+        location = f"{layout.location_root.rstrip('/')}/{self.state.identifier}" if layout.location_root else None
+        properties = {CHANGE_FEED: "true", "delta.enableDeletionVectors": "true", **layout.tblproperties}
+        sql = self.engine.render(
+            "rebuild_state",
+            state=self.state.sql,
+            select=select,
+            partition_by=[quoted(name) for name in layout.partition_by],
+            liquid_clustered_by=[quoted(name) for name in layout.liquid_clustered_by],
+            tblproperties=properties,
+            location=location,
+        )
+        return self._commit(stored.version, frontier, sql)
+
+    # incremental
+
+    def _incremental(
+        self, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str], decision: Decision
+    ) -> RefreshResult:
+        plan, change, old = compiled.plan, decision.change, stored.frontier
+        assert plan is not None and change is not None and old is not None and stored.facts is not None
+        mark = time.perf_counter()
+        appends_entries = change.kind == "entries" and change.form == "append"
+        frontier = replace(
+            self._frontier(compiled, settings),
+            several=appends_entries or (old.several and change.form != "rewrite"),
+            appended=old.appended + 1 if appends_entries else 0,
+        )
+        select = select_text(change.rows, self._texts(compiled, decision.changes, stored.facts))
+        columns = [quoted(name) for name in plan.state.names]
+        if change.form == "merge":
+            clauses = merge_clauses(plan.state, change)
+            sql = self.engine.render("merge_state", state=self.state.sql, source=select, on=clauses.on, clauses=list(clauses.clauses))
+        else:
+            macro = "append_state" if change.form == "append" else "rewrite_state"
+            sql = self.engine.render(macro, state=self.state.sql, columns=columns, select=select)
+        self.compile_s += time.perf_counter() - mark
+        # A view that adds entries up is right for a folded state too, so it may be there first.
+        if appends_entries:
+            self._publish(compiled, stored, True)
+        try:
+            committed = self._commit(stored.version, frontier, sql)
+        except EngineError as error:
+            if self.request.refresh_mode == "strict":
+                raise ModelError(str(self.view), f"Spark failed the refresh: {error}", "see the debug log") from error
+            fallback = Fallback(Reason.REFRESH_FAILED, str(error))
+            return self._full(stored, compiled, settings, fallback)
+        if not appends_entries:
+            self._publish(compiled, stored, frontier.several)
+        return self._result(
+            "incremental",
+            explanation=decision.explanation,
+            form=change.form,
+            **_row_counts(change.form, committed),
+            sources=tuple(
+                SourceVersions(str(compiled.tables[key].name), c.old, c.new) for key, c in decision.changes.items()
+            ),
+            compiled=compiled,
+        )
+
+    # steps
+
+    def _model_text(self) -> str:
+        return self.request.sql.replace("\ufeff", " ").strip().rstrip(";").rstrip()
+
+    def _frontier(self, compiled: CompiledView, settings: Mapping[str, str]) -> Frontier:
+        plan = compiled.plan
+        read: dict[str, set[str]] = {}
+        if plan is not None:
+            from sparkivm.algebra import Scan
+
+            for node in plan.core.walk():
+                if isinstance(node, Scan):
+                    read.setdefault(node.table, set()).update(source for _, source in node.fields)
+        sources = {}
+        for key, facts in compiled.tables.items():
+            if plan is not None and key not in plan.tables:
+                continue
+            commits = self.engine.commits(facts.name, facts.version - 1)
+            timestamp = next((c.timestamp_ms for c in commits if c.version == facts.version), 0)
+            fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, set())}
+            sources[key] = SourceFrontier(str(facts.name), facts.table_id, facts.version, timestamp, fields)
+        kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
+        undecided = compiled.fallback is not None and (
+            not compiled.complete or compiled.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
+        )
+        return Frontier(
+            view=self.view.key,
+            kind=kind,  # type: ignore[arg-type]
+            text=digest(self.request.sql),
+            plan=compiled.plan_hash,
+            settings=settings,
+            sources=sources,
+            views=compiled.views,
+            schemas=compiled.schemas,
+            fields=tuple((f.name, f.type) for f in compiled.fields),
+            types=compiled.types,
+            public=tuple(digest(text) for text in self._public_texts(compiled)),
+            deterministic=not undecided,
+            reason=compiled.fallback.reason.name if compiled.fallback else "",
+            detail=compiled.fallback.detail if compiled.fallback else "",
+        )
+
+    def _texts(
+        self, compiled: CompiledView, changes: Mapping[str, SourceChange], state: RelationFacts | None = None
+    ) -> DeltaTexts:
+        pinned = {
+            key: PinnedTable(facts.name, facts.version, changes.get(key)) for key, facts in compiled.tables.items()
+        }
+        if state is not None:
+            pinned[STATE] = PinnedTable(state.name, state.version)
+        return DeltaTexts(pinned)
+
+    def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
+        """The public view's SELECT over a state with one entry per group, and with several."""
+        if compiled.plan is None:
+            text = f"select {', '.join(quoted(f.name) for f in compiled.fields)}\nfrom {self.state.sql}"
+            return text, text
+        finalizer = compiled.plan.finalizer
+        return finalizer.text(self.state.sql, "one"), finalizer.text(self.state.sql, "several")
+
+    def _publish(self, compiled: CompiledView, stored: StoredState | None, several: bool) -> None:
+        """Create or replace the public view if its text changed. A view that adds up may stay for a folded state."""
+        one, adding = self._public_texts(compiled)
+        existing = self.engine.describe(self.view)
+        text = existing.view_text.strip() if existing is not None and existing.kind == "view" else None
+        if stored is not None and (text == adding or (text == one and not several)):
+            return
+        self._create_view(adding if several else one)
+
+    def _create_view(self, select: str) -> None:
+        self._execute(self.engine.render("public_view", view=self.view.sql, select=select, comment=self.request.comment))
+        self.pins.forget(self.view)
+
+    def _state_facts(self) -> RelationFacts:
+        facts = self.engine.describe(self.state)
+        assert facts is not None, f"{self.state} was just written"
+        return facts
+
+    def _commit(self, version: int, frontier: Frontier, sql: str) -> Committed:
+        self.statements.append(sql)
+        try:
+            return commit_statement(self.engine, self.state, version, frontier, sql)
+        finally:
+            self.pins.forget(self.state)
+
+    def _execute(self, sql: str) -> Sequence[Row]:
+        self.statements.append(sql)
+        return self.engine.execute(sql)
+
+    def _result(
+        self,
+        mode: Mode,
+        *,
+        fallback: Fallback | None = None,
+        explanation: str = "",
+        form: str = "",
+        inserted: int | None = None,
+        updated: int | None = None,
+        deleted: int | None = None,
+        sources: tuple[SourceVersions, ...] = (),
+        compiled: CompiledView | None = None,
+        created: bool = False,
+    ) -> RefreshResult:
+        return RefreshResult(
+            mode=mode,
+            view=self.view,
+            state=self.state,
+            fallback=fallback,
+            explanation=explanation,
+            apply_form=form,  # type: ignore[arg-type]
+            rows_inserted=inserted,
+            rows_updated=updated,
+            rows_deleted=deleted,
+            sources=sources,
+            strategies=strategies(compiled.plan) if compiled is not None and compiled.plan is not None else {},
+            statements=tuple(self.statements),
+            compile_s=self.compile_s,
+            elapsed_s=time.perf_counter() - self.started,
+            created=(self.view, self.state) if created else (),
+            warnings=tuple(self.warnings),
+        )
+
+
+def _name(key: str) -> TableName:
+    """A relation's name from its key."""
+    *head, schema, identifier = key.split(".")
+    return TableName(schema, identifier, head[0] if head else None)
+
+
+def _row_counts(form: str, committed: Committed) -> dict[str, int | None]:
+    """What the statement or its commit says of the state's rows."""
+    metrics = committed.commit.metrics
+    if form == "merge":
+        return {
+            "inserted": _metric(committed.commit, "numTargetRowsInserted"),
+            "updated": _metric(committed.commit, "numTargetRowsUpdated"),
+            "deleted": _metric(committed.commit, "numTargetRowsDeleted"),
+        }
+    return {"inserted": _metric(committed.commit, "numOutputRows") if "numOutputRows" in metrics else None}
+
+
+def _metric(commit: Commit, name: str) -> int | None:
+    value = commit.metrics.get(name, "")
+    return int(value) if value.isdigit() else None

@@ -1,0 +1,36 @@
+"""Session settings that decide what a query means: a view computed under others has to be computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkivm.engine import Engine
+from sparkivm.errors import ModelError
+
+_SEMANTIC = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.groupByOrdinal",
+    "spark.sql.groupByAliases",
+    "spark.sql.legacy.sizeOfNull",
+)
+_LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
+
+
+def semantic_settings(engine: Engine) -> dict[str, str]:
+    """Those that are set to something; a default stays unnamed until it is changed."""
+    return dict(engine.settings(_SEMANTIC))
+
+
+def refuse_lossy_settings(engine: Engine, model: str) -> None:
+    """Raises: ModelError if Spark was told to pass over files that it cannot read."""
+    found: Mapping[str, str] = engine.settings(_LOSES_ROWS)
+    for name, value in found.items():
+        if value.lower() == "true":
+            raise ModelError(model, f"{name} is true: rows of lost files would be missing without an error", f"set {name} to false")

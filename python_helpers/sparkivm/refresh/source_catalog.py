@@ -1,0 +1,64 @@
+"""The catalog as the frontend wants it: Delta tables are sources, views are read, anything else is a reason."""
+
+from __future__ import annotations
+
+import hashlib
+
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.catalog import CatalogTable, CatalogView
+from sparkivm.names import TableName
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.pins import Pins
+
+
+class SourceCatalog:
+    """Looks names up and remembers what it found."""
+
+    def __init__(self, engine: Engine, pins: Pins, model: TableName, own: frozenset[str]) -> None:
+        """own: keys of the view and of its state, which it must not read."""
+        self._engine, self._pins, self._model, self._own = engine, pins, model, own
+        self.tables: dict[str, RelationFacts] = {}
+        self.views: dict[str, RelationFacts] = {}
+
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
+        name = self.qualified(parts, namespace)
+        facts = self.facts(name)
+        if facts.kind == "view":
+            if facts.temporary:
+                raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
+            self.views[facts.name.key] = facts
+            return CatalogView(facts.name.key, facts.view_text, facts.fields, facts.view_namespace)
+        if facts.kind == "other":
+            raise NotIncremental(
+                Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is stored as {facts.provider or 'something'}, not as Delta")
+            )
+        self.tables[facts.name.key] = facts
+        return CatalogTable(facts.name.key, facts.fields)
+
+    def facts(self, name: TableName) -> RelationFacts:
+        """Raises: ModelError if the relation is missing, or is the view itself."""
+        if name.key in self._own:
+            raise ModelError(str(self._model), f"the model reads itself, as {name}", "read its sources instead")
+        facts = self._pins.facts(name, self._engine.describe)
+        if facts is None:
+            raise ModelError(str(self._model), f"there is no table or view {name}", "create it, or mend the name")
+        if facts.name.key in self._own:
+            raise ModelError(str(self._model), f"the model reads itself, as {name}", "read its sources instead")
+        return facts
+
+    def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
+        if len(parts) == 3:
+            return TableName(parts[1], parts[2], parts[0])
+        if len(parts) == 2:
+            return TableName(parts[0], parts[1])
+        return TableName(namespace[-1] if namespace else "", parts[0])
+
+
+def columns_hash(facts: RelationFacts) -> str:
+    """Names, types and order of a relation's columns."""
+    return digest(repr([(field.name, field.type, field.nullable) for field in facts.fields]))
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,51 @@
+"""What is stored for a view now: its state table, and the frontier in that table's newest data commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
+from sparkivm.changes.source_change import changes_rows
+from sparkivm.engine import Commit, Engine, RelationFacts
+from sparkivm.names import TableName
+from sparkivm.reasons import Fallback, Reason
+
+_LOOK_BACK = 100  # commits; more than that without data between two refreshes is taken for a lost frontier
+
+
+@dataclass(frozen=True)
+class StoredState:
+    """`problem` says why the state cannot be refreshed incrementally; then `frontier` is None."""
+
+    facts: RelationFacts | None
+    frontier: Frontier | None
+    problem: Fallback | None
+    frontier_commit: Commit | None = None
+
+    @property
+    def version(self) -> int:
+        return self.facts.version if self.facts else -1
+
+
+def read_state(engine: Engine, state: TableName) -> StoredState:
+    """The state as of its newest version."""
+    facts = engine.describe(state)
+    if facts is None:
+        return StoredState(None, None, Fallback(Reason.STATE_MISSING))
+    if facts.kind != "delta":
+        return StoredState(None, None, Fallback(Reason.STATE_MODIFIED, f"{state} is no Delta table any more"))
+    step = 1
+    while True:
+        for commit in reversed(engine.commits(state, max(-1, facts.version - step))):
+            try:
+                frontier = read_frontier(commit.user_metadata)
+            except OtherFormat:
+                return StoredState(facts, None, Fallback(Reason.STATE_FORMAT_CHANGED))
+            if frontier is not None:
+                return StoredState(facts, frontier, None, commit)
+            if changes_rows(commit):
+                detail = f"version {commit.version} of {state} is a {commit.operation} that no refresh made"
+                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
+        if step > _LOOK_BACK or step > facts.version:
+            return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
+        step *= 10

@@ -1,0 +1,110 @@
+"""Prints the pages that repeat code: docs/laws.md and docs/reasons.md. `python scripts/print_docs.py`"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+
+from sparkivm import algebra
+from sparkivm.algebra import values
+from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.relation import Relation
+from sparkivm.normalize import drop_projects, prune_empty, push_filters
+from sparkivm.plan import bag_changes, group_changes
+from sparkivm.reasons import Reason
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+_PRINTED = "<!-- printed by scripts/print_docs.py; do not edit -->"
+_NUMBER = re.compile(r"docs/laws\.md \[(\d+)\]")
+_TITLES = {1: "Linear operators", 2: "Inner join", 3: "Outer join", 4: "Grouping"}
+_GROUP_CHANGES = (
+    group_changes.entries,
+    group_changes.folded,
+    group_changes.changed_groups,
+    group_changes._reread,
+    group_changes._merged,
+    group_changes.replaced,
+)
+_BAG_CHANGES = (
+    bag_changes.net_changes,
+    bag_changes.appended,
+    bag_changes.merged,
+    bag_changes.replaced,
+)
+_NORMALIZATION = (drop_projects, push_filters, prune_empty.prune_empty)
+_ABOUT_LAWS = """\
+What each operator means, how it changes, and how it narrows to affected keys, from the docstrings of the
+code. A, B are relations, ₀ ₁ old and new, d a delta, ⊎ adds weights, K are affected keys, `R|K` is R with
+keys in K. Words: [glossary](glossary.md). `make fuzz` checks all of them together, on random queries: new minus old."""
+_ABOUT_REASONS = """\
+Why a refresh was not incremental. The code stands on the console, in `run_results.json` (as
+`adapter_response.reason`) and in the output of `explain_incremental_view`, with the particulars and, where there
+is one, the place in the model's SQL. [Refresh flow](refresh_flow.md) shows when each is found."""
+
+
+def pages() -> dict[str, str]:
+    """File name → text of each printed page."""
+    return {"laws.md": laws_page(), "reasons.md": reasons_page()}
+
+
+def laws_page() -> str:
+    """The docstrings of the operators, by the section that each names as its source."""
+    operators = _operators()
+    parts = ["# Laws", _PRINTED, _ABOUT_LAWS]
+    for number, title in _TITLES.items():
+        kind = [Linear] if number == 1 else []
+        found = [operator for operator in operators if _section(operator) == number]
+        parts += [f"## [{number}] {title}", *map(_entry, [*kind, *found])]
+    rest = [operator for operator in operators if _section(operator) is None]
+    parts += ["## Leaves, Z-sets and restriction", *map(_entry, rest)]
+    parts += ["## How a group state changes", *map(_entry, _GROUP_CHANGES)]
+    parts += ["## How a bag state changes", *map(_entry, _BAG_CHANGES)]
+    parts += ["## Normalization", *map(_entry, _NORMALIZATION)]
+    return "\n\n".join(parts) + "\n"
+
+
+def reasons_page() -> str:
+    """Every reason with its sentence and its way out."""
+    rows = [f"| `{reason.name}` | {reason.happened} | {reason.way_out} |" for reason in Reason]
+    table = "\n".join(["| code | what happened | what to do |", "|---|---|---|", *rows])
+    return "\n\n".join(["# Reasons", _PRINTED, _ABOUT_REASONS, table]) + "\n"
+
+
+def _operators() -> list[type[Relation]]:
+    """The operators of a query and of its deltas, in the order of the modules' names."""
+    exported = [value for value in vars(algebra).values() if inspect.isclass(value)]
+    found = {value for value in exported if issubclass(value, Relation) and value is not Relation}
+    return sorted(found | {values.OneRow}, key=lambda operator: (operator.__module__, operator.__name__))
+
+
+def _section(operator: type[Relation]) -> int | None:
+    number = _NUMBER.search(operator.__doc__ or "")
+    return int(number[1]) if number else None
+
+
+def _entry(documented: object) -> str:
+    """A name, where it is, and its docstring."""
+    if isinstance(documented, ModuleType):
+        name, module = documented.__name__.rpartition(".")[2], documented.__name__
+    else:
+        name, module = getattr(documented, "__name__", ""), getattr(documented, "__module__", "")
+        if inspect.isfunction(documented):  # several modules have one of the same name
+            name = f"{module.rpartition('.')[2]}.{name.lstrip('_')}"
+    text = inspect.getdoc(documented)
+    if not text:
+        raise SystemExit(f"{module}.{name} has no docstring")
+    path = module.replace(".", "/") + ".py"
+    return f"### {name}\n\n`{path}`\n\n```text\n{text.strip()}\n```"
+
+
+def main() -> None:
+    """Write the pages."""
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
+        print(f"docs/{name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Pages that repeat code say what the code says, and links between pages lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.print_docs import DOCS, pages
+from sparkivm.reasons import Reason
+
+ROOT = Path(__file__).parents[2]
+CODE = re.compile(r"`((?:[A-Z]+_)+[A-Z]+)`")
+NO_REASON = {"STATE_FORMAT", "NO_OP"}
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("benchmarks/*.md")])
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("name", pages())
+def test_printed_page_is_current(name):
+    found = (DOCS / name).read_text(encoding="utf-8") if (DOCS / name).is_file() else ""
+    assert found == pages()[name], "run: .venv/bin/python scripts/print_docs.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
+    assert [link for link in targets if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/known_gaps.md", "docs/architecture.md"])
+def test_pages_name_reasons_that_exist(page):
+    named = set(CODE.findall((ROOT / page).read_text(encoding="utf-8"))) - NO_REASON
+    assert named
+    assert named <= {reason.name for reason in Reason}
