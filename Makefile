@@ -1,8 +1,9 @@
 # Each target sets up what it needs. PYTHON: which Python makes the environment (3.10 to 3.13).
 PYTHON ?= python3
-SUITE ?= tpch
-SF ?= 0.1
-JSON ?= benchmarks/results/$(SUITE)-sf$(SF).json
+SUITE ?= first
+SF ?= 1
+KEYS ?= spread
+JSON ?= .build/bench/$(SUITE)-sf$(SF).json
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
@@ -36,8 +37,8 @@ golden: .venv  ## rewrite the golden files; then read the diff
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
 
-bench: .venv java  ## measure: SUITE, SF, JSON
-	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON)
+bench: .venv java  ## measure: SUITE, SF, KEYS, JSON
+	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS)
 
 java:
 	@sh scripts/check_java.sh

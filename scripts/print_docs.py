@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 
 from sparkivm import algebra
-from sparkivm.algebra import values
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.relation import Relation
 from sparkivm.normalize import drop_projects, prune_empty, push_filters
@@ -37,11 +36,11 @@ _NORMALIZATION = (drop_projects, push_filters, prune_empty.prune_empty)
 _ABOUT_LAWS = """\
 What each operator means, how it changes, and how it narrows to affected keys, from the docstrings of the
 code. A, B are relations, ₀ ₁ old and new, d a delta, ⊎ adds weights, K are affected keys, `R|K` is R with
-keys in K. Words: [glossary](glossary.md). `make fuzz` checks all of them together, on random queries: new minus old."""
+keys in K. Words: [glossary](glossary.md). `make fuzz` checks them on random queries against new minus old."""
 _ABOUT_REASONS = """\
 Why a refresh was not incremental. The code stands on the console, in `run_results.json` (as
-`adapter_response.reason`) and in the output of `explain_incremental_view`, with the particulars and, where there
-is one, the place in the model's SQL. [Refresh flow](refresh_flow.md) shows when each is found."""
+`adapter_response.reason`) and in the output of `explain_incremental_view`, with the particulars and, where
+there is one, the place in the model's SQL. [Refresh flow](refresh_flow.md) shows when each is found."""
 
 
 def pages() -> dict[str, str]:
@@ -76,7 +75,7 @@ def _operators() -> list[type[Relation]]:
     """The operators of a query and of its deltas, in the order of the modules' names."""
     exported = [value for value in vars(algebra).values() if inspect.isclass(value)]
     found = {value for value in exported if issubclass(value, Relation) and value is not Relation}
-    return sorted(found | {values.OneRow}, key=lambda operator: (operator.__module__, operator.__name__))
+    return sorted(found, key=lambda operator: (operator.__module__, operator.__name__))
 
 
 def _section(operator: type[Relation]) -> int | None:

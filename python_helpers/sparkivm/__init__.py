@@ -1,1 +1,1 @@
-"""Incremental view maintenance for Spark and Delta: the compiler, the change sources, the refresh protocol."""
+"""Incremental view maintenance for Spark and Delta: compiler, change sources, refresh protocol."""

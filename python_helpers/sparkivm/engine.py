@@ -63,7 +63,7 @@ class Engine(Protocol):
         """Run a SELECT, SHOW, DESCRIBE or EXPLAIN and return all of its rows."""
 
     def execute(self, sql: str) -> Sequence[Row]:
-        """Run DDL or DML; the rows that the statement itself returns (`num_affected_rows` of a MERGE), else none."""
+        """Run DDL or DML. Returns: its own rows (`num_affected_rows` of a MERGE), else none."""
 
     def render(self, macro: str, **arguments: Any) -> str:
         """The text of one of the project's statement macros, which a user may have overridden."""
@@ -72,7 +72,7 @@ class Engine(Protocol):
         """What is known of a relation now, None if there is none of this name."""
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        """The commits of a Delta table with a version above `after`, oldest first; gaps are left out, not hidden."""
+        """The commits of a Delta table above version `after`, oldest first; what is gone is missing."""
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         """Names, types and nullability of a query's columns, by analysis only."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from sparkivm.reasons import Fallback, Place
 
 
@@ -9,8 +11,14 @@ class ModelError(Exception):
     """The author of the model can solve it. The text says what happened, where, and what to do."""
 
     def __init__(self, model: str, what: str, do: str, place: Place | None = None) -> None:
-        where = f"\n  where  line {place.line}, column {place.column}{': ' + place.text if place.text else ''}" if place else ""
-        super().__init__(f"incremental_view {model} cannot be refreshed\n  what   {what}{where}\n  do     {do}")
+        where = (
+            f"\n  where  line {place.line}, column {place.column}{': ' + place.text if place.text else ''}"
+            if place
+            else ""
+        )
+        super().__init__(
+            f"incremental_view {model} cannot be refreshed\n  what   {what}{where}\n  do     {do}"
+        )
         self.model, self.what, self.do, self.place = model, what, do, place
 
 
@@ -24,3 +32,8 @@ class NotIncremental(Exception):
     def __init__(self, fallback: Fallback) -> None:
         super().__init__(str(fallback))
         self.fallback = fallback
+
+
+def no_rule(node: NoReturn) -> InternalError:
+    """What a `match` over all operators ends in: the type checker names those that are missing."""
+    return InternalError(f"no rule for {type(node).__name__}")

@@ -16,7 +16,7 @@ _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is 
 
 @dataclass(frozen=True)
 class TableName:
-    """A table or view as Spark's catalog knows it: `schema` and `identifier`, `catalog` where the user gave one."""
+    """A table or view as Spark's catalog knows it; `catalog` where the user gave one."""
 
     schema: str
     identifier: str
@@ -24,7 +24,9 @@ class TableName:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return (self.catalog, self.schema, self.identifier) if self.catalog else (self.schema, self.identifier)
+        return (
+            (self.catalog, self.schema, self.identifier) if self.catalog else (self.schema, self.identifier)
+        )
 
     @property
     def sql(self) -> str:
@@ -52,7 +54,7 @@ def literal(text: str) -> str:
 
 
 def state_table(view: TableName) -> TableName:
-    """The table that stores a view; a name too long for a file is cut and told apart by a hash of the whole."""
+    """The table that stores a view; a name too long for a file is cut, and told apart by a hash."""
     return TableName(view.schema, suffixed(view.identifier, _STATE_SUFFIX), view.catalog)
 
 

@@ -1,4 +1,4 @@
-"""Why a refresh was not incremental: one member per cause, with the sentence and the way out that the user reads."""
+"""Why a refresh was not incremental: one member per cause, with its sentence and its way out."""
 
 from __future__ import annotations
 
@@ -10,23 +10,59 @@ class Reason(Enum):
     """A stable code; its value is what happened in general and what to do about it."""
 
     STATE_MISSING = ("the view has no state yet", "nothing: this is the first build")
-    STATE_MODIFIED = ("something other than a refresh changed the state table", "write to the view's sources, never to its state")
-    STATE_FORMAT_CHANGED = ("the state was written by another version of the package", "nothing: it is rebuilt once")
-    FRONTIER_MISSING = ("the state's history no longer says which source versions it holds", "raise delta.logRetentionDuration of the state table")
+    STATE_MODIFIED = (
+        "something other than a refresh changed the state table",
+        "write to the view's sources, never to its state",
+    )
+    STATE_FORMAT_CHANGED = (
+        "the state was written by another version of the package",
+        "nothing: it is rebuilt once",
+    )
+    FRONTIER_MISSING = (
+        "the state's history no longer says which source versions it holds",
+        "raise delta.logRetentionDuration of the state table",
+    )
     QUERY_CHANGED = ("the model's SQL changed", "nothing: it is rebuilt once")
-    CONFIG_CHANGED = ("a setting that decides the result changed", "keep the session settings of all runs equal")
-    SOURCE_REPLACED = ("a source is another table than at the last refresh", "update the source in place instead of dropping it")
+    CONFIG_CHANGED = (
+        "a setting that decides the result changed",
+        "keep the session settings of all runs equal",
+    )
+    SOURCE_REPLACED = (
+        "a source is another table than at the last refresh",
+        "update the source in place instead of dropping it",
+    )
     SOURCE_SCHEMA_CHANGED = ("a source's columns changed", "nothing: the view is rebuilt once")
-    SOURCE_NOT_SUPPORTED = ("a source keeps no history that changes could be read from", "store it as a Delta table")
-    HISTORY_UNAVAILABLE = ("a source's history since the last refresh is gone or has gaps", "refresh more often than the source's logs and files are cleaned up")
-    CHANGE_CAPTURE_OFF = ("a source does not record its changes", "alter table … set tblproperties (delta.enableChangeDataFeed = true)")
-    NON_DETERMINISTIC_EXPRESSION = ("an expression has another value each time it is computed", "compute it in a model of its own")
-    OPERATOR_NOT_SUPPORTED = ("no rule merges changes through this construct", "move it into a model of its own")
-    EXPRESSION_NOT_SUPPORTED = ("an expression is not known to keep its meaning in delta SQL", "move it into a model of its own")
+    SOURCE_NOT_SUPPORTED = (
+        "a source keeps no history that changes could be read from",
+        "store it as a Delta table",
+    )
+    HISTORY_UNAVAILABLE = (
+        "a source's history since the last refresh is gone or has gaps",
+        "refresh more often than the source's logs and files are cleaned up",
+    )
+    CHANGE_CAPTURE_OFF = (
+        "a source does not record its changes",
+        "alter table … set tblproperties (delta.enableChangeDataFeed = true)",
+    )
+    NON_DETERMINISTIC_EXPRESSION = (
+        "an expression has another value each time it is computed",
+        "compute it in a model of its own",
+    )
+    OPERATOR_NOT_SUPPORTED = (
+        "no rule merges changes through this construct",
+        "move it into a model of its own",
+    )
+    EXPRESSION_NOT_SUPPORTED = (
+        "an expression is not known to keep its meaning in delta SQL",
+        "move it into a model of its own",
+    )
     TYPE_NOT_SUPPORTED = ("a type cannot be compared or added up exactly", "cast it")
     SQL_NOT_UNDERSTOOD = ("the SQL text cannot be read back faithfully", "rephrase the marked part")
     CHANGE_TOO_LARGE = ("too much of a source changed", "nothing: a rebuild is cheaper this time")
-    CHEAPER_IN_FULL = ("a rebuild costs less than applying the changes", "set refresh_mode: incremental to never rebuild for cost")
+    CHEAPER_IN_FULL = (
+        "a rebuild costs less than applying the changes",
+        "set refresh_mode: incremental to never rebuild for cost",
+    )
     NUMERIC_OVERFLOW = ("a sum overflows its type", "cast the argument to a wider type")
     REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
     REFRESH_CONFLICT = ("another refresh of the view was faster each time", "run one driver at a time")

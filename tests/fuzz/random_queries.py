@@ -90,7 +90,9 @@ class QueryMaker:
             mine = [c for c, t in left.columns if t == kind]
             other = [c for c, t in right.columns if t == kind]
             if mine and other:
-                parts.append(f"{rng.choice(mine)} {rng.choice(('=', '=', '=', '=', '<=>', '<'))} {rng.choice(other)}")
+                parts.append(
+                    f"{rng.choice(mine)} {rng.choice(('=', '=', '=', '=', '<=>', '<'))} {rng.choice(other)}"
+                )
         roll = rng.random()
         if roll < 0.12:
             parts.append(self.predicate(left.columns))
@@ -98,7 +100,9 @@ class QueryMaker:
             parts.append(self.predicate(right.columns))
         elif roll < 0.3 and len(parts) > 1:
             return f"({parts[0]} or {parts[1]})"
-        return " and ".join(parts) or rng.choice(("true", "1 = 1", self.predicate(left.columns + right.columns)))
+        return " and ".join(parts) or rng.choice(
+            ("true", "1 = 1", self.predicate(left.columns + right.columns))
+        )
 
     # scalars
 
@@ -145,7 +149,11 @@ class QueryMaker:
         if rng.random() < 0.12:
             return self.union(depth)
         rel = self.from_clause(depth)
-        where = f" where {' and '.join(self.predicate(rel.columns) for _ in range(rng.choice((1, 1, 2))))}" if rng.random() < 0.4 else ""
+        where = (
+            f" where {' and '.join(self.predicate(rel.columns) for _ in range(rng.choice((1, 1, 2))))}"
+            if rng.random() < 0.4
+            else ""
+        )
         shape = rng.random()
         if shape < 0.4:
             return self.grouped(rel, where, top)

@@ -212,7 +212,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         # Not part of the adapter interface: only dbt-core can compile a node, and macros can not reach it.
         from dbt.compilation import Compiler
 
-        return Compiler(self.config).compile_node(node, self.get_macro_resolver(), {}, write=False)
+        manifest: Any = self.get_macro_resolver()
+        return Compiler(self.config).compile_node(node, manifest, {}, write=False)
 
     def _compiled(self, model: str) -> Any:
         """A view's node with its compiled SQL, by the model's name."""

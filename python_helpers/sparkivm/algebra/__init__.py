@@ -1,5 +1,7 @@
 """What a query is and how it changes: relational algebra over bags and Z-sets."""
 
+from typing import cast
+
 from sparkivm.algebra.aggregate import Aggregate, Call
 from sparkivm.algebra.derivation import Derivation
 from sparkivm.algebra.filter import Filter
@@ -13,6 +15,7 @@ from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Scan
 from sparkivm.algebra.union_all import UnionAll
+from sparkivm.algebra.values import OneRow
 from sparkivm.algebra.zset import Consolidate, Copies, Empty, Unweigh, Weigh
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "JoinCondition",
     "Keys",
     "LeftJoin",
+    "OneRow",
     "Pair",
     "Project",
     "Relation",
@@ -40,11 +44,13 @@ __all__ = [
     "UnionAll",
     "Unweigh",
     "Weigh",
+    "operator",
 ]
 
 AnyRelation = (
     Scan
     | Changes
+    | OneRow
     | Empty
     | Filter
     | Project
@@ -58,3 +64,8 @@ AnyRelation = (
     | Copies
     | Unweigh
 )
+
+
+def operator(relation: Relation) -> AnyRelation:
+    """A relation as a member of the closed list, so that a `match` over it can be complete."""
+    return cast(AnyRelation, relation)

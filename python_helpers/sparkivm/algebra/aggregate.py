@@ -20,7 +20,7 @@ Function = Literal["count_rows", "count", "sum", "avg", "min", "max"]
 
 @dataclass(frozen=True)
 class Call:
-    """One aggregate of a group: `name` is its result column, `argument` an expression over the input's columns."""
+    """One aggregate of a group: its result column, and an expression over the input's columns."""
 
     name: str
     function: Function
@@ -32,8 +32,8 @@ class Call:
 class Aggregate(Relation):
     """γ(A): one row per group; without keys exactly one row, also for no input. Without calls it is DISTINCT.
 
-    `signed` groups a Z-set by its weights: COUNT and SUM weigh each row, a group stays even if its count is 0.
-    Otherwise the input is a plain bag.
+    `signed` groups a Z-set by its weights: COUNT and SUM weigh each row, a group stays even if its
+    count is 0. Otherwise the input is a plain bag.
 
     delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both
     restrict  γ(A)|K = γ(A|K) for K over group keys

@@ -38,7 +38,7 @@ class Derivation:
         return known[1]
 
     def new(self, relation: Relation, only: Keys | None = None) -> Relation:
-        """The relation at the target versions, a plain bag; with `only`, at least its rows with these keys."""
+        """The relation at the target versions, a bag; with `only`, at least its rows with these keys."""
         return narrowed(relation, only)
 
     def old(self, relation: Relation, only: Keys | None = None) -> Relation:
@@ -50,7 +50,7 @@ class Derivation:
         return self._old_bag(narrowed(relation, only))
 
     def _old(self, relation: Relation) -> Relation:
-        """Old = new ⊎ −delta at the leaves: as cheap as the new version, and never too long ago to be read."""
+        """Old = new ⊎ −delta at the leaves: as cheap as new, and never too long ago to be read."""
         if not self.changes(relation):
             return relation
         known = self._olds.get(id(relation))
@@ -73,7 +73,7 @@ class Derivation:
         return relation.with_children(inputs)
 
     def _old_bag(self, relation: Relation) -> Relation:
-        """A slice is small: rebuild it from its new rows and the delta. A whole table is read as of the frontier."""
+        """A slice is small: rebuilt from its new rows and the delta. A whole table is read at old."""
         if not self.changes(relation):
             return relation
         known = self._bags.get(id(relation))
@@ -93,7 +93,7 @@ class Derivation:
 
 
 def narrowed(relation: Relation, keys: Keys | None) -> Relation:
-    """A relation restricted to keys; a bare table is left whole, as the join that follows narrows it just as well."""
+    """A relation restricted to keys; a bare table stays whole, as the join that follows narrows it too."""
     if not keys or _is_table(relation):
         return relation
     return relation.restrict(keys)

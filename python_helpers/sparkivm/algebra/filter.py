@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
-    from sparkivm.algebra.keys import Keys
+    pass
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ class Keys:
         return frozenset(column for column, _ in self.pairs)
 
     def within(self, columns: Iterable[str]) -> Keys:
-        """Those pairs that restrict one of `columns`; the keys of a part of the row are a superset, never too few."""
+        """Those pairs that restrict one of `columns`: keys of a part of the row are more, never too few."""
         wanted = frozenset(columns)
         return Keys(self.source, tuple(pair for pair in self.pairs if pair[0] in wanted))
 
@@ -37,7 +37,9 @@ class Keys:
     def across(self, equalities: Iterable[tuple[str, str]]) -> Keys:
         """The keys copied along (restricted column, equal column of another relation)."""
         by_column = dict(self.pairs)
-        return Keys(self.source, tuple((other, by_column[mine]) for mine, other in equalities if mine in by_column))
+        return Keys(
+            self.source, tuple((other, by_column[mine]) for mine, other in equalities if mine in by_column)
+        )
 
     def __bool__(self) -> bool:
         return bool(self.pairs)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
-from sparkivm.algebra.join_condition import JoinCondition
+from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.match_transition import padding_by_key, transition_by_row
+from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
 from sparkivm.algebra.project import Project, only
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import Scalar, column, equal, null
+from sparkivm.algebra.scalar import Scalar, column, conjunction, equal, is_not_null, null
 from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import Weigh
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -54,25 +56,37 @@ class LeftJoin(Relation):
 
     def delta(self, d: Derivation) -> Relation:
         d_left, d_right = d.delta(self.left), d.delta(self.right)
-        right_new = d.new(self.right, only=Keys.of(d_left, self.on.right_to_left))
+        right_new = (
+            d.new(self.right).restrict(Keys.of(d_left, self.on.right_to_left))
+            if self.on.pairs
+            else self.right
+        )
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
         from_left = LeftJoin(d_left, right_new, self.on)
 
+        nulls = [(name, null()) for name in self.right.columns]
+
         if self.on.pairs and not self.on.residual:
-            padded = padding_by_key(d, self.right, self.on)
+            # A NULL key matches nothing, so such rows of B never reach the result.
+            keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
+            matching = Filter(d_right, keyed) if keyed else d_right
+            counts = counts_by_key(d, self.right, matching, self.on)
+            copied = [(key, column(of)) for key, of in zip(counts.keys, counts.of, strict=True)]
+            rows = Project(matching, (*((name, column(name)) for name in self.right.columns), *copied))
+            padding = Project(_transition(counts), (*nulls, *((key, column(key)) for key in counts.keys)))
+            on = zip(self.on.pairs, counts.keys, strict=True)
             matched = InnerJoin(
-                (left_old, padded.relation),
-                tuple(equal(pair.left, key, pair.null_safe) for pair, key in zip(self.on.pairs, padded.keys, strict=True)),
+                (left_old, plus(rows, padding)),
+                tuple(equal(pair.left, key, pair.null_safe) for pair, key in on),
             )
             return plus(from_left, only(matched, self.columns))
 
         matched = InnerJoin((left_old, d_right), self.predicates)
-        turned = transition_by_row(d, self.left, self.right, self.on)
+        counts = counts_by_row(d, self.left, self.right, self.on)
         repadded = InnerJoin(
-            (left_old, turned.relation),
-            tuple(equal(mine, key, null_safe=True) for mine, key in zip(turned.of, turned.keys, strict=True)),
+            (left_old, _transition(counts)),
+            tuple(equal(of, key, null_safe=True) for of, key in zip(counts.of, counts.keys, strict=True)),
         )
-        nulls = [(name, null()) for name in self.right.columns]
         padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
         return plus(from_left, matched, padding)
 
@@ -89,3 +103,11 @@ class LeftJoin(Relation):
     def predicates(self) -> tuple[Scalar, ...]:
         """The ON as a list of conjuncts."""
         return (*(equal(p.left, p.right, p.null_safe) for p in self.on.pairs), *self.on.residual)
+
+
+def _transition(counts: MatchCounts) -> Relation:
+    """The keys with weight T: −1 for the first match that came, +1 for the last one that went."""
+    pairs = zip(counts.keys, counts.new_keys, strict=True)
+    on = JoinCondition(tuple(Pair(key, other, null_safe=True) for key, other in pairs))
+    compared = LeftJoin(counts.changed, counts.new, on)
+    return only(Weigh(Filter(compared, TURNED), TRANSITION), counts.keys)

@@ -1,4 +1,4 @@
-"""What every relational operator can say of itself: its columns, how it changes, how it narrows to some keys."""
+"""What an operator can say of itself: its columns, how it changes, how it narrows to some keys."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ Columns = tuple[str, ...]
 class Relation(ABC):
     """A bag of rows, or, if `weighted`, a Z-set: rows with a signed multiplicity in the hidden weight column.
 
-    Relations are compared by identity: one that stands in a plan several times is shared, and may be computed once.
-    Column names are unique among the relations that a join brings together, so expressions need no qualifiers.
+    Relations are compared by identity: one that stands in a plan several times is shared, and may be
+    computed once. Column names are unique among the relations that a join brings together, so expressions
+    need no qualifiers.
     """
 
     @property
@@ -57,7 +58,7 @@ class Relation(ABC):
 
     @abstractmethod
     def restrict(self, keys: Keys) -> Relation:
-        """The rows whose key is among `keys`, with the restriction pushed as far towards the scans as is right."""
+        """The rows whose key is among `keys`, the restriction as far towards the scans as is right."""
 
     @cached_property
     def tables(self) -> frozenset[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Literal, cast
+from typing import Literal
 
 from sqlglot import exp
+
+from sparkivm.algebra.spark_text import SparkText
 
 Dialect = Literal["spark", "duckdb"]
 
@@ -24,7 +26,7 @@ class Scalar:
     def sql(self, dialect: Dialect) -> str:
         text = self._texts.get(dialect)
         if text is None:
-            text = self._texts[dialect] = self.tree.sql(dialect=dialect)
+            text = self._texts[dialect] = self.tree.sql(dialect=SparkText if dialect == "spark" else dialect)
         return text
 
     @cached_property
@@ -44,9 +46,11 @@ class Scalar:
         return Scalar(
             replace_nodes(
                 self.tree,
-                lambda node: replacements[node.name].tree
-                if isinstance(node, exp.Column) and node.name in replacements
-                else None,
+                lambda node: (
+                    replacements[node.name].tree
+                    if isinstance(node, exp.Column) and node.name in replacements
+                    else None
+                ),
             )
         )
 
@@ -64,17 +68,19 @@ class Scalar:
 
 
 def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """A copy of `tree` in which each topmost node with a replacement is replaced; operands are put in parentheses."""
+    """A copy of `tree`, each topmost node that has a replacement replaced; operands get parentheses."""
 
     def visit(node: exp.Expr) -> exp.Expr:
         new = replacement(node)
         if new is None:
             return node
         new = new.copy()
-        inside_operator = node.parent is not None and isinstance(new, (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case))
+        inside_operator = node.parent is not None and isinstance(
+            new, (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Case)
+        )
         return exp.Paren(this=new) if inside_operator and not isinstance(new, (exp.Paren, exp.Dot)) else new
 
-    return cast(exp.Expr, tree.transform(visit))
+    return tree.transform(visit)
 
 
 def column(name: str) -> Scalar:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.restricted import Restricted
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -48,8 +49,6 @@ class Leaf(Relation):
         return frozenset({self.table})
 
     def restrict(self, keys: Keys) -> Relation:
-        from sparkivm.algebra.restricted import Restricted
-
         return Restricted(self, keys)
 
 

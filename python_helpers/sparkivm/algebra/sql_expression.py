@@ -20,6 +20,8 @@ def expression(text: str, **names: str | Scalar) -> Scalar:
     scalars = {name: column(value) if isinstance(value, str) else value for name, value in names.items()}
     tree = replace_nodes(
         _parsed(text),
-        lambda node: scalars[node.name].tree if isinstance(node, exp.Column) and node.name in scalars else None,
+        lambda node: (
+            scalars[node.name].tree if isinstance(node, exp.Column) and node.name in scalars else None
+        ),
     )
     return Scalar(tree)

@@ -81,7 +81,6 @@ class Consolidate(Relation):
 class Copies(Linear):
     """A consolidated Z-set without negative weights as a plain bag: each row as often as its weight says."""
 
-
     @property
     def weighted(self) -> bool:
         return False

@@ -1,7 +1,7 @@
-"""How a statement reads Delta sources: every read of a table names its version, its change feed stands there once.
+"""How a statement reads Delta sources: every read names a version, a change feed stands there once.
 
-A bare table name beside `table_changes` of the same table returns wrong rows on Spark 4.1 and 4.2: the first one
-resolved is taken for both (SPARK-58330, SPARK-58389; fixed in 4.3).
+A bare table name beside `table_changes` of the same table returns wrong rows on Spark 4.1 and 4.2: the
+first one resolved is taken for both (SPARK-58330, SPARK-58389; fixed in 4.3).
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ class DeltaTexts:
             return rows
         total = f"sum({WEIGHT})"
         group = f"\ngroup by {', '.join(columns)}" if columns else ""
-        return f"select {', '.join([*columns, f'{total} as {WEIGHT}'])}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
+        items = ", ".join([*columns, f"{total} as {WEIGHT}"])
+        return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
 
     @staticmethod
     def _diff(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:
         sides = ((change.new, "1"), (change.old, "-1"))
         return "\nunion all\n".join(
-            f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])} from {pinned.name.sql} version as of {version}"
+            f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])}\n"
+            f"from {pinned.name.sql} version as of {version}"
             for version, weight in sides
         )
 
@@ -69,4 +71,6 @@ def _feed(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:
         else f"case when _change_type in ('insert', 'update_postimage') then 1 else -1 end as {WEIGHT}"
     )
     name = literal(".".join(quoted(part) for part in pinned.name.parts))
-    return f"select {', '.join([*columns, weight])}\nfrom table_changes({name}, {change.old + 1}, {change.new})"
+    return (
+        f"select {', '.join([*columns, weight])}\nfrom table_changes({name}, {change.old + 1}, {change.new})"
+    )

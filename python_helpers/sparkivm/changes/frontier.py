@@ -1,4 +1,4 @@
-"""What a state reflects: per source its identity and version, with the query and the settings it was computed under."""
+"""What a state reflects: identity and version of each source, the query, the session settings."""
 
 from __future__ import annotations
 
@@ -35,10 +35,14 @@ class Frontier:
     plan: str  # hash of what the SQL means
     settings: Mapping[str, str]
     sources: Mapping[str, SourceFrontier]
-    views: Mapping[str, str] = field(default_factory=dict)  # views between the model and its sources: hash of their text
+    views: Mapping[str, str] = field(
+        default_factory=dict
+    )  # views between the model and its sources: hash of their text
     schemas: Mapping[str, str] = field(default_factory=dict)  # hash of every source's columns
     fields: tuple[tuple[str, str], ...] = ()  # public columns and their types
-    types: tuple[tuple[str, ...], ...] = ()  # Spark's answers about types, in the order of the compiler's questions
+    types: tuple[
+        tuple[str, ...], ...
+    ] = ()  # Spark's answers about types, in the order of the compiler's questions
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
     several: bool = False  # a group may have several entries
     appended: int = 0  # refreshes that appended entries since the last fold
@@ -48,7 +52,9 @@ class Frontier:
     nonce: str = ""
 
     def to_json(self) -> str:
-        text = json.dumps({_MARK: STATE_FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=True, sort_keys=True)
+        text = json.dumps(
+            {_MARK: STATE_FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=True, sort_keys=True
+        )
         return text.translate(_ESCAPED)
 
 

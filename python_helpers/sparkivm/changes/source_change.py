@@ -16,8 +16,9 @@ CHANGE_FEED = "delta.enableChangeDataFeed"
 # Commits that leave every row as it is.
 _WITHOUT_ROWS = frozenset(
     {
-        "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "ADD COLUMNS",
-        "CHANGE COLUMN", "CHANGE COLUMNS", "RENAME COLUMN", "UPDATE COLUMN METADATA", "ADD CONSTRAINT",
+        "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",
+        "ADD COLUMNS", "CHANGE COLUMN", "CHANGE COLUMNS", "RENAME COLUMN", "UPDATE COLUMN METADATA",
+        "ADD CONSTRAINT",
         "DROP CONSTRAINT", "CLUSTER BY", "UPGRADE PROTOCOL", "COMPUTE STATS", "ANALYZE", "DROP FEATURE",
         "ADD FEATURE", "SET TABLE COMMENT", "MANUAL UPDATE TAGS", "DROP COLUMNS",
     }
@@ -54,7 +55,9 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     replaced = source.table_id != frontier.table_id
     if not replaced and old == new:
         return SourceChange("none", old, new)
-    same_log = bool(commits) and commits[0].version == old and commits[0].timestamp_ms == frontier.timestamp_ms
+    same_log = (
+        bool(commits) and commits[0].version == old and commits[0].timestamp_ms == frontier.timestamp_ms
+    )
     if new < old or (replaced and not same_log):
         raise _fallback(Reason.SOURCE_REPLACED, f"{source.name} was dropped and created again")
     _check_fields(source, frontier)
@@ -62,13 +65,18 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     missing = set(range(old + 1, new + 1)) - {commit.version for commit in later}
     if missing and not replaced:
         raise _fallback(
-            Reason.HISTORY_UNAVAILABLE, f"the log of {source.name} lacks version {min(missing)} of {old + 1}..{new}"
+            Reason.HISTORY_UNAVAILABLE,
+            f"the log of {source.name} lacks version {min(missing)} of {old + 1}..{new}",
         )
     changing = [commit for commit in later if changes_rows(commit)]
     rows = sum(map(_rows, changing))
     if not changing and not replaced:
         return SourceChange("none", old, new)
-    if replaced or not _feed_covers(source, later) or _vector_deletes(source, changing) > _MOST_VECTOR_DELETES:
+    if (
+        replaced
+        or not _feed_covers(source, later)
+        or _vector_deletes(source, changing) > _MOST_VECTOR_DELETES
+    ):
         return SourceChange("diff", old, new, rows, nets=True)
     append_only = all(map(_appends, changing))
     nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
@@ -94,7 +102,7 @@ def _check_fields(source: RelationFacts, frontier: SourceFrontier) -> None:
 
 
 def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:
-    """Whether the feed was on in every version: it is on now, and no commit in between could have switched it."""
+    """Whether the feed was on in every version: it is on now, and no commit could have switched it."""
     switched = any("TBLPROPERTIES" in c.operation and CHANGE_FEED in str(dict(c.parameters)) for c in later)
     restored = any("REPLACE TABLE" in c.operation or c.operation in ("RESTORE", "CLONE") for c in later)
     return records_changes(source) and not switched and not restored

@@ -27,15 +27,23 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     Raises: ModelError as a refresh would.
     """
     if format not in _FORMATS:
-        raise ModelError(str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}")
+        raise ModelError(
+            str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}"
+        )
     view, state = request.view, state_table(request.view)
     stored = read_state(engine, state)
     catalog = SourceCatalog(engine, Pins(), view, frozenset({view.key, state.key}))
     compiled = compile_view(engine, view, request.sql, catalog, stored.frontier)
     if format != "text":
-        root = plan_tree(compiled.plan) if compiled.plan else PlanNode("full refresh", str(compiled.fallback), ())
+        root = (
+            plan_tree(compiled.plan)
+            if compiled.plan
+            else PlanNode("full refresh", str(compiled.fallback), ())
+        )
         return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
-    return "\n".join([str(view), *_plan_lines(compiled), "", *_decision_lines(engine, request, stored, compiled)])
+    return "\n".join(
+        [str(view), *_plan_lines(compiled), "", *_decision_lines(engine, request, stored, compiled)]
+    )
 
 
 def _plan_lines(compiled: CompiledView) -> list[str]:
@@ -60,7 +68,9 @@ def _tree_lines(node: PlanNode, depth: int) -> list[str]:
     return lines
 
 
-def _decision_lines(engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView) -> list[str]:
+def _decision_lines(
+    engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView
+) -> list[str]:
     fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine))
     if fallback is not None:
         return ["next refresh: full", *_reason_lines(fallback)]
@@ -75,7 +85,9 @@ def _decision_lines(engine: Engine, request: RefreshRequest, stored: StoredState
     if decision.explanation:
         lines.append(f"  {decision.explanation}")
     for key, change in decision.changes.items():
-        read = {"none": "unchanged", "feed": "change data feed", "diff": "difference of two versions"}[change.how]
+        read = {"none": "unchanged", "feed": "change data feed", "diff": "difference of two versions"}[
+            change.how
+        ]
         lines.append(f"  {key}: versions {change.old}..{change.new}, {read}, {change.rows} changed rows")
     return lines
 

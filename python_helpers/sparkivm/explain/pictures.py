@@ -19,7 +19,12 @@ def mermaid(view: str, root: PlanNode) -> str:
 
 def dot(view: str, root: PlanNode) -> str:
     """A graph for Graphviz."""
-    lines = ["digraph plan {", "  rankdir=BT;", "  node [shape=box, fontname=Helvetica];", f'  view [shape=oval, label="{_escaped(view)}"];']
+    lines = [
+        "digraph plan {",
+        "  rankdir=BT;",
+        "  node [shape=box, fontname=Helvetica];",
+        f'  view [shape=oval, label="{_escaped(view)}"];',
+    ]
     for number, parent, node in _numbered(root):
         text = _escaped(node.label) + (f"\\n{_escaped(node.strategy)}" if node.strategy else "")
         shape = ", shape=cylinder" if not node.children else ""

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkivm.algebra import Aggregate, Filter, InnerJoin, LeftJoin, Project, Relation, Scan, UnionAll
-from sparkivm.algebra.values import OneRow
+from sparkivm.algebra import (
+    Aggregate,
+    Changes,
+    Consolidate,
+    Copies,
+    Empty,
+    Filter,
+    InnerJoin,
+    LeftJoin,
+    OneRow,
+    Project,
+    Relation,
+    Restricted,
+    Scan,
+    UnionAll,
+    Unweigh,
+    Weigh,
+    operator,
+)
+from sparkivm.errors import no_rule
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.strategies import operator_strategy, state_strategy
@@ -35,9 +53,12 @@ def _node(relation: Relation) -> PlanNode:
 
 
 def _label(relation: Relation) -> str:
+    relation = operator(relation)
     match relation:
         case Scan():
-            return f"Scan {relation.table}: {', '.join(source for _, source in relation.fields) or 'rows only'}"
+            return (
+                f"Scan {relation.table}: {', '.join(source for _, source in relation.fields) or 'rows only'}"
+            )
         case Filter():
             return f"Filter {relation.predicate.sql('spark')}"
         case Project():
@@ -51,15 +72,19 @@ def _label(relation: Relation) -> str:
             return f"Distinct {', '.join(relation.keys)}"
         case Aggregate():
             calls = ", ".join(
-                f"{c.name} = {c.function}({c.argument.sql('spark') if c.argument else ''})".replace("count_rows()", "count(*)")
+                f"{c.name} = {c.function}({c.argument.sql('spark') if c.argument else ''})".replace(
+                    "count_rows()", "count(*)"
+                )
                 for c in relation.calls
             )
             by = f" by {', '.join(relation.keys)}" if relation.keys else ""
             return f"Aggregate{by}: {calls}" if calls else f"Aggregate{by}"
         case UnionAll():
             return f"UnionAll of {len(relation.inputs)}"
-        case _:
+        case OneRow() | Changes() | Empty() | Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
             return type(relation).__name__
+        case _:
+            raise no_rule(relation)
 
 
 def _item(name: str, text: str) -> str:

@@ -24,7 +24,7 @@ _FUNCTIONS: dict[type[exp.Expr], Function] = {
 
 
 class Aggregation:
-    """One SELECT's grouping. Expressions are rewritten to columns of the Aggregate, which is built at the end."""
+    """One SELECT's grouping: expressions become columns of the Aggregate, which is built at the end."""
 
     def __init__(self, input: Relation, keys: Sequence[tuple[exp.Expr, str]], names: NameAllocator) -> None:
         """keys: pairs of (resolved expression, wanted name)."""
@@ -45,7 +45,7 @@ class Aggregation:
             key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
             if key is not None:
                 return column(key).tree
-            if isinstance(node, exp.Filter) or isinstance(node, (exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
+            if isinstance(node, (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, f"an aggregate with {function_name(node).upper()}", whole
                 )
@@ -59,7 +59,9 @@ class Aggregation:
         stray = Scalar(result).columns - own
         if stray:
             raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, f"{', '.join(sorted(stray))} is neither grouped nor aggregated", whole
+                Reason.SQL_NOT_UNDERSTOOD,
+                f"{', '.join(sorted(stray))} is neither grouped nor aggregated",
+                whole,
             )
         return Scalar(result)
 

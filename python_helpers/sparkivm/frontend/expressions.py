@@ -38,7 +38,10 @@ def resolve(tree: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr] | None
 
 def _with_fields(tree: exp.Expr, fields: list[str]) -> exp.Expr:
     for name in fields:
-        tree = exp.Dot(this=tree if isinstance(tree, (exp.Column, exp.Dot)) else exp.Paren(this=tree.copy()), expression=exp.to_identifier(name, quoted=True))
+        tree = exp.Dot(
+            this=tree if isinstance(tree, (exp.Column, exp.Dot)) else exp.Paren(this=tree.copy()),
+            expression=exp.to_identifier(name, quoted=True),
+        )
     return tree
 
 

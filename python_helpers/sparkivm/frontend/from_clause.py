@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sparkivm.algebra import InnerJoin, JoinCondition, LeftJoin, Relation, Scalar, Scan
+from sparkivm.algebra import InnerJoin, JoinCondition, LeftJoin, OneRow, Relation, Scalar, Scan
 from sparkivm.algebra.project import Project
 from sparkivm.algebra.scalar import conjuncts, equal, integer
 from sparkivm.frontend.accepted_expressions import check_accepted
@@ -19,7 +19,19 @@ from sparkivm.reasons import Reason
 if TYPE_CHECKING:
     from sparkivm.frontend.select import SelectReader
 
-_TABLE_EXTRAS = ("sample", "pivots", "version", "changes", "when", "partition", "hints", "laterals", "match_recognize", "rows_from", "only")
+_TABLE_EXTRAS = (
+    "sample",
+    "pivots",
+    "version",
+    "changes",
+    "when",
+    "partition",
+    "hints",
+    "laterals",
+    "match_recognize",
+    "rows_from",
+    "only",
+)
 
 
 class FromReader:
@@ -31,7 +43,7 @@ class FromReader:
     def read(self, select: exp.Select) -> tuple[Relation, Scope]:
         source = select.args.get("from_")
         if source is None:
-            return Project(_one_row(), (("__ivm_one", integer(1)),)), Scope()
+            return Project(OneRow(), (("__ivm_one", integer(1)),)), Scope()
         relation, scope = self._item(source.this)
         for join in select.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
@@ -40,7 +52,12 @@ class FromReader:
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
-        if kind in ("SEMI", "ANTI") or side == "FULL" or method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS"):
+        if (
+            kind in ("SEMI", "ANTI")
+            or side == "FULL"
+            or method not in ("", "NATURAL")
+            or kind not in ("", "INNER", "OUTER", "CROSS")
+        ):
             what = " ".join(word for word in (method, side, kind, "JOIN") if word)
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
         using = [identifier.name for identifier in join.args.get("using") or ()]
@@ -52,7 +69,9 @@ class FromReader:
             reference = exp.column(name, quoted=True)
             mine, other = left_scope.find(reference), right_scope.find(reference)
             if mine is None or other is None:
-                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"USING names {name}, which a side lacks", join)
+                raise not_incremental(
+                    Reason.SQL_NOT_UNDERSTOOD, f"USING names {name}, which a side lacks", join
+                )
             predicates.append(equal(mine[0], other[0]))
         both = left_scope.joined(right_scope)
         on = join.args.get("on")
@@ -72,7 +91,11 @@ class FromReader:
             value = node.args.get(extra)
             if value:
                 first = value[0] if isinstance(value, list) else value
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{_extra_name(extra)} in FROM", first if isinstance(first, exp.Expr) else node)
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED,
+                    f"{_extra_name(extra)} in FROM",
+                    first if isinstance(first, exp.Expr) else node,
+                )
         if isinstance(node, exp.Table):
             relation, scope = self._table(node)
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
@@ -83,7 +106,9 @@ class FromReader:
             relation, visible = self._reader.read_nested(node)
             scope = _aliased(_with_column_aliases(visible, node), node.alias)
         else:
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{type(node).__name__.upper()} in FROM", node)
+            raise not_incremental(
+                Reason.OPERATOR_NOT_SUPPORTED, f"{type(node).__name__.upper()} in FROM", node
+            )
         for join in node.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
         return relation, scope
@@ -111,12 +136,6 @@ class FromReader:
         return relation, scope
 
 
-def _one_row() -> Relation:
-    from sparkivm.algebra.values import OneRow
-
-    return OneRow()
-
-
 def _aliased(visible: list[Visible], alias: str) -> Scope:
     return Scope(list(visible), {alias.lower(): list(visible)} if alias else {})
 
@@ -130,6 +149,9 @@ def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible
 
 
 def _extra_name(extra: str) -> str:
-    return {"sample": "TABLESAMPLE", "pivots": "PIVOT", "version": "time travel", "laterals": "LATERAL VIEW"}.get(extra, extra.upper())
-
-
+    return {
+        "sample": "TABLESAMPLE",
+        "pivots": "PIVOT",
+        "version": "time travel",
+        "laterals": "LATERAL VIEW",
+    }.get(extra, extra.upper())

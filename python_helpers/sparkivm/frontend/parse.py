@@ -27,23 +27,30 @@ def statement_text(model: str, sql: str) -> str:
         raise ModelError(model, "the model has no SELECT", "write one SELECT statement")
     if not text.lower().startswith(_QUERY_WORDS):
         word = text.split(None, 1)[0]
-        raise ModelError(model, f"the model starts with {word}, which is no SELECT", "write one SELECT statement")
+        raise ModelError(
+            model, f"the model starts with {word}, which is no SELECT", "write one SELECT statement"
+        )
     return text
 
 
 def parse_model(model: str, sql: str) -> exp.Query:
     """The syntax tree of a model's SELECT; positions are those of `sql`.
 
-    Raises: ModelError for several statements or none; NotIncremental where the parser gives up (Spark may not).
+    Raises: ModelError for several statements or none; NotIncremental where the parser gives up, as Spark
+    may not.
     """
     statement_text(model, sql)
     try:
-        trees = [tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect="spark") if tree is not None]
+        trees = [
+            tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect="spark") if tree is not None
+        ]
     except SqlglotError as error:
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error))) from None
     trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
     if len(trees) > 1:
-        raise ModelError(model, f"the model holds {len(trees)} statements", "keep one SELECT statement", place_of(trees[1]))
+        raise ModelError(
+            model, f"the model holds {len(trees)} statements", "keep one SELECT statement", place_of(trees[1])
+        )
     if not trees or not isinstance(trees[0], exp.Query):
         found = type(trees[0]).__name__ if trees else "nothing"
         if trees and isinstance(trees[0], (exp.Command, exp.DDL, exp.DML, exp.Set, exp.Drop, exp.Create)):

@@ -41,10 +41,12 @@ class Scope:
 
     star: list[Visible] = field(default_factory=list)
     entries: dict[str, list[Visible]] = field(default_factory=dict)
-    qualifiers: dict[str, tuple[str, ...]] = field(default_factory=dict)  # alias -> the table's full name, if unaliased
+    qualifiers: dict[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # alias -> the table's full name, if unaliased
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
-        """Both scopes side by side; a column of USING is visible once, from the side that a join preserves."""
+        """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""
         merged = [name.lower() for name in using]
         shared = [
             next(v for v in (other if keep_right else self).star if v[0].lower() == name) for name in merged
@@ -89,4 +91,6 @@ class Scope:
 
 
 def unresolved(node: exp.Expr) -> NotIncremental:
-    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"no column {node.sql(dialect='spark')} is visible here", node)
+    return not_incremental(
+        Reason.SQL_NOT_UNDERSTOOD, f"no column {node.sql(dialect='spark')} is visible here", node
+    )

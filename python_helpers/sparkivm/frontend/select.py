@@ -55,7 +55,12 @@ class SelectReader:
     """Reads the SELECTs of one WITH scope."""
 
     def __init__(
-        self, catalog: Catalog, namespace: tuple[str, ...], names: NameAllocator, ctes: dict[str, _Cte], depth: int
+        self,
+        catalog: Catalog,
+        namespace: tuple[str, ...],
+        names: NameAllocator,
+        ctes: dict[str, _Cte],
+        depth: int,
     ) -> None:
         self._catalog, self._namespace, self.names = catalog, namespace, names
         self._ctes, self._depth = ctes, depth
@@ -81,11 +86,15 @@ class SelectReader:
     def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[str]]:
         """A view where it is used: its text, read in its own namespace."""
         if self._depth >= _DEEPEST_VIEW:
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node)
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node
+            )
         try:
             tree = sqlglot.parse_one(view.text, dialect="spark")
         except SqlglotError as error:
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the text of the view {view.key}: {error}", node) from None
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, f"the text of the view {view.key}: {error}", node
+            ) from None
         if not isinstance(tree, exp.Query):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
         inner = SelectReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
@@ -126,17 +135,22 @@ class SelectReader:
         limit, offset = _number(tree, "limit"), _number(tree, "offset")
         if (limit is not None or offset is not None) and not sort:
             raise not_incremental(
-                Reason.NON_DETERMINISTIC_EXPRESSION, "LIMIT without ORDER BY takes any rows", tree.args.get("limit")
+                Reason.NON_DETERMINISTIC_EXPRESSION,
+                "LIMIT without ORDER BY takes any rows",
+                tree.args.get("limit"),
             )
         output = [name for _, name in visible]
-        if len(set(output)) < len(output) or set(relation.columns) != {*output, *(key.column for key in sort)}:
+        if len(set(output)) < len(output) or set(relation.columns) != {
+            *output,
+            *(key.column for key in sort),
+        }:
             relation, output, sort = self._distinct_columns(relation, visible, sort)
         return Query(relation, tuple(output), tuple(sort), limit, offset)
 
     def _distinct_columns(
         self, relation: Relation, visible: list[Visible], sort: list[SortKey]
     ) -> tuple[Relation, list[str], list[SortKey]]:
-        """A projection in which each output column is a column of its own, followed by those that only sort."""
+        """A projection with a column of its own for each output, then those that only sort."""
         output: list[str] = []
         items: list[tuple[str, Scalar]] = []
         for name, source in visible:
@@ -176,7 +190,11 @@ class SelectReader:
         # A chain of a thousand branches leans to the left; it is walked, not recursed into.
         branches: list[exp.Expr] = [tree.expression]
         left = tree.this
-        while isinstance(left, exp.Union) and not left.args.get("with_") and left.args.get("distinct") == tree.args.get("distinct"):
+        while (
+            isinstance(left, exp.Union)
+            and not left.args.get("with_")
+            and left.args.get("distinct") == tree.args.get("distinct")
+        ):
             branches.append(left.expression)
             left = left.this
         branches.append(left)
@@ -189,8 +207,12 @@ class SelectReader:
             if not output:
                 output = [(name, self.names.fresh(name)) for name, _ in visible]
             if len(visible) != len(output):
-                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "branches of UNION differ in their columns", branch)
-            inputs.append(renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True))))
+                raise not_incremental(
+                    Reason.SQL_NOT_UNDERSTOOD, "branches of UNION differ in their columns", branch
+                )
+            inputs.append(
+                renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True)))
+            )
         union: Relation = UnionAll(tuple(inputs))
         if tree.args.get("distinct"):
             union = Aggregate(union, union.columns, ())
@@ -198,7 +220,9 @@ class SelectReader:
 
     # SELECT
 
-    def _select(self, tree: exp.Select, sort: list[exp.Expr]) -> tuple[Relation, list[Visible], list[SortKey]]:
+    def _select(
+        self, tree: exp.Select, sort: list[exp.Expr]
+    ) -> tuple[Relation, list[Visible], list[SortKey]]:
         self._refuse_clauses(tree)
         relation, scope = FromReader(self).read(tree)
         where = tree.args.get("where")
@@ -250,7 +274,9 @@ class SelectReader:
             name = known.get(scalar)
             if name is None:
                 if distinct:
-                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node)
+                    raise not_incremental(
+                        Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node
+                    )
                 name = known[scalar] = scalar.as_column or self.names.fresh("sort_key")
                 columns[name] = scalar
             keys.append(_sort_key(node, name))
@@ -286,20 +312,30 @@ class SelectReader:
             return [(item.tree, item.name) for item in items if not has_aggregate(item.tree)]
         for clause in ("rollup", "cube", "grouping_sets", "totals"):
             if group.args.get(clause):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {clause.upper().replace('_', ' ')}", group)
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {clause.upper().replace('_', ' ')}", group
+                )
         keys: list[tuple[exp.Expr, str]] = []
         aliases = {item.name.lower(): item.tree for item in items}
         for node in group.expressions:
             if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets)):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {type(node).__name__.upper()}", node)
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {type(node).__name__.upper()}", node
+                )
             if isinstance(node, exp.Literal) and not node.is_string:
-                item = items[int(node.this) - 1] if node.this.isdigit() and 0 < int(node.this) <= len(items) else None
+                item = (
+                    items[int(node.this) - 1]
+                    if node.this.isdigit() and 0 < int(node.this) <= len(items)
+                    else None
+                )
                 if item is None:
                     raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
                 keys.append((item.tree, item.name))
             else:
                 resolved = resolve(node, scope, aliases)
-                wanted = node.name if isinstance(node, exp.Column) else _alias_of(resolved, items) or "group_key"
+                wanted = (
+                    node.name if isinstance(node, exp.Column) else _alias_of(resolved, items) or "group_key"
+                )
                 keys.append((resolved, wanted))
         return keys
 
@@ -319,7 +355,9 @@ class SelectReader:
                 continue
             inner = node.this if isinstance(node, exp.Alias) else node
             if isinstance(node, (exp.Aliases, exp.Kwarg)):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node)
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node
+                )
             resolved = resolve(inner, scope, aliases)
             name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, len(items))
             items.append(_Item(name, resolved, node))
@@ -341,7 +379,9 @@ class SelectReader:
         return self._over_output(tree, items, aliases, scope)
 
     @staticmethod
-    def _over_output(tree: exp.Expr, items: list[_Item], aliases: dict[str, exp.Expr], scope: Scope) -> exp.Expr:
+    def _over_output(
+        tree: exp.Expr, items: list[_Item], aliases: dict[str, exp.Expr], scope: Scope
+    ) -> exp.Expr:
         """An expression in which names are output columns first, columns of FROM second.
 
         Which of the two Spark takes depends on the place; where both exist and differ the query is refused.
@@ -356,7 +396,9 @@ class SelectReader:
                 raise unresolved(node)
             if alias is not None and found is not None and Scalar(alias) != column(found[0]):
                 raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, f"{parts[0]} is both a column and another expression's alias", node
+                    Reason.SQL_NOT_UNDERSTOOD,
+                    f"{parts[0]} is both a column and another expression's alias",
+                    node,
                 )
         return resolve(tree, scope, aliases)
 
@@ -390,7 +432,9 @@ class SelectReader:
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, words, node if isinstance(node, exp.Expr) else tree
                 )
-        if any(isinstance(node, exp.Query) and not isinstance(node, exp.Subquery) for node in tree.expressions):
+        if any(
+            isinstance(node, exp.Query) and not isinstance(node, exp.Subquery) for node in tree.expressions
+        ):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in the SELECT list", tree)
 
 

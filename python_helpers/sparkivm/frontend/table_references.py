@@ -1,4 +1,4 @@
-"""Which relations a SELECT names, and where in its text: to read them at a fixed version without touching the rest."""
+"""Which relations a SELECT names, and where in its text: to read them at a fixed version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def _cte_references(tree: exp.Expr) -> list[exp.Table]:
     return references
 
 
-def replace_references(sql: str, references: list[TableReference], text_of: Callable[[TableReference], str | None]) -> str:
+def replace_references(
+    sql: str, references: list[TableReference], text_of: Callable[[TableReference], str | None]
+) -> str:
     """The text with table names replaced; where `text_of` is None a name stays."""
     pieces: list[str] = []
     position = 0

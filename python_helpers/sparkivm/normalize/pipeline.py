@@ -11,5 +11,5 @@ from sparkivm.normalize.push_filters import push_filters
 
 
 def normalize(relation: Relation, needed: Iterable[str]) -> Relation:
-    """A query's relation in the form that the rules are written for; it has at least the columns in `needed`."""
+    """A query's relation in the form that the rules are made for, with at least the columns in `needed`."""
     return prune_columns(push_filters(drop_projects(relation)), needed)

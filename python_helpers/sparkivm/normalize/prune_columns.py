@@ -8,20 +8,30 @@ from dataclasses import replace
 from sparkivm.algebra import (
     Aggregate,
     Changes,
+    Consolidate,
+    Copies,
+    Empty,
     Filter,
     InnerJoin,
     LeftJoin,
+    OneRow,
     Project,
     Relation,
+    Restricted,
     Scan,
     UnionAll,
+    Unweigh,
+    Weigh,
+    operator,
 )
 from sparkivm.algebra.project import only
+from sparkivm.errors import InternalError, no_rule
 
 
 def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
     """The relation with at least the columns in `needed`, in an order of its own."""
     wanted = frozenset(needed)
+    relation = operator(relation)
     match relation:
         case Scan() | Changes():
             return replace(relation, fields=tuple(f for f in relation.fields if f[0] in wanted))
@@ -34,16 +44,26 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
         case UnionAll():
             columns = tuple(c for c in relation.columns if c in wanted) or relation.columns[:1]
             pruned = (prune_columns(child, columns) for child in relation.inputs)
-            return UnionAll(tuple(child if child.columns == columns else only(child, columns) for child in pruned))
+            return UnionAll(
+                tuple(child if child.columns == columns else only(child, columns) for child in pruned)
+            )
         case InnerJoin():
             read = wanted.union(*(predicate.columns for predicate in relation.predicates))
             return relation.with_children(tuple(prune_columns(child, read) for child in relation.inputs))
         case LeftJoin():
             read = wanted | relation.on.columns
-            return relation.with_children((prune_columns(relation.left, read), prune_columns(relation.right, read)))
+            return relation.with_children(
+                (prune_columns(relation.left, read), prune_columns(relation.right, read))
+            )
         case Aggregate():
             calls = tuple(call for call in relation.calls if call.name in wanted)
-            read = frozenset(relation.keys).union(*(c.argument.columns for c in calls if c.argument is not None))
+            read = frozenset(relation.keys).union(
+                *(c.argument.columns for c in calls if c.argument is not None)
+            )
             return replace(relation, input=prune_columns(relation.input, read), calls=calls)
-        case _:
+        case Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+            raise InternalError("columns are pruned before a query is derived")
+        case OneRow() | Empty():
             return relation
+        case _:
+            raise no_rule(relation)

@@ -1,11 +1,11 @@
 """Filters down to the scans, joins flattened, LEFT JOIN to INNER JOIN where its padding cannot survive.
 
-    σ_p(π_e(A)) = π_e(σ_{p∘e}(A))            σ_p(A ⊎ B) = σ_p(A) ⊎ σ_p(B)
-    σ_p(A ⋈ B) = σ_p(A) ⋈ B                  p over A alone; other predicates become part of the join
-    σ_p(A ⟕ B) = σ_p(A) ⟕ B                  p over A alone
-    A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
-    σ_p(A ⟕ B) = σ_p(A ⋈ B)                  p is not TRUE for a row of B that is all NULL
-    σ_p(γ_k(A)) = γ_k(σ_p(A))                p over the keys k alone, and there are keys
+σ_p(π_e(A)) = π_e(σ_{p∘e}(A))            σ_p(A ⊎ B) = σ_p(A) ⊎ σ_p(B)
+σ_p(A ⋈ B) = σ_p(A) ⋈ B                  p over A alone; other predicates become part of the join
+σ_p(A ⟕ B) = σ_p(A) ⟕ B                  p over A alone
+A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
+σ_p(A ⟕ B) = σ_p(A ⋈ B)                  p is not TRUE for a row of B that is all NULL
+σ_p(γ_k(A)) = γ_k(σ_p(A))                p over the keys k alone, and there are keys
 """
 
 from __future__ import annotations
@@ -14,16 +14,27 @@ from dataclasses import replace
 
 from sparkivm.algebra import (
     Aggregate,
+    Changes,
+    Consolidate,
+    Copies,
+    Empty,
     Filter,
     InnerJoin,
     JoinCondition,
     LeftJoin,
+    OneRow,
     Project,
     Relation,
+    Restricted,
     Scalar,
+    Scan,
     UnionAll,
+    Unweigh,
+    Weigh,
+    operator,
 )
 from sparkivm.algebra.scalar import conjunction, conjuncts
+from sparkivm.errors import InternalError, no_rule
 from sparkivm.properties.null_rejection import all_rejected
 
 Predicates = tuple[Scalar, ...]
@@ -35,6 +46,7 @@ def push_filters(relation: Relation) -> Relation:
 
 def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> Relation:
     """`node` under `predicates`; rows where a column of `not_null` is NULL do not matter to what is above."""
+    node = operator(node)
     match node:
         case Filter():
             return _push(node.input, (*conjuncts(node.predicate), *predicates), not_null)
@@ -54,11 +66,15 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
             below = tuple(p for p in predicates if p.columns and p.columns <= keys)
             inner = replace(node, input=_push(node.input, below, not_null & keys))
             return _filtered(inner, tuple(p for p in predicates if p not in below))
-        case _ if node.children:
-            pushed = tuple(_push(child, (), frozenset()) for child in node.children)
-            return _filtered(node.with_children(pushed), predicates)
-        case _:
+        case Aggregate():
+            inner = replace(node, input=_push(node.input, (), frozenset()))
+            return _filtered(inner, predicates)
+        case Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+            raise InternalError("filters are pushed down before a query is derived")
+        case Scan() | Changes() | OneRow() | Empty():
             return _filtered(node, predicates)
+        case _:
+            raise no_rule(node)
 
 
 def _push_into_join(node: InnerJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
@@ -68,10 +84,14 @@ def _push_into_join(node: InnerJoin, predicates: Predicates, not_null: frozenset
     local: list[list[Scalar]] = [[] for _ in inputs]
     across: list[Scalar] = []
     for predicate in everything:
-        owner = next((i for i, c in enumerate(inputs) if predicate.columns and predicate.columns <= set(c.columns)), None)
+        owner = next(
+            (i for i, c in enumerate(inputs) if predicate.columns and predicate.columns <= set(c.columns)),
+            None,
+        )
         across.append(predicate) if owner is None else local[owner].append(predicate)
     pushed = tuple(
-        _push(child, tuple(ps), rejected & frozenset(child.columns)) for child, ps in zip(inputs, local, strict=True)
+        _push(child, tuple(ps), rejected & frozenset(child.columns))
+        for child, ps in zip(inputs, local, strict=True)
     )
     if any(isinstance(child, InnerJoin) for child in pushed):  # a LEFT JOIN became an inner one
         return _push_into_join(InnerJoin(pushed, tuple(across)), (), not_null)

@@ -1,7 +1,7 @@
 """UNION ALL whose branches differ in type: each branch is cast to the type of the whole.
 
-Spark widens the branches by looking at all of them. In a delta some branches are missing, so the casts are made
-explicit; otherwise `1` and `1.0` would be the same row in the query and different ones in its delta.
+Spark widens the branches by looking at all of them. In a delta some branches are missing, so the casts are
+made explicit; otherwise `1` and `1.0` would be the same row in the query and different ones in its delta.
 """
 
 from __future__ import annotations

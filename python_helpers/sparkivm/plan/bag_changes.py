@@ -11,9 +11,9 @@ from sparkivm.algebra import (
     Copies,
     Derivation,
     Filter,
+    JoinCondition,
     Keys,
     LeftJoin,
-    JoinCondition,
     Pair,
     Project,
     Relation,
@@ -36,7 +36,7 @@ _STORED = f"{RESERVED_PREFIX}stored"
 
 @dataclass(frozen=True)
 class BagRows:
-    """One relation with the column MATCH: rows to delete wherever they are stored (true), rows to insert (false)."""
+    """One relation with the column MATCH: rows to delete wherever stored (true), rows to insert (false)."""
 
     rows: Relation
 
@@ -47,9 +47,10 @@ def net_changes(state: BagState, d: Derivation) -> Relation:
 
 
 def appended(state: BagState, d: Derivation) -> Relation:
-    """The copies to insert, for a delta that takes nothing away. A negative weight is an error, never dropped."""
+    """The copies to insert, for a delta that takes nothing away; a negative weight is an error."""
     checked = expression(
-        "case when w < 0 then raise_error('a row would be deleted that no refresh inserted') else true end", w=WEIGHT_COLUMN
+        "case when w < 0 then raise_error('a row would be deleted that no refresh inserted') else true end",
+        w=WEIGHT_COLUMN,
     )
     counted = Unweigh(net_changes(state, d), WEIGHT_COLUMN)
     return Copies(only(Weigh(Filter(counted, checked), column(WEIGHT_COLUMN)), state.names))
@@ -70,16 +71,24 @@ def merged(state: BagState, d: Derivation) -> BagRows:
     more = Filter(net, expression("w > 0", w=WEIGHT_COLUMN))
     keys = Keys.of(less, ((name, name) for name in state.names))
     counts = Aggregate(scan(state).restrict(keys), state.names, (Call(_STORED, "count_rows"),))
-    stored = renamed(counts, [*((f"{RESERVED_PREFIX}s_{i}", n) for i, n in enumerate(state.names)), (_STORED, _STORED)])
+    stored = renamed(
+        counts, [*((f"{RESERVED_PREFIX}s_{i}", n) for i, n in enumerate(state.names)), (_STORED, _STORED)]
+    )
     pairs = tuple(Pair(n, f"{RESERVED_PREFIX}s_{i}", null_safe=True) for i, n in enumerate(state.names))
     joined = LeftJoin(less, stored, JoinCondition(pairs))
     left_over = expression(
-        "case when coalesce(s, 0) + w < 0 then raise_error('the state lacks a row that has to be deleted') else coalesce(s, 0) + w end",
+        "case when coalesce(s, 0) + w < 0 then raise_error('the state lacks a row that has to be deleted')"
+        " else coalesce(s, 0) + w end",
         s=_STORED,
         w=WEIGHT_COLUMN,
     )
     remaining = Project(joined, (*((n, column(n)) for n in state.names), (WEIGHT_COLUMN, left_over)))
-    inserted = Copies(only(Weigh(plus(only(remaining, (*state.names, WEIGHT_COLUMN)), more), column(WEIGHT_COLUMN)), state.names))
+    inserted = Copies(
+        only(
+            Weigh(plus(only(remaining, (*state.names, WEIGHT_COLUMN)), more), column(WEIGHT_COLUMN)),
+            state.names,
+        )
+    )
     return BagRows(plus(_marked(only(less, state.names), "true"), _marked(inserted, "false")))
 
 

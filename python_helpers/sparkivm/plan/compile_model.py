@@ -40,7 +40,7 @@ def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) ->
     """The plan of a query.
 
     fields    the public columns, as Spark names and types them for the user's text
-    types_of  Spark's types of a relation's columns; asked for branches of UNION ALL and arguments of aggregates
+    types_of  Spark's types of a relation's columns, for branches of UNION ALL and arguments of aggregates
     """
     root = normalize(query.root, query.root.columns)
     root = align_unions(root, types_of)
@@ -76,11 +76,14 @@ def _column_of(scalar: Scalar) -> str:
 
 
 def _argument_types(core: Aggregate, types_of: TypesOf) -> list[str]:
-    arguments = [call.argument for call in core.calls if call.argument is not None and call.function in ("sum", "avg")]
+    arguments = [
+        call.argument for call in core.calls if call.argument is not None and call.function in ("sum", "avg")
+    ]
     if not arguments:
         return ["" for _ in core.calls]
     computed = Project(core.input, tuple((f"a{i}", argument) for i, argument in enumerate(arguments)))
     types = iter(types_of(computed))
-    return [next(types) if call.argument is not None and call.function in ("sum", "avg") else "" for call in core.calls]
-
-
+    return [
+        next(types) if call.argument is not None and call.function in ("sum", "avg") else ""
+        for call in core.calls
+    ]

@@ -59,7 +59,7 @@ class Finalizer:
         return {mine: column(name) for name, mine in self.state.columns}
 
     def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect) -> str:
-        """Type and nullability of a table's column: a table made from a query may hold NULL in every column."""
+        """Type and nullability of a table's column: one made from a query may hold NULL everywhere."""
         text = scalar.sql(dialect.scalars)
         plain = isinstance(self.state, BagState) or scalar.as_column in getattr(self.state, "keys", ())
         if plain or not field.type or dialect is not SPARK:

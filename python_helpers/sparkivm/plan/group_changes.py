@@ -56,7 +56,7 @@ def entries(state: GroupState, d: Derivation) -> Relation:
 
 
 def folded(state: GroupState, *more: Relation) -> Relation:
-    """The state with `more` entries added, one row per group: S₁(g) = Σ entries(g), groups without rows gone."""
+    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), groups without rows gone."""
     stored: Relation = scan(state)
     calls = tuple(Call(entry.name, "sum", column(entry.name)) for entry in state.columns)
     # Without keys there is one row whatever the table holds.
@@ -97,8 +97,9 @@ def _reread(state: GroupState, d: Derivation) -> GroupRows:
 
 
 def _merged(state: GroupState, d: Derivation) -> GroupRows:
-    """Counts and sums: S₀ + dS. MIN and MAX: taken from the delta, kept, or, where a deleted value may have been
-    the extremum, read again.
+    """Counts and sums: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again.
+
+    Read again is a group that lost a value which may have been its extremum.
 
     law  with I, D the values that came and went (net), c the stored minimum, and n₁ > 0 non-NULL values left:
          no c, or min I ≤ c → min I;   else min D ≤ c → read the group again;   else c
@@ -111,22 +112,38 @@ def _merged(state: GroupState, d: Derivation) -> GroupRows:
     items: list[tuple[str, Scalar]] = [(key, column(key)) for key in keys]
     for entry in state.columns:
         if entry.linear:
-            items.append((entry.name, expression("coalesce(o, 0) + coalesce(d, 0)", o=_OLD + entry.name, d=_D + entry.name)))
+            items.append(
+                (
+                    entry.name,
+                    expression("coalesce(o, 0) + coalesce(d, 0)", o=_OLD + entry.name, d=_D + entry.name),
+                )
+            )
     merged = Project(joined, (*items, *((c, column(c)) for c in _extrema_inputs(extrema))))
     values: list[tuple[str, Scalar]] = [(name, column(name)) for name, _ in items]
     redo: list[str] = []
     for index, entry in enumerate(extrema):
-        names = {"n": entry.counted_by, "c": _OLD + entry.name, "i": _CAME + entry.name, "g": _WENT + entry.name}
+        names = {
+            "n": entry.counted_by,
+            "c": _OLD + entry.name,
+            "i": _CAME + entry.name,
+            "g": _WENT + entry.name,
+        }
         at_least = "<=" if entry.kind == "min" else ">="
         kept = f"case when n = 0 then null when c is null then i when i {at_least} c then i else c end"
         values.append((entry.name, expression(kept, **names)))
-        lost = f"(n > 0 and c is not null and not coalesce(i {at_least} c, false) and coalesce(g {at_least} c, false))"
+        beats = f"coalesce(i {at_least} c, false)"
+        lost = f"(n > 0 and c is not null and not {beats} and coalesce(g {at_least} c, false))"
         values.append((f"{_REDO}{index}", expression(lost, **names)))
         redo.append(f"{_REDO}{index}")
     decided = Project(merged, tuple(values))
     if not redo:
         return GroupRows(decided, only(decided, keys))
-    lost_some = Filter(decided, expression(" or ".join(f"r{i}" for i in range(len(redo))), **{f"r{i}": r for i, r in enumerate(redo)}))
+    lost_some = Filter(
+        decided,
+        expression(
+            " or ".join(f"r{i}" for i in range(len(redo))), **{f"r{i}": r for i, r in enumerate(redo)}
+        ),
+    )
     again = Keys.of(only(lost_some, (*keys, redo[0])), ((key, key) for key in keys))
     narrowed = state.core.input.restrict(again) if keys else Restricted(state.core.input, again)
     calls = tuple(Call(_NEW + entry.name, entry.call.function, entry.call.argument) for entry in extrema)
@@ -134,7 +151,12 @@ def _merged(state: GroupState, d: Derivation) -> GroupRows:
     both = _beside(decided, _prefixed(reread, keys), keys, _NEW)
     final = [(name, column(name)) for name, _ in items]
     for flag, entry in zip(redo, extrema, strict=True):
-        final.append((entry.name, expression("case when r then x else k end", r=flag, x=_NEW + entry.name, k=entry.name)))
+        final.append(
+            (
+                entry.name,
+                expression("case when r then x else k end", r=flag, x=_NEW + entry.name, k=entry.name),
+            )
+        )
     rows = only(Project(both, tuple(final)), state.names)
     return GroupRows(rows, only(decided, keys or (redo[0],)))
 
@@ -146,7 +168,9 @@ def _arguments(state: GroupState, delta: Relation) -> Relation:
     """Only the columns that keys and aggregates read: changes of others cancel."""
     read = dict.fromkeys(state.keys)
     for entry in state.columns:
-        read.update(dict.fromkeys(sorted(entry.call.argument.columns)) if entry.call.argument is not None else {})
+        read.update(
+            dict.fromkeys(sorted(entry.call.argument.columns)) if entry.call.argument is not None else {}
+        )
     return only(delta, read or delta.columns[:1])
 
 
@@ -158,13 +182,31 @@ def _delta_calls(state: GroupState) -> list[Call]:
             case "count" if x is None:
                 calls.append(Call(_D + entry.name, "sum", column(_W)))
             case "count":
-                calls.append(Call(_D + entry.name, "sum", expression("case when x is not null then w else 0 end", x=_of(x), w=_W)))
+                calls.append(
+                    Call(
+                        _D + entry.name,
+                        "sum",
+                        expression("case when x is not null then w else 0 end", x=_of(x), w=_W),
+                    )
+                )
             case "sum":
                 weighted = entry.call.factor.format(weight="w") + " * x"
                 calls.append(Call(_D + entry.name, "sum", expression(weighted, x=_of(x), w=_W)))
             case _:
-                calls.append(Call(_CAME + entry.name, entry.call.function, expression("case when w > 0 then x end", x=_of(x), w=_W)))
-                calls.append(Call(_WENT + entry.name, entry.call.function, expression("case when w < 0 then x end", x=_of(x), w=_W)))
+                calls.append(
+                    Call(
+                        _CAME + entry.name,
+                        entry.call.function,
+                        expression("case when w > 0 then x end", x=_of(x), w=_W),
+                    )
+                )
+                calls.append(
+                    Call(
+                        _WENT + entry.name,
+                        entry.call.function,
+                        expression("case when w < 0 then x end", x=_of(x), w=_W),
+                    )
+                )
     return calls
 
 
@@ -183,6 +225,6 @@ def _prefixed(relation: Relation, keys: tuple[str, ...]) -> Relation:
 
 
 def _beside(left: Relation, right: Relation, keys: tuple[str, ...], prefix: str) -> Relation:
-    """Rows of `left`, each with the row of `right` of the same keys, if there is one; there they have a prefix."""
+    """Rows of `left`, each with the row of `right`, if there is one, whose prefixed keys are the same."""
     pairs = tuple(Pair(key, prefix + key, null_safe=True) for key in keys)
     return LeftJoin(left, right, JoinCondition(pairs))

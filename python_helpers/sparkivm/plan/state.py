@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sparkivm.algebra import Aggregate, Call, Relation, Scalar
+from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
+from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.names import COUNT, RESERVED_PREFIX
 
@@ -46,7 +47,7 @@ class StateColumn:
 
 @dataclass(frozen=True)
 class GroupState:
-    """The state of an Aggregate: its keys, the hidden columns, and the public aggregates as formulas over them."""
+    """The state of an Aggregate: keys, hidden columns, the public aggregates as formulas over them."""
 
     core: Aggregate
     columns: tuple[StateColumn, ...]  # the first is the count of rows
@@ -59,27 +60,29 @@ class GroupState:
     @property
     def names(self) -> tuple[str, ...]:
         """The table's columns in order."""
-        return (*self.keys, *(column.name for column in self.columns))
+        return (*self.keys, *(entry.name for entry in self.columns))
 
     @property
     def linear(self) -> bool:
         """Whether a delta can be added without looking at the state."""
-        return all(column.linear for column in self.columns)
+        return all(entry.linear for entry in self.columns)
 
     @property
     def recomputed(self) -> bool:
         """Whether every changed group has to be read again."""
-        return any(column.kind == "recomputed" for column in self.columns)
+        return any(entry.kind == "recomputed" for entry in self.columns)
 
     @property
     def content(self) -> Relation:
         """What the table holds after a rebuild: one row per group."""
-        return guarded(self, Aggregate(self.core.input, self.keys, tuple(column.call for column in self.columns)))
+        return guarded(
+            self, Aggregate(self.core.input, self.keys, tuple(entry.call for entry in self.columns))
+        )
 
 
 @dataclass(frozen=True)
 class BagState:
-    """The state of any other core: its rows, each copy as a row of its own, under the names of the public columns."""
+    """The state of any other core: its rows, each copy a row of its own, named as the public columns."""
 
     core: Relation
     columns: tuple[tuple[str, str], ...]  # pairs of (column of the table, column of the core)
@@ -93,7 +96,7 @@ State = GroupState | BagState
 
 
 def group_state(core: Aggregate, argument_types: Sequence[str]) -> GroupState:
-    """The state of an Aggregate; `argument_types` are the Spark types of its calls' arguments, "" for COUNT(*)."""
+    """The state of an Aggregate; `argument_types` are Spark's, one for each call, "" for COUNT(*)."""
     return _GroupStateBuilder(core).build(argument_types)
 
 
@@ -121,35 +124,40 @@ class _GroupStateBuilder:
         if call.function in ("min", "max"):
             kind: Kind = "min" if call.function == "min" else "max"
             self._add(StateColumn(Call(count, "count", argument), "count"))
-            column = StateColumn(
+            entry = StateColumn(
                 Call(f"{RESERVED_PREFIX}{kind}_{label}", call.function, argument), kind, counted_by=count
             )
-            return expression("x", x=self._add(column))
+            return expression("x", x=self._add(entry))
         sum_type = linear_sum_type(type_)
         if sum_type is None:
-            column = StateColumn(Call(f"{RESERVED_PREFIX}{call.function}_{label}", call.function, argument), "recomputed")
-            return expression("x", x=self._add(column))
+            entry = StateColumn(
+                Call(f"{RESERVED_PREFIX}{call.function}_{label}", call.function, argument), "recomputed"
+            )
+            return expression("x", x=self._add(entry))
         self._add(StateColumn(Call(count, "count", argument), "count"))
-        factor = "{weight}" if sum_type == "bigint" else "cast({weight} as decimal(10,0))"
+        factor = "cast({weight} as bigint)" if sum_type == "bigint" else "cast({weight} as decimal(10,0))"
         summed = self._add(
             StateColumn(
-                Call(f"{RESERVED_PREFIX}sum_{label}", "sum", argument, factor), "sum", sum_type, counted_by=count
+                Call(f"{RESERVED_PREFIX}sum_{label}", "sum", argument, factor),
+                "sum",
+                sum_type,
+                counted_by=count,
             )
         )
         if call.function == "sum":
             return expression("case when n > 0 then s end", n=count, s=summed)
         return _average(summed, count, sum_type, type_)
 
-    def _add(self, column: StateColumn) -> str:
-        self._columns.setdefault(column.name, column)
-        return column.name
+    def _add(self, entry: StateColumn) -> str:
+        self._columns.setdefault(entry.name, entry)
+        return entry.name
 
     def _label(self, argument: Scalar) -> str:
         return argument.as_column or str(len(self._labels) + 1)
 
 
 def _average(summed: str, count: str, sum_type: str, type_: str) -> Scalar:
-    """AVG as Spark computes it: integers in DOUBLE, decimals with four more digits on both sides of the point."""
+    """AVG as Spark computes it: integers in DOUBLE, decimals with four digits more on both sides."""
     decimal = _DECIMAL.fullmatch(type_)
     if decimal is None:
         return expression("case when n > 0 then cast(s as double) / cast(n as double) end", n=count, s=summed)
@@ -162,8 +170,8 @@ def _average(summed: str, count: str, sum_type: str, type_: str) -> Scalar:
 def linear_sum_type(argument_type: str) -> str | None:
     """The type of SUM if adding a delta to it is exact, else None.
 
-    Integers wrap around or stay: both are a ring. Decimals: the product with a weight and the sum must keep all
-    digits. Floating point is not associative, so its sums are recomputed.
+    Integers wrap around or stay: both are a ring. Decimals: the product with a weight and the sum must keep
+    all digits. Floating point is not associative, so its sums are recomputed.
     """
     if argument_type in _INTEGERS:
         return "bigint"
@@ -177,10 +185,7 @@ def linear_sum_type(argument_type: str) -> str | None:
 
 
 def guarded(state: GroupState, rows: Relation) -> Relation:
-    """`rows` of the state's shape, in which a sum that overflowed its type is an error and not a silent NULL."""
-    from sparkivm.algebra import Project
-    from sparkivm.algebra.scalar import column
-
+    """`rows` of the state's shape, in which a sum that overflowed its type is an error, not NULL."""
     wide = {c.name: c for c in state.columns if c.kind == "sum" and _may_overflow(c.type)}
     if not wide:
         return rows

@@ -8,6 +8,7 @@ from typing import Literal
 from sparkivm.algebra import Derivation, Relation
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
+from sparkivm.plan.join_order import Sizes, order_joins
 from sparkivm.plan.state import GroupState, State
 
 Form = Literal["append", "rewrite", "merge"]
@@ -27,8 +28,8 @@ class StateChange:
     kind: Literal["entries", "groups", "copies"]
 
 
-def state_change(state: State, form: Form, changed: frozenset[str]) -> StateChange:
-    """The change of `state` while the tables in `changed` change."""
+def state_change(state: State, form: Form, changed: frozenset[str], sizes: Sizes) -> StateChange:
+    """The change of `state` while the tables in `changed` change; `sizes` only decide the join order."""
     d = Derivation(changed)
     if not isinstance(state, GroupState):
         rows = {
@@ -36,13 +37,11 @@ def state_change(state: State, form: Form, changed: frozenset[str]) -> StateChan
             "rewrite": lambda: bag_changes.replaced(state, d),
             "merge": lambda: bag_changes.merged(state, d).rows,
         }[form]()
-        return StateChange(form, prune_empty(rows), "copies")
+        return StateChange(form, order_joins(prune_empty(rows), sizes), "copies")
     if state.linear:
         entries = group_changes.entries(state, d)
         rows = group_changes.folded(state, entries) if form == "rewrite" else entries
-        return StateChange(form, prune_empty(rows), "entries")
+        return StateChange(form, order_joins(prune_empty(rows), sizes), "entries")
     change = group_changes.changed_groups(state, d)
     rows = group_changes.replaced(state, change) if form == "rewrite" else change.rows
-    return StateChange(form, prune_empty(rows), "groups")
-
-
+    return StateChange(form, order_joins(prune_empty(rows), sizes), "groups")

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from sparkivm.algebra import Aggregate, Filter, InnerJoin, LeftJoin, Project, Relation, Scan, UnionAll
+from sparkivm.algebra import (
+    Aggregate,
+    Changes,
+    Consolidate,
+    Copies,
+    Empty,
+    Filter,
+    InnerJoin,
+    LeftJoin,
+    OneRow,
+    Project,
+    Relation,
+    Restricted,
+    Scan,
+    UnionAll,
+    Unweigh,
+    Weigh,
+    operator,
+)
+from sparkivm.errors import InternalError, no_rule
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 
@@ -25,6 +44,7 @@ def strategies(plan: ViewPlan) -> dict[str, str]:
 
 
 def operator_strategy(node: Relation) -> str:
+    node = operator(node)
     match node:
         case Filter() | Project() | UnionAll():
             return "linear"
@@ -34,11 +54,19 @@ def operator_strategy(node: Relation) -> str:
             return "transition by key" if node.on.pairs and not node.on.residual else "transition by row"
         case Aggregate():
             return "affected keys" if node.keys else "recomputed when its input changes"
-        case _:
+        case Scan() | OneRow() | Empty():
             return "constant"
+        case Changes() | Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+            raise InternalError("a delta has no strategy, it is one")
+        case _:
+            raise no_rule(node)
 
 
 def state_strategy(state: GroupState) -> str:
     if state.linear:
         return "linear: counts and sums are added up"
-    return "affected groups are read again" if state.recomputed else "counts and sums added up, extrema taken, kept or read again"
+    return (
+        "affected groups are read again"
+        if state.recomputed
+        else "counts and sums added up, extrema taken, kept or read again"
+    )

@@ -9,7 +9,18 @@ from sqlglot import exp
 from sparkivm.algebra import Scalar
 
 # NULL in, NULL out.
-_STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Cast, exp.TryCast, exp.DPipe, exp.Upper, exp.Lower)
+_STRICT = (
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Neg,
+    exp.Paren,
+    exp.Cast,
+    exp.TryCast,
+    exp.DPipe,
+    exp.Upper,
+    exp.Lower,
+)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 
 

@@ -30,11 +30,13 @@ class Committed:
     rows: Sequence[Row]
 
 
-def commit_statement(engine: Engine, state: TableName, version: int, frontier: Frontier, sql: str) -> Committed:
+def commit_statement(
+    engine: Engine, state: TableName, version: int, frontier: Frontier, sql: str
+) -> Committed:
     """Run the one statement of a refresh that changes the state.
 
-    version  of the state when its frontier was read, -1 if it did not exist. The transaction number is the next one,
-             so of two refreshes from one version Delta lets one through and skips or fails the other.
+    version  of the state when its frontier was read, -1 if it did not exist. The transaction number is the
+             next one, so of two refreshes from one version Delta lets one through, skips or fails the other.
     Raises: Conflict if this was the other one; EngineError.
     """
     tagged = replace(frontier, nonce=uuid.uuid4().hex)

@@ -11,6 +11,7 @@ from sparkivm.algebra import Relation
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.select import read_query
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
@@ -44,7 +45,9 @@ class CompiledView:
         if self.plan is None:
             return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
         core = select_text(self.plan.core, _NeutralTexts())
-        return digest(core + self.plan.finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
+        return digest(
+            core + self.plan.finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields])
+        )
 
 
 class _NeutralTexts:
@@ -57,7 +60,9 @@ class _NeutralTexts:
         raise AssertionError("a core reads no changes")
 
 
-def compile_view(engine: Engine, model: TableName, sql: str, catalog: SourceCatalog, frontier: Frontier | None) -> CompiledView:
+def compile_view(
+    engine: Engine, model: TableName, sql: str, catalog: SourceCatalog, frontier: Frontier | None
+) -> CompiledView:
     """Compile a model.
 
     frontier  of the state; what Spark answered for the same text over the same columns is taken from it
@@ -77,17 +82,25 @@ def compile_view(engine: Engine, model: TableName, sql: str, catalog: SourceCata
         complete = _look_all_up(tree, catalog)
     schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
     views = {key: digest(facts.view_text) for key, facts in catalog.views.items()}
-    known = frontier if same_text and frontier and frontier.schemas == schemas and frontier.views == views else None
-    fields = tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
-    if fallback is None and known is None:
+    known = (
+        frontier
+        if same_text and frontier and frontier.schemas == schemas and frontier.views == views
+        else None
+    )
+    fields = (
+        tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
+    )
+    if fallback is None and (known is None or known.kind == "full"):  # what was refused once is asked again
         try:
             check_text_is_understood(engine, sql, tree)
         except NotIncremental as error:
             fallback, complete = error.fallback, True
     if fallback is not None:
-        return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog)
+        return CompiledView(
+            fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog
+        )
     asked: list[tuple[str, ...]] = []
-    plan = compile_query(query, fields, _types(engine, catalog, list(known.types) if known else [], asked))
+    plan = compile_query(query, fields, _types(engine, catalog, list(known.types) if known and known.kind != "full" else [], asked))
     return CompiledView(fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True, catalog)
 
 
@@ -101,14 +114,18 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
         raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
     for f in fields:
         if f.name.lower().startswith(RESERVED_PREFIX):
-            raise ModelError(str(model), f"the output column {f.name} is named like a hidden one", f"do not begin names with {RESERVED_PREFIX}")
+            raise ModelError(
+                str(model),
+                f"the output column {f.name} is named like a hidden one",
+                f"do not begin names with {RESERVED_PREFIX}",
+            )
     return fields
 
 
 def _types(
     engine: Engine, catalog: SourceCatalog, known: list[tuple[str, ...]], asked: list[tuple[str, ...]]
 ) -> Callable[[Relation], tuple[str, ...]]:
-    """Spark's types of a relation's columns; the answers of the last compilation are used again in their order."""
+    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
 
     class Texts(_NeutralTexts):
         def new(self, table: str) -> str:
@@ -132,8 +149,6 @@ def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:
 
 
 def _look_up(parts: tuple[str, ...], namespace: tuple[str, ...], catalog: SourceCatalog) -> bool:
-    from sparkivm.frontend.catalog import CatalogView
-
     try:
         found = catalog.lookup(parts, namespace)
         if not isinstance(found, CatalogView):
@@ -164,7 +179,9 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
         if facts.kind == "delta":
             return f"{facts.name.sql} version as of {facts.version}"
         if facts.kind == "view":
-            inner = _pinned(facts.view_text, parse_model(str(name), facts.view_text), facts.view_namespace, catalog)
+            inner = _pinned(
+                facts.view_text, parse_model(str(name), facts.view_text), facts.view_namespace, catalog
+            )
             if inner is None:
                 unknown = True
                 return None

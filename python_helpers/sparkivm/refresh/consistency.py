@@ -15,18 +15,26 @@ from sparkivm.refresh.stored_state import read_state
 
 
 def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
-    """A query that returns the rows in which view and query differ, as bags; `which_diff` says which side has more.
+    """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
 
-    Raises: ModelError if the view's state cannot be told from its history, or its query now reads other tables.
+    Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
     """
     state = state_table(view)
     stored = read_state(engine, state)
     if stored.frontier is None:
-        raise ModelError(str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it")
+        raise ModelError(
+            str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it"
+        )
     frontier = stored.frontier
     if frontier.text != digest(model_sql):
-        raise ModelError(str(view), "the model's SQL is not the one that the view was refreshed with", "run the model, then test it")
-    catalog = _FrontierCatalog(engine, view, {key: source.version for key, source in frontier.sources.items()})
+        raise ModelError(
+            str(view),
+            "the model's SQL is not the one that the view was refreshed with",
+            "run the model, then test it",
+        )
+    catalog = _FrontierCatalog(
+        engine, view, {key: source.version for key, source in frontier.sources.items()}
+    )
     compiled = compile_view(engine, view, model_sql, catalog, frontier)
     query = pinned_text(model_sql.strip().rstrip(";"), compiled) or model_sql
     columns = ", ".join(quoted(field.name) for field in compiled.fields)

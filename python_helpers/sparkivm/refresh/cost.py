@@ -1,4 +1,4 @@
-"""A first estimate of what a refresh costs: the bytes that it reads and writes, and the statements' fixed costs."""
+"""A first estimate of what a refresh costs: bytes read and written, and the statements' fixed costs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,18 @@ class Estimate:
         return f"estimated {self.incremental_s:.1f} s from changes, {self.full_s:.1f} s in full"
 
 
-def estimate(delta: Relation, core: Relation, form: str, state: RelationFacts, tables: Mapping[str, RelationFacts]) -> Estimate:
+def estimate(
+    delta: Relation, core: Relation, form: str, state: RelationFacts, tables: Mapping[str, RelationFacts]
+) -> Estimate:
     state_bytes = state.size_bytes or 0
-    writes = {"append": 0.0, "rewrite": _WRITE_FACTOR * state_bytes, "merge": _MERGE_FACTOR * state_bytes}[form]
+    writes = {"append": 0.0, "rewrite": _WRITE_FACTOR * state_bytes, "merge": _MERGE_FACTOR * state_bytes}[
+        form
+    ]
     joins = sum(isinstance(node, (InnerJoin, LeftJoin)) for node in core.walk())
     full = _scanned(core, tables) * (_JOIN_FACTOR if joins else 1.0) + _WRITE_FACTOR * state_bytes
     return Estimate(
-        (_scanned(delta, tables) + writes) / _BYTES_PER_S + _FIXED_S[form], full / _BYTES_PER_S + _FIXED_S["full"]
+        (_scanned(delta, tables) + writes) / _BYTES_PER_S + _FIXED_S[form],
+        full / _BYTES_PER_S + _FIXED_S["full"],
     )
 
 

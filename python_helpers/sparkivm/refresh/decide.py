@@ -10,21 +10,24 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import SourceChange, records_changes, source_change
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.plan.compile_model import ViewPlan
+from sparkivm.plan.group_changes import STATE
+from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import BagState, GroupState
 from sparkivm.plan.state_change import Form, StateChange, state_change
-from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import estimate
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
 
-# Up to this size a state is rewritten rather than merged into: a MERGE has 13 to 27 Spark jobs whatever it changes.
+# Up to this size a state is rewritten rather than merged into: a MERGE has 13 to 27 Spark jobs in any case.
 SMALL_STATE_BYTES = 4 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.
 MOST_APPENDS = 8
 # More changed rows than this share of a source are not applied one by one.
 _LARGE_SHARE = 0.3
 _BYTES_PER_FIELD = 4  # of a compressed row, roughly
+_UNKNOWN_BYTES = 64 << 20
 _SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
 
 
@@ -64,15 +67,19 @@ def decide(
             if large is not None:
                 return Decision("full", changes, fallback=large)
     form = apply_form(plan, frontier, state, moved)
-    result = state_change(plan.state, form, frozenset(moved))
+    result = state_change(plan.state, form, frozenset(moved), _sizes(tables, state, moved))
     costs = estimate(result.rows, plan.core, form, state, tables)
     if mode == "auto" and costs.incremental_s > costs.full_s:
-        return Decision("full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs))
+        return Decision(
+            "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
+        )
     rows = sum(change.rows for change in moved.values())
     return Decision("incremental", changes, result, explanation=f"{rows} changed rows, {costs}")
 
 
-def apply_form(plan: ViewPlan, frontier: Frontier, state: RelationFacts, moved: Mapping[str, SourceChange]) -> Form:
+def apply_form(
+    plan: ViewPlan, frontier: Frontier, state: RelationFacts, moved: Mapping[str, SourceChange]
+) -> Form:
     """The cheapest form that is right for this state."""
     small = (state.size_bytes or 0) <= SMALL_STATE_BYTES
     if isinstance(plan.state, GroupState):
@@ -93,18 +100,39 @@ def _change_of(
         return SourceChange("none", known.version, source.version)
     change = source_change(source, known, engine.commits(source.name, known.version - 1))
     if change.how == "diff" and not records_changes(source) and capture == "never_alter":
-        raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes"))
+        raise NotIncremental(
+            Fallback(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes")
+        )
     return change
 
 
+def _sizes(
+    tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Mapping[str, SourceChange]
+) -> Sizes:
+    rows = {key: _estimated_rows(facts) for key, facts in tables.items()}
+    rows[STATE] = _estimated_rows(state)
+    changed = {
+        key: rows[key] if change.how == "diff" and not change.rows else float(change.rows)
+        for key, change in moved.items()
+    }
+    return Sizes(rows, changed)
+
+
+def _estimated_rows(facts: RelationFacts) -> float:
+    size = _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
+    return max(1.0, size / (_BYTES_PER_FIELD * max(1, len(facts.fields))))
+
+
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
-    if source.size_bytes is None or change.rows <= _SMALL_CHANGE_ROWS:
+    # A small source may be another view's state that was rewritten: what changed in it is known after netting only.
+    small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
+    if small or change.rows <= _SMALL_CHANGE_ROWS:
         return None
-    rows = max(1, source.size_bytes // (_BYTES_PER_FIELD * max(1, len(source.fields))))
-    share = change.rows / rows
+    share = change.rows / _estimated_rows(source)
     if share <= _LARGE_SHARE:
         return None
     return Fallback(
         Reason.CHANGE_TOO_LARGE,
-        f"{change.rows} rows of {source.name} changed, about {min(share, 1):.0%} of it, limit {_LARGE_SHARE:.0%}",
+        f"{change.rows} rows of {source.name} changed, about {min(share, 1):.0%} of it, "
+        f"limit {_LARGE_SHARE:.0%}",
     )

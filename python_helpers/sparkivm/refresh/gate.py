@@ -6,17 +6,22 @@ import re
 
 from sqlglot import exp
 
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
+# A literal of a type, and the cast of a plain literal to it: `1L` is read back as `CAST(1 AS BIGINT)`.
+_CAST_LITERAL = re.compile(
+    r"cast\((-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d) as (?:date|tinyint|smallint|bigint|float|double|decimal\(\d+,\d+\))\)"
+)
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
 def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     """Raises: NotIncremental if the analysed plans differ, so that something was parsed as something else."""
-    printed = tree.sql(dialect="spark")
+    printed = tree.sql(dialect=SparkText)
     try:
         reread = engine.analyzed_plan(printed)
     except EngineError as error:
@@ -27,15 +32,21 @@ def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     if original != reread:
         mine, other = _first_difference(original, reread)
         raise NotIncremental(
-            Fallback(Reason.SQL_NOT_UNDERSTOOD, f"Spark reads `{mine}` where the SQL read back gives `{other}`")
+            Fallback(
+                Reason.SQL_NOT_UNDERSTOOD, f"Spark reads `{mine}` where the SQL read back gives `{other}`"
+            )
         )
 
 
 def comparable_plan(plan: str) -> str:
-    """A plan's text without what differs between two readings of one text: ids, and the two names of a cross join."""
+    """A plan without what two readings of one text differ in: ids, the two names of a cross join."""
     numbers: dict[str, str] = {}
-    plan = _EXPRESSION_ID.sub(lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan)
-    return _CTE_ID.sub(r"\1", plan).replace("Join Cross", "Join Inner")
+    plan = _EXPRESSION_ID.sub(
+        lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan
+    )
+    plan = _CAST_LITERAL.sub(r"\1", _CTE_ID.sub(r"\1", plan))
+    plan = plan.replace("isnotnull(", "NOT isnull(")  # x IS NOT NULL is printed as NOT x IS NULL
+    return plan.replace("Join Cross", "Join Inner")
 
 
 def _first_difference(one: str, other: str) -> tuple[str, str]:

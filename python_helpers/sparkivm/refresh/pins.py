@@ -10,13 +10,15 @@ from sparkivm.names import TableName
 
 
 class Pins:
-    """Facts of relations, read once; forgotten when the run itself changes one. Safe to share among threads."""
+    """Facts of relations, read once, forgotten when the run changes one. Safe to share among threads."""
 
     def __init__(self) -> None:
         self._facts: dict[str, RelationFacts | None] = {}
         self._lock = threading.Lock()
 
-    def facts(self, name: TableName, read: Callable[[TableName], RelationFacts | None]) -> RelationFacts | None:
+    def facts(
+        self, name: TableName, read: Callable[[TableName], RelationFacts | None]
+    ) -> RelationFacts | None:
         with self._lock:
             if name.key in self._facts:
                 return self._facts[name.key]

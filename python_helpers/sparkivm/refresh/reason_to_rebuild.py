@@ -24,7 +24,9 @@ def reason_to_rebuild(
     if compiled.fallback is not None:
         return compiled.fallback
     if dict(frontier.settings) != dict(settings):
-        return Fallback(Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed")
+        return Fallback(
+            Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed"
+        )
     if frontier.plan == compiled.plan_hash and frontier.kind != "full":
         return None
     if frontier.text == digest(request.sql) and frontier.schemas != compiled.schemas:

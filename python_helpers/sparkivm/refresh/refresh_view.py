@@ -1,11 +1,13 @@
-"""One refresh, from the request to the result. Data flows one way; the state changes in exactly one commit."""
+"""One refresh, from the request to the result. Data flows one way; the state changes in one commit."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from sparkivm.algebra import Scan
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
@@ -16,10 +18,12 @@ from sparkivm.frontend.parse import statement_text
 from sparkivm.names import TableName, quoted, state_table
 from sparkivm.plan.group_changes import STATE
 from sparkivm.plan.state import BagState, GroupState
+from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
 from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide
+from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
@@ -28,7 +32,6 @@ from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_se
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
 from sparkivm.refresh.stored_state import StoredState, read_state
 from sparkivm.spark_sql.relations import select_text
-from sparkivm.plan.strategies import strategies
 from sparkivm.statements.merge_state import merge_clauses
 
 _MOST_TRIES = 4
@@ -38,14 +41,14 @@ _HALF_LOG_RETENTION_MS = 15 * 24 * 3600 * 1000  # of Delta's default of 30 days
 def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> RefreshResult:
     """Bring a view up to date with its sources.
 
-    Raises: ModelError, before anything is changed, for what the model's author has to mend; or if Spark fails the
-    refresh, in which case the view keeps its contents.
+    Raises: ModelError, before anything is changed, for what the model's author has to mend; or if Spark
+    fails the refresh, in which case the view keeps its contents.
     """
     statement_text(str(request.view), request.sql)
     refuse_lossy_settings(engine, str(request.view))
     for attempt in range(_MOST_TRIES):
         try:
-            return _Refresh(engine, request, pins).run()
+            return _Refresh(MeteredEngine(engine), request, pins).run()
         except Conflict:
             pins.forget(state_table(request.view))
             if attempt + 1 < _MOST_TRIES:
@@ -61,13 +64,12 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
 class _Refresh:
     """One attempt. Methods are in the order in which they run."""
 
-    engine: Engine
+    engine: MeteredEngine
     request: RefreshRequest
     pins: Pins
     statements: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
-    compile_s: float = 0.0
 
     @property
     def view(self) -> TableName:
@@ -86,19 +88,15 @@ class _Refresh:
             return self._no_op(stored)
 
         catalog = SourceCatalog(self.engine, self.pins, self.view, frozenset({self.view.key, self.state.key}))
-        mark = time.perf_counter()
         compiled = compile_view(self.engine, self.view, self.request.sql, catalog, stored.frontier)
-        self.compile_s += time.perf_counter() - mark
         fallback = reason_to_rebuild(self.request, stored, compiled, settings)
         if fallback is not None:
             return self._full(stored, compiled, settings, fallback)
         assert stored.frontier is not None and stored.facts is not None and compiled.plan is not None
-        mark = time.perf_counter()
         decision = decide(
             self.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
             self.request.refresh_mode, self.request.change_capture,
         )  # fmt: skip
-        self.compile_s += time.perf_counter() - mark
         if decision.fallback is not None:
             return self._full(stored, compiled, settings, decision.fallback)
         if decision.mode == "no_op":
@@ -148,7 +146,7 @@ class _Refresh:
         self._commit(stored.version, frontier, sql)
 
     def _empty(self, stored: StoredState) -> RefreshResult:
-        """--empty: an existing view is left alone, a missing one is built without rows and rebuilt by the next run."""
+        """--empty: an existing view is left alone, a missing one built without rows, to be rebuilt."""
         if stored.facts is not None:
             return self._result("no_op", explanation="--empty leaves an existing view as it is")
         frontier = Frontier(self.view.key, "full", "", "", {}, {}, deterministic=False)
@@ -210,7 +208,9 @@ class _Refresh:
             try:
                 self._execute(self.engine.render("enable_change_capture", table=source.name.sql))
             except EngineError as error:
-                self.warnings.append(f"{source.name} does not record its changes, and could not be told to: {error}")
+                self.warnings.append(
+                    f"{source.name} does not record its changes, and could not be told to: {error}"
+                )
                 continue
             self.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
             self.pins.forget(source.name)
@@ -219,7 +219,7 @@ class _Refresh:
             compiled.tables[key] = fresh
 
     def _full_text(self, compiled: CompiledView) -> str:
-        """The model's own text at the pinned versions where the state is just its rows; else the core's SQL."""
+        """The model's own text at the pinned versions where the state is its rows; else the core's SQL."""
         plan = compiled.plan
         pinned = pinned_text(self._model_text(), compiled)
         own = pinned if pinned is not None else self._model_text()
@@ -227,14 +227,20 @@ class _Refresh:
             return own
         if isinstance(plan.state, BagState):
             presents = plan.finalizer.split.sort or plan.finalizer.split.limit is not None
-            if pinned is not None and not presents and plan.state.names == tuple(f.name for f in compiled.fields):
+            if (
+                pinned is not None
+                and not presents
+                and plan.state.names == tuple(f.name for f in compiled.fields)
+            ):
                 return pinned
             return select_text(renamed(plan.core, plan.state.columns), self._texts(compiled, {}))
         return select_text(plan.state.content, self._texts(compiled, {}))
 
     def _rebuild(self, stored: StoredState, frontier: Frontier, select: str) -> Committed:
         layout = self.request.layout
-        location = f"{layout.location_root.rstrip('/')}/{self.state.identifier}" if layout.location_root else None
+        location = (
+            f"{layout.location_root.rstrip('/')}/{self.state.identifier}" if layout.location_root else None
+        )
         properties = {CHANGE_FEED: "true", "delta.enableDeletionVectors": "true", **layout.tblproperties}
         sql = self.engine.render(
             "rebuild_state",
@@ -254,10 +260,9 @@ class _Refresh:
     ) -> RefreshResult:
         plan, change, old = compiled.plan, decision.change, stored.frontier
         assert plan is not None and change is not None and old is not None and stored.facts is not None
-        mark = time.perf_counter()
         appends_entries = change.kind == "entries" and change.form == "append"
         frontier = replace(
-            self._frontier(compiled, settings),
+            self._frontier(compiled, settings, old),
             several=appends_entries or (old.several and change.form != "rewrite"),
             appended=old.appended + 1 if appends_entries else 0,
         )
@@ -265,11 +270,16 @@ class _Refresh:
         columns = [quoted(name) for name in plan.state.names]
         if change.form == "merge":
             clauses = merge_clauses(plan.state, change)
-            sql = self.engine.render("merge_state", state=self.state.sql, source=select, on=clauses.on, clauses=list(clauses.clauses))
+            sql = self.engine.render(
+                "merge_state",
+                state=self.state.sql,
+                source=select,
+                on=clauses.on,
+                clauses=list(clauses.clauses),
+            )
         else:
             macro = "append_state" if change.form == "append" else "rewrite_state"
             sql = self.engine.render(macro, state=self.state.sql, columns=columns, select=select)
-        self.compile_s += time.perf_counter() - mark
         # A view that adds entries up is right for a folded state too, so it may be there first.
         if appends_entries:
             self._publish(compiled, stored, True)
@@ -277,7 +287,9 @@ class _Refresh:
             committed = self._commit(stored.version, frontier, sql)
         except EngineError as error:
             if self.request.refresh_mode == "strict":
-                raise ModelError(str(self.view), f"Spark failed the refresh: {error}", "see the debug log") from error
+                raise ModelError(
+                    str(self.view), f"Spark failed the refresh: {error}", "see the debug log"
+                ) from error
             fallback = Fallback(Reason.REFRESH_FAILED, str(error))
             return self._full(stored, compiled, settings, fallback)
         if not appends_entries:
@@ -288,7 +300,8 @@ class _Refresh:
             form=change.form,
             **_row_counts(change.form, committed),
             sources=tuple(
-                SourceVersions(str(compiled.tables[key].name), c.old, c.new) for key, c in decision.changes.items()
+                SourceVersions(str(compiled.tables[key].name), c.old, c.new)
+                for key, c in decision.changes.items()
             ),
             compiled=compiled,
         )
@@ -298,12 +311,12 @@ class _Refresh:
     def _model_text(self) -> str:
         return self.request.sql.replace("\ufeff", " ").strip().rstrip(";").rstrip()
 
-    def _frontier(self, compiled: CompiledView, settings: Mapping[str, str]) -> Frontier:
+    def _frontier(
+        self, compiled: CompiledView, settings: Mapping[str, str], old: Frontier | None = None
+    ) -> Frontier:
         plan = compiled.plan
         read: dict[str, set[str]] = {}
         if plan is not None:
-            from sparkivm.algebra import Scan
-
             for node in plan.core.walk():
                 if isinstance(node, Scan):
                     read.setdefault(node.table, set()).update(source for _, source in node.fields)
@@ -311,8 +324,7 @@ class _Refresh:
         for key, facts in compiled.tables.items():
             if plan is not None and key not in plan.tables:
                 continue
-            commits = self.engine.commits(facts.name, facts.version - 1)
-            timestamp = next((c.timestamp_ms for c in commits if c.version == facts.version), 0)
+            timestamp = self._timestamp(facts, old.sources.get(key) if old else None)
             fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, set())}
             sources[key] = SourceFrontier(str(facts.name), facts.table_id, facts.version, timestamp, fields)
         kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
@@ -336,11 +348,19 @@ class _Refresh:
             detail=compiled.fallback.detail if compiled.fallback else "",
         )
 
+    def _timestamp(self, source: RelationFacts, known: SourceFrontier | None) -> int:
+        """When a source's version was committed; read from its log unless the last refresh did."""
+        if known is not None and known.version == source.version and known.table_id == source.table_id:
+            return known.timestamp_ms
+        commits = self.engine.commits(source.name, source.version - 1)
+        return next((c.timestamp_ms for c in commits if c.version == source.version), 0)
+
     def _texts(
         self, compiled: CompiledView, changes: Mapping[str, SourceChange], state: RelationFacts | None = None
     ) -> DeltaTexts:
         pinned = {
-            key: PinnedTable(facts.name, facts.version, changes.get(key)) for key, facts in compiled.tables.items()
+            key: PinnedTable(facts.name, facts.version, changes.get(key))
+            for key, facts in compiled.tables.items()
         }
         if state is not None:
             pinned[STATE] = PinnedTable(state.name, state.version)
@@ -355,7 +375,7 @@ class _Refresh:
         return finalizer.text(self.state.sql, "one"), finalizer.text(self.state.sql, "several")
 
     def _publish(self, compiled: CompiledView, stored: StoredState | None, several: bool) -> None:
-        """Create or replace the public view if its text changed. A view that adds up may stay for a folded state."""
+        """Create or replace the public view if its text changed; one that adds up may stay."""
         one, adding = self._public_texts(compiled)
         existing = self.engine.describe(self.view)
         text = existing.view_text.strip() if existing is not None and existing.kind == "view" else None
@@ -364,7 +384,9 @@ class _Refresh:
         self._create_view(adding if several else one)
 
     def _create_view(self, select: str) -> None:
-        self._execute(self.engine.render("public_view", view=self.view.sql, select=select, comment=self.request.comment))
+        self._execute(
+            self.engine.render("public_view", view=self.view.sql, select=select, comment=self.request.comment)
+        )
         self.pins.forget(self.view)
 
     def _state_facts(self) -> RelationFacts:
@@ -397,6 +419,7 @@ class _Refresh:
         compiled: CompiledView | None = None,
         created: bool = False,
     ) -> RefreshResult:
+        elapsed_s = time.perf_counter() - self.started
         return RefreshResult(
             mode=mode,
             view=self.view,
@@ -408,10 +431,12 @@ class _Refresh:
             rows_updated=updated,
             rows_deleted=deleted,
             sources=sources,
-            strategies=strategies(compiled.plan) if compiled is not None and compiled.plan is not None else {},
+            strategies=strategies(compiled.plan)
+            if compiled is not None and compiled.plan is not None
+            else {},
             statements=tuple(self.statements),
-            compile_s=self.compile_s,
-            elapsed_s=time.perf_counter() - self.started,
+            compile_s=elapsed_s - self.engine.waited_s,
+            elapsed_s=elapsed_s,
             created=(self.view, self.state) if created else (),
             warnings=tuple(self.warnings),
         )
@@ -423,7 +448,7 @@ def _name(key: str) -> TableName:
     return TableName(schema, identifier, head[0] if head else None)
 
 
-def _row_counts(form: str, committed: Committed) -> dict[str, int | None]:
+def _row_counts(form: str, committed: Committed) -> dict[str, Any]:
     """What the statement or its commit says of the state's rows."""
     metrics = committed.commit.metrics
     if form == "merge":

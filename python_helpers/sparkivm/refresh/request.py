@@ -26,9 +26,9 @@ class StateLayout:
 class RefreshRequest:
     """One model's refresh.
 
-    refresh_mode  auto: whatever is cheaper; incremental: never full for cost, full where there is no other way;
-                  strict: an error instead of any full refresh after the first build; full: always full
-    empty         `dbt run --empty`: create the view without rows if it is missing, never touch an existing one
+    refresh_mode  auto: whatever is cheaper; incremental: never full for cost; strict: an error instead of any
+                  full refresh after the first build; full: always full
+    empty         `dbt run --empty`: create a missing view without rows, never touch an existing one
     """
 
     view: TableName

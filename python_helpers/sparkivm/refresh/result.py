@@ -14,7 +14,7 @@ Mode = Literal["create", "no_op", "incremental", "full"]
 
 @dataclass(frozen=True)
 class SourceVersions:
-    """The interval (from, to] of one source that a refresh consumed; `from_version` is None when it was read whole."""
+    """The interval (from, to] of a source that was consumed; `from_version` is None if it was read whole."""
 
     name: str
     from_version: int | None

@@ -33,4 +33,8 @@ def refuse_lossy_settings(engine: Engine, model: str) -> None:
     found: Mapping[str, str] = engine.settings(_LOSES_ROWS)
     for name, value in found.items():
         if value.lower() == "true":
-            raise ModelError(model, f"{name} is true: rows of lost files would be missing without an error", f"set {name} to false")
+            raise ModelError(
+                model,
+                f"{name} is true: rows of lost files would be missing without an error",
+                f"set {name} to false",
+            )

@@ -1,4 +1,4 @@
-"""The catalog as the frontend wants it: Delta tables are sources, views are read, anything else is a reason."""
+"""The catalog for the frontend: Delta tables are sources, views are read, anything else is a reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class SourceCatalog:
             return CatalogView(facts.name.key, facts.view_text, facts.fields, facts.view_namespace)
         if facts.kind == "other":
             raise NotIncremental(
-                Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is stored as {facts.provider or 'something'}, not as Delta")
+                Fallback(
+                    Reason.SOURCE_NOT_SUPPORTED,
+                    f"{name} is stored as {facts.provider or 'something'}, not as Delta",
+                )
             )
         self.tables[facts.name.key] = facts
         return CatalogTable(facts.name.key, facts.fields)
@@ -39,12 +42,18 @@ class SourceCatalog:
     def facts(self, name: TableName) -> RelationFacts:
         """Raises: ModelError if the relation is missing, or is the view itself."""
         if name.key in self._own:
-            raise ModelError(str(self._model), f"the model reads itself, as {name}", "read its sources instead")
+            raise ModelError(
+                str(self._model), f"the model reads itself, as {name}", "read its sources instead"
+            )
         facts = self._pins.facts(name, self._engine.describe)
         if facts is None:
-            raise ModelError(str(self._model), f"there is no table or view {name}", "create it, or mend the name")
+            raise ModelError(
+                str(self._model), f"there is no table or view {name}", "create it, or mend the name"
+            )
         if facts.name.key in self._own:
-            raise ModelError(str(self._model), f"the model reads itself, as {name}", "read its sources instead")
+            raise ModelError(
+                str(self._model), f"the model reads itself, as {name}", "read its sources instead"
+            )
         return facts
 
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:

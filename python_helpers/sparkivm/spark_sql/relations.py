@@ -1,4 +1,4 @@
-"""Algebra → SQL text. One SELECT per operator, nested; what is used several times, and each change feed, is a CTE."""
+"""Algebra → SQL text. One SELECT per operator, nested; what is used twice, and each change feed, is a CTE."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sparkivm.algebra import (
     Filter,
     InnerJoin,
     LeftJoin,
+    OneRow,
     Project,
     Relation,
     Restricted,
@@ -25,16 +26,18 @@ from sparkivm.algebra import (
     UnionAll,
     Unweigh,
     Weigh,
+    operator,
 )
-from sparkivm.algebra.values import OneRow
-from sparkivm.errors import InternalError
+from sparkivm.errors import InternalError, no_rule
 from sparkivm.names import WEIGHT
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
 from sparkivm.spark_sql.source_texts import SourceTexts
 
 
-def select_text(relation: Relation, sources: SourceTexts, dialect: SqlDialect = SPARK, weight: str | None = None) -> str:
-    """The relation as one SELECT statement: its columns in order, then its weight as `weight` if that is given."""
+def select_text(
+    relation: Relation, sources: SourceTexts, dialect: SqlDialect = SPARK, weight: str | None = None
+) -> str:
+    """The relation as one SELECT: its columns in order, then its weight as `weight` if that is given."""
     return _Printer(relation, sources, dialect).statement(weight)
 
 
@@ -55,7 +58,11 @@ class _Printer:
         items = self._names(self._root.columns)
         if weight:
             items.append(f"{self._weight(self._root, 'result')} as {self._name(weight)}")
-        body = self._select(self._root) if not weight else f"select {_list(items)}\nfrom {self._nested(self._root)} as result"
+        body = (
+            self._select(self._root)
+            if not weight
+            else f"select {_list(items)}\nfrom {self._nested(self._root)} as result"
+        )
         if not self._ctes:
             return body
         ctes = ",\n".join(f"{name} as (\n{indent(text, '  ')}\n)" for name, text in self._ctes.items())
@@ -105,12 +112,18 @@ class _Printer:
 
     def _select(self, relation: Relation) -> str:
         """A SELECT of the relation's columns and, if it is weighted, its weight as the last one."""
+        relation = operator(relation)
         match relation:
             case Scan():
-                item = self._sources.new(relation.table) if relation.at is At.NEW else self._sources.old(relation.table)
+                item = (
+                    self._sources.new(relation.table)
+                    if relation.at is At.NEW
+                    else self._sources.old(relation.table)
+                )
                 return f"select {_list(self._fields(relation))}\nfrom {item}"
             case Changes():
-                return f"select {_list([*self._fields(relation), self._name(WEIGHT)])}\nfrom {self._changes(relation.table)}"
+                columns = [*self._fields(relation), self._name(WEIGHT)]
+                return f"select {_list(columns)}\nfrom {self._changes(relation.table)}"
             case Empty():
                 nulls = [f"null as {self._name(name)}" for name in relation.columns]
                 return f"select {_list(nulls)} from (select 1) as nothing where false"
@@ -137,7 +150,11 @@ class _Printer:
             case Weigh():
                 item, alias = self._from(relation.input)
                 factor = self._scalar(relation.factor)
-                weight = f"{self._weight(relation.input, alias)} * ({factor})" if relation.input.weighted else factor
+                weight = (
+                    f"{self._weight(relation.input, alias)} * ({factor})"
+                    if relation.input.weighted
+                    else factor
+                )
                 columns = [*self._names(relation.columns), f"{weight} as {self._name(WEIGHT)}"]
                 return f"select {_list(columns)}\nfrom {item}"
             case Consolidate():
@@ -145,7 +162,8 @@ class _Printer:
                 names = self._names(relation.columns)
                 weight = f"sum({self._weight(relation.input, alias)})"
                 group = f"\ngroup by {_list(names)}" if names else ""
-                return f"select {_list([*names, f'{weight} as {self._name(WEIGHT)}'])}\nfrom {item}{group}\nhaving {weight} <> 0"
+                items = _list([*names, f"{weight} as {self._name(WEIGHT)}"])
+                return f"select {items}\nfrom {item}{group}\nhaving {weight} <> 0"
             case Copies():
                 alias = self._alias()
                 copies = self._dialect.copies.format(alias=alias, weight=self._name(WEIGHT))
@@ -156,13 +174,13 @@ class _Printer:
                 weight = f"{self._weight(relation.input, alias)} as {self._name(relation.name)}"
                 return f"select {_list([*self._names(relation.input.columns), weight])}\nfrom {item}"
             case _:
-                raise InternalError(f"no SQL for {type(relation).__name__}")
+                raise no_rule(relation)
 
     def _fields(self, leaf: Scan | Changes) -> list[str]:
         return [f"{self._name(source)} as {self._name(name)}" for name, source in leaf.fields]
 
     def _changes(self, table: str) -> str:
-        """The CTE of a table's changes: one for the whole statement, as a feed must not be read twice in it."""
+        """The CTE of a table's changes: one for the whole statement, as it must not read a feed twice."""
         tables = list(self._changed_fields)
         name = f"changes_{tables.index(table) + 1}"
         if name not in self._ctes:
@@ -218,7 +236,8 @@ class _Printer:
         keys, key_alias = self._from(relation.keys.source)
         equal = self._dialect.null_safe_equal
         condition = " and ".join(
-            f"{alias}.{self._name(mine)} {equal} {key_alias}.{self._name(key)}" for mine, key in relation.keys.pairs
+            f"{alias}.{self._name(mine)} {equal} {key_alias}.{self._name(key)}"
+            for mine, key in relation.keys.pairs
         )
         condition = condition or "true"
         join = self._dialect.anti_join if relation.excluded else self._dialect.semi_join
@@ -230,7 +249,10 @@ class _Printer:
         item, alias = self._from(relation.input)
         names = self._names(relation.keys)
         weight = self._weight(relation.input, alias)
-        calls = [f"{self._call(call, weight, relation.signed)} as {self._name(call.name)}" for call in relation.calls]
+        calls = [
+            f"{self._call(call, weight, relation.signed)} as {self._name(call.name)}"
+            for call in relation.calls
+        ]
         group = f"\ngroup by {_list(names)}" if names else ""
         # Without any column it is still one row.
         return f"select {_list([*names, *calls] or ['count(*) as __ivm_one'])}\nfrom {item}{group}"

@@ -30,7 +30,8 @@ def _entries(state: GroupState) -> tuple[str, ...]:
     """Add the hidden columns; a group without rows goes."""
     count = quoted(state.columns[0].name)
     sums = ", ".join(
-        f"t.{name} = coalesce(t.{name}, 0) + coalesce(s.{name}, 0)" for name in (quoted(c.name) for c in state.columns)
+        f"t.{name} = coalesce(t.{name}, 0) + coalesce(s.{name}, 0)"
+        for name in (quoted(c.name) for c in state.columns)
     )
     gone = (f"when matched and t.{count} + s.{count} = 0 then delete",) if state.keys else ()
     return (*gone, f"when matched then update set {sums}", _insert(state))
@@ -47,7 +48,9 @@ def _groups(state: GroupState) -> tuple[str, ...]:
 def _insert(state: GroupState, condition: str = "") -> str:
     names = ", ".join(quoted(name) for name in state.names)
     values = ", ".join(f"s.{quoted(name)}" for name in state.names)
-    return f"when not matched{' and ' + condition if condition else ''} then insert ({names}) values ({values})"
+    return (
+        f"when not matched{' and ' + condition if condition else ''} then insert ({names}) values ({values})"
+    )
 
 
 def _copies(state: BagState) -> MergeClauses:
@@ -58,5 +61,8 @@ def _copies(state: BagState) -> MergeClauses:
     values = ", ".join(f"s.{quoted(name)}" for name in state.names)
     return MergeClauses(
         f"{mark} and {equal}",
-        ("when matched then delete", f"when not matched and not {mark} then insert ({names}) values ({values})"),
+        (
+            "when matched then delete",
+            f"when not matched and not {mark} then insert ({names}) values ({values})",
+        ),
     )

@@ -1,0 +1,79 @@
+"""How many rows of B match, now and compared with before: what the T of LEFT JOIN is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.aggregate import Aggregate, Call
+from sparkivm.algebra.inner_join import InnerJoin
+from sparkivm.algebra.join_condition import JoinCondition
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.project import only, renamed
+from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.scalar import equal
+from sparkivm.algebra.sql_expression import expression
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+
+_CHANGED = "__ivm_dm"
+_NEW = "__ivm_m1"
+
+# [m₁ = 0] − [m₀ = 0] with m₀ = m₁ − dm; a missing count is 0.
+TRANSITION = expression(
+    "case when coalesce(m1, 0) = 0 then 1 else 0 end - case when coalesce(m1, 0) - dm = 0 then 1 else 0 end",
+    m1=_NEW,
+    dm=_CHANGED,
+)
+TURNED = expression("(coalesce(m1, 0) = 0) <> (coalesce(m1, 0) - dm = 0)", m1=_NEW, dm=_CHANGED)
+
+
+@dataclass(frozen=True)
+class MatchCounts:
+    """Counts per key, for keys of which B gained or lost rows."""
+
+    changed: Relation  # columns `keys` and dm = Σ dB
+    new: Relation  # columns `new_keys` and m₁, the number of matches in B₁; a key without any is missing
+    keys: tuple[str, ...]
+    new_keys: tuple[str, ...]
+    of: tuple[str, ...]  # the columns that keys are copies of
+
+
+def counts_by_key(d: Derivation, right: Relation, d_right: Relation, on: JoinCondition) -> MatchCounts:
+    """Per key of B, for an ON of equal columns. `d_right`: dB without rows that match nothing."""
+    of = tuple(pair.right for pair in on.pairs)
+    keys, new_keys = _copies("k", of), _copies("b", of)
+    touched = d.new(right).restrict(Keys.of(d_right, ((name, name) for name in of)))
+    changed = _counted(d_right, of, keys, _CHANGED, signed=True)
+    return MatchCounts(changed, _counted(touched, of, new_keys, _NEW), keys, new_keys, of)
+
+
+def counts_by_row(d: Derivation, left: Relation, right: Relation, on: JoinCondition) -> MatchCounts:
+    """Per combination of the columns of A that ON reads, for any ON, found by joining A₀ with dB."""
+    d_right = d.delta(right)
+    of = tuple(name for name in left.columns if name in on.columns) or left.columns[:1]
+    keys, new_keys = _copies("k", of), _copies("b", of)
+    left_old = d.old_bag(left, only=Keys.of(d_right, on.left_to_right))
+    combinations = Aggregate(renamed(left_old, zip(keys, of, strict=True)), keys, ())
+    names = dict(zip(of, keys, strict=True))
+    condition = (
+        *(equal(names[pair.left], pair.right, pair.null_safe) for pair in on.pairs),
+        *(scalar.rename(names) for scalar in on.residual),
+    )
+    changed = _counted(InnerJoin((combinations, d_right), condition), keys, keys, _CHANGED, signed=True)
+    right_new = d.new(right, only=Keys.of(d_right, ((pair.right, pair.right) for pair in on.pairs)))
+    matches = InnerJoin((only(changed, keys), right_new), condition)
+    return MatchCounts(changed, _counted(matches, keys, new_keys, _NEW), keys, new_keys, of)
+
+
+def _counted(
+    rows: Relation, by: tuple[str, ...], keys: tuple[str, ...], count: str, signed: bool = False
+) -> Aggregate:
+    return Aggregate(
+        renamed(rows, zip(keys, by, strict=True)), keys, (Call(count, "count_rows"),), signed=signed
+    )
+
+
+def _copies(letter: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"__ivm_{letter}{i}" for i in range(len(names)))

@@ -1,0 +1,26 @@
+"""sqlglot's Spark dialect, printing typed literals as they are written: `DATE '…'` is a literal, a CAST is not."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+
+_TYPED_LITERALS = {
+    exp.DataType.Type.DATE: "DATE",
+    exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
+    exp.DataType.Type.TIMESTAMPTZ: "TIMESTAMP",
+    exp.DataType.Type.TIMESTAMPLTZ: "TIMESTAMP_LTZ",
+    exp.DataType.Type.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
+}
+
+
+class SparkText(Spark):
+    """Spark SQL. CAST in the text is parsed to TryCast, so a Cast of a string is a typed literal."""
+
+    class Generator(Spark.Generator):
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            word = _TYPED_LITERALS.get(expression.to.this)
+            literal = expression.this
+            if type(expression) is exp.Cast and word and isinstance(literal, exp.Literal) and literal.is_string:
+                return f"{word} {self.sql(literal)}"
+            return super().cast_sql(expression, safe_prefix)

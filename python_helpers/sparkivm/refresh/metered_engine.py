@@ -1,0 +1,57 @@
+"""An engine that knows how long it was waited for, so that the rest is Python's own share of a refresh."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sparkivm.engine import Commit, Engine, Field, RelationFacts, Row
+from sparkivm.names import TableName
+
+T = TypeVar("T")
+
+
+class MeteredEngine(Engine):
+    """Hands every call on; `waited_s` are the seconds that Spark and the catalog took."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.waited_s = 0.0
+
+    def _timed(self, call: Callable[[], T]) -> T:
+        started = time.perf_counter()
+        try:
+            return call()
+        finally:
+            self.waited_s += time.perf_counter() - started
+
+    def query(self, sql: str) -> Sequence[Row]:
+        return self._timed(lambda: self._engine.query(sql))
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        return self._timed(lambda: self._engine.execute(sql))
+
+    def render(self, macro: str, **arguments: Any) -> str:
+        return self._engine.render(macro, **arguments)
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        return self._timed(lambda: self._engine.describe(name))
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        return self._timed(lambda: self._engine.commits(name, after))
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        return self._timed(lambda: self._engine.schema_of(sql))
+
+    def analyzed_plan(self, sql: str) -> str:
+        return self._timed(lambda: self._engine.analyzed_plan(sql))
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        self._timed(lambda: self._engine.set(settings))
+
+    def unset(self, settings: Sequence[str]) -> None:
+        self._timed(lambda: self._engine.unset(settings))
+
+    def settings(self, names: Sequence[str]) -> Mapping[str, str]:
+        return self._timed(lambda: self._engine.settings(names))

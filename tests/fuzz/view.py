@@ -1,0 +1,156 @@
+"""A view on the embedded engine: built, refreshed from deltas, compared with its query computed afresh."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+from sqlglot import exp
+
+from sparkivm.algebra import Derivation, Relation
+from sparkivm.algebra.project import renamed
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.normalize.prune_empty import prune_empty
+from sparkivm.plan import bag_changes, group_changes
+from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.plan.finalizer import Entries
+from sparkivm.plan.state import GroupState
+from sparkivm.properties.append_only import keeps_append_only
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.database import Catalog, Database, Sources
+from tests.fuzz.random_data import TABLES, Change
+
+_VERSION = "__version"
+
+
+class View:
+    """One model: its plan, and its state table `state`."""
+
+    def __init__(self, database: Database, sql: str) -> None:
+        self.database = database
+        tree = parse_model("model", sql)
+        self._recomputation = _versioned(tree).sql(dialect="duckdb")
+        query = read_query(tree, Catalog())
+        fields = database.fields(self.recomputation(0))
+        self.plan: ViewPlan = compile_query(query, fields, self._types_of)
+        # Rows that tie are equal as a whole only if all columns are sorted by.
+        self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
+        self.entries: Entries = "one"
+
+    def recomputation(self, version: int) -> str:
+        """The model's query over the tables of a version."""
+        return self._recomputation.replace(_VERSION, f"_{version}")
+
+    def build(self) -> None:
+        self._store(self._content, 0)
+
+    @property
+    def _content(self) -> Relation:
+        state = self.plan.state
+        return state.content if isinstance(state, GroupState) else renamed(state.core, state.columns)
+
+    def refresh(self, rng: random.Random, version: int, changes: dict[str, Change]) -> str:
+        """Apply the deltas that lead to a version by one of the forms that may be used; says which."""
+        changed = frozenset(table for table, change in changes.items() if change) & self.plan.tables
+        if not changed:
+            return "no_op"
+        state, d = self.plan.state, Derivation(changed)
+        if isinstance(state, GroupState):
+            if not state.linear:
+                change = group_changes.changed_groups(state, d)
+                self._store(group_changes.replaced(state, change), version)
+                return "groups"
+            if rng.random() < 0.5:
+                self._insert(group_changes.entries(state, d), version)
+                self.entries = "several"
+                return "append"
+            self._store(group_changes.folded(state, group_changes.entries(state, d)), version)
+            self.entries = "one"
+            return "fold"
+        insert_only = not any(changes[table].deleted for table in changed)
+        if insert_only and keeps_append_only(self.plan.core) and rng.random() < 0.5:
+            self._insert(bag_changes.appended(state, d), version)
+            return "append_copies"
+        if rng.random() < 0.5:
+            self._store(bag_changes.replaced(state, d), version)
+            return "rewrite"
+        self._merge(bag_changes.merged(state, d).rows, version)
+        return "merge"
+
+    def difference(self, version: int) -> str | None:
+        """How the public view differs from the query, None if it does not."""
+        public = self.plan.finalizer.text("state", self.entries, DUCKDB)
+        have, want = self.database.rows(public), self.database.rows(self.recomputation(version))
+        if self.totally_ordered and self.plan.finalizer.split.sort and have != want:
+            return f"have {have}, want {want}"
+        return _difference(Counter(have), Counter(want))
+
+    def state_difference(self, version: int) -> str | None:
+        """The same for the hidden columns, against a state built afresh."""
+        state = self.plan.state
+        if not isinstance(state, GroupState):
+            return None  # all of its columns are public
+        stored = self._text(group_changes.folded(state), version) if self.entries == "several" else "from state"
+        have = _without_moot_sums(state, self.database.bag(stored))
+        want = _without_moot_sums(state, self.database.bag(self._text(self._content, version)))
+        return _difference(have, want)
+
+    def _types_of(self, relation: Relation) -> tuple[str, ...]:
+        return tuple(field.type for field in self.database.fields(select_text(relation, Sources(0), DUCKDB)))
+
+    def _text(self, relation: Relation, version: int) -> str:
+        return select_text(prune_empty(relation), Sources(version), DUCKDB)
+
+    def _store(self, relation: Relation, version: int) -> None:
+        self.database.execute(f"create or replace table state as {self._text(relation, version)}")
+
+    def _insert(self, relation: Relation, version: int) -> None:
+        self.database.execute(f"insert into state ({self._names}) {self._text(relation, version)}")
+
+    def _merge(self, rows: Relation, version: int) -> None:
+        self.database.execute(f"create or replace table source as {self._text(rows, version)}")
+        equal = " and ".join(
+            f"state.{name} is not distinct from s.{name}" for name in map(DUCKDB.name, self.plan.state.names)
+        )
+        mark = DUCKDB.name(bag_changes.MATCH)
+        self.database.execute(
+            f"delete from state where exists (select 1 from source s where s.{mark} and {equal})"
+        )
+        self.database.execute(
+            f"insert into state ({self._names}) select {self._names} from source where not {mark}"
+        )
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(map(DUCKDB.name, self.plan.state.names))
+
+
+def _versioned(tree: exp.Expr) -> exp.Expr:
+    """The query with a mark behind the names of its tables. CTEs are named otherwise."""
+    tree = tree.copy()
+    for table in tree.find_all(exp.Table):
+        if table.name in TABLES:
+            alias = table.alias or table.name
+            table.set("this", exp.to_identifier(table.name + _VERSION))
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return tree
+
+
+def _difference(have: Counter[Any], want: Counter[Any]) -> str | None:
+    return None if have == want else f"too many {dict(have - want)}, missing {dict(want - have)}"
+
+
+def _without_moot_sums(state: GroupState, rows: Counter[Any]) -> Counter[Any]:
+    """A sum of no values is NULL or 0, and means nothing."""
+    result: Counter[Any] = Counter()
+    for row, count in rows.items():
+        values = dict(zip(state.names, row, strict=True))
+        for entry in state.columns:
+            if entry.kind == "sum" and not values[entry.counted_by]:
+                values[entry.name] = None
+        if not state.keys or values[state.columns[0].name] != 0:
+            result[tuple(values.values())] += count
+    return result

@@ -1,0 +1,59 @@
+"""The hidden columns of a view beside those of a state built afresh, for a comparison as signed bags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sparkivm.algebra import Relation
+from sparkivm.algebra.project import renamed
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.names import quoted, state_table
+from sparkivm.plan.group_changes import STATE, folded
+from sparkivm.plan.state import GroupState
+from sparkivm.refresh.compiled_view import compile_view
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.stored_state import read_state
+from sparkivm.spark_sql.relations import select_text
+
+
+def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
+    """A query: what the state holds with sign 1, what it should hold with sign -1."""
+    state = state_table(request.view)
+    stored = read_state(engine, state)
+    assert stored.frontier is not None, stored.problem
+    catalog = SourceCatalog(engine, Pins(), request.view, frozenset())
+    plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
+    if plan is None:
+        return "select 1 where false"
+    texts = _Current({**catalog.tables, STATE: engine.describe(state)})  # type: ignore[dict-item]
+    if not isinstance(plan.state, GroupState):
+        return _signed(plan.state.names, f"select * from {state.sql}", renamed(plan.core, plan.state.columns), texts, {})
+    held = select_text(folded(plan.state), texts) if stored.frontier.several else f"select * from {state.sql}"
+    # A sum of no values is NULL or 0, and means nothing.
+    moot = {c.name: f"if({quoted(c.counted_by)} = 0, null, {quoted(c.name)})" for c in plan.state.columns if c.kind == "sum"}
+    return _signed(plan.state.names, held, plan.state.content, texts, moot)
+
+
+def _signed(names: Sequence[str], held: str, wanted: Relation, texts: _Current, moot: Mapping[str, str]) -> str:
+    columns = ", ".join(f"{moot.get(name, quoted(name))} as {quoted(name)}" for name in names)
+    return (
+        f"select 1, {columns} from (\n{held}\n) as held "
+        f"union all select -1, {columns} from (\n{select_text(wanted, texts)}\n) as wanted"
+    )
+
+
+class _Current:
+    """Every table as it is now."""
+
+    def __init__(self, tables: Mapping[str, RelationFacts]) -> None:
+        self._tables = tables
+
+    def new(self, table: str) -> str:
+        return self._tables[table].name.sql
+
+    old = new
+
+    def changes(self, table: str, fields: Sequence[str]) -> str:
+        raise AssertionError("nothing changes here")

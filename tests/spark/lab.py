@@ -1,0 +1,153 @@
+"""A laboratory for views: sources with real commits, refreshes without dbt, the recomputation as the judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import Row, SparkSession
+
+from sparkivm.engine import EngineError
+from sparkivm.names import TableName, state_table
+from sparkivm.reasons import Reason
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.refresh_view import refresh_view
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.result import Mode, RefreshResult
+from tests.spark.hidden_rows import hidden_rows
+from tests.plain_engine import PlainEngine
+
+FEED = "tblproperties (delta.enableChangeDataFeed = true)"
+
+
+class Lab:
+    """One schema of its own, in which names need no qualifier in statements given to `run`."""
+
+    def __init__(self, spark: SparkSession, schema: str) -> None:
+        self.schema, self.engine = schema, PlainEngine(spark)
+        self.session = spark.newSession()
+        self.run(f"drop schema if exists {schema} cascade", f"create schema {schema}", f"use {schema}")
+        self.engine.session.sql(f"use {schema}")
+
+    def run(self, *statements: str) -> None:
+        """Write to sources as somebody else would: by a session of its own."""
+        for statement in statements:
+            self.session.sql(statement)
+
+    def table(self, name: str, columns: str, *rows: str, clauses: str = FEED) -> None:
+        """A Delta table that records its changes."""
+        self.run(f"create table {name} ({columns}) using delta {clauses}")
+        if rows:
+            self.run(f"insert into {name} values {', '.join(rows)}")
+
+    def view(self, name: str, sql: str, **options: Any) -> View:
+        """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""
+        request = RefreshRequest(TableName(self.schema, name), sql, **{"refresh_mode": "incremental", **options})
+        return View(self, request)
+
+    def rows(self, sql: str) -> list[Row]:
+        return self.session.sql(sql).collect()
+
+    def value(self, sql: str) -> Any:
+        return self.rows(sql)[0][0]
+
+    def version(self, table: str) -> int:
+        return int(self.value(f"select max(version) from (describe history {table})"))
+
+    def another(self) -> Lab:
+        """The same schema seen by a second driver: another session, another engine."""
+        twin = object.__new__(Lab)
+        twin.schema, twin.engine, twin.session = self.schema, PlainEngine(self.session), self.session.newSession()
+        twin.run(f"use {self.schema}")
+        twin.engine.session.sql(f"use {self.schema}")
+        return twin
+
+
+@dataclass(frozen=True)
+class View:
+    """One model in a laboratory."""
+
+    lab: Lab
+    request: RefreshRequest
+
+    @property
+    def name(self) -> str:
+        return self.request.view.identifier
+
+    @property
+    def state(self) -> str:
+        return state_table(self.request.view).identifier
+
+    @property
+    def _query(self) -> str:
+        return self.request.sql.rstrip(" ;")
+
+    def with_(self, **options: Any) -> View:
+        """The same view under another request."""
+        return View(self.lab, replace(self.request, **options))
+
+    def refresh(self, pins: Pins | None = None, **options: Any) -> RefreshResult:
+        """Refresh without a look at the rows; `options` are those of the request."""
+        return refresh_view(self.lab.engine, replace(self.request, **options), pins or Pins())
+
+    def must_be(self, mode: Mode, reason: Reason | None = None, **options: Any) -> RefreshResult:
+        """Refresh, and check how it went and that the view equals its query now."""
+        result = self.refresh(**options)
+        assert (result.mode, result.fallback.reason if result.fallback else None) == (mode, reason), result
+        self.check()
+        return result
+
+    def build(self) -> View:
+        """The first refresh; the columns must be those of a table made from the same SELECT."""
+        self.must_be("create")
+        self.check_columns()
+        return self
+
+    def check(self) -> None:
+        assert self.differences() == []
+
+    def differences(self) -> list[tuple[Any, ...]]:
+        """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus."""
+        return _surplus(self.lab.rows(f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)"))
+
+    def state_differences(self) -> list[tuple[Any, ...]]:
+        """The same for the hidden columns, against a state built afresh."""
+        return _surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)))
+
+    def check_columns(self) -> None:
+        """Names, types and nullability are those of `materialized='table'`."""
+        run, model = self.lab.run, f"{self.name}__as_table"
+        run(f"create or replace table {model} using delta as select * from (\n{self._query}\n) limit 0")
+        mine, theirs = (self.lab.session.table(name).schema for name in (self.name, model))
+        assert [(f.name, f.dataType.simpleString(), f.nullable) for f in mine] == [
+            (f.name, f.dataType.simpleString(), f.nullable) for f in theirs
+        ]
+        run(f"drop table {model}")
+
+    def content(self) -> list[tuple[Any, ...]]:
+        """The view's rows in some fixed order."""
+        return sorted((tuple(row) for row in self.lab.rows(f"select * from {self.name}")), key=repr)
+
+    def history(self) -> list[Row]:
+        """The state's commits, oldest first."""
+        return self.lab.rows(f"select * from (describe history {self.state}) order by version")
+
+
+def _surplus(rows: list[Row]) -> list[tuple[Any, ...]]:
+    """Net signed rows: EXCEPT ALL in both directions at once. By text, as NaN equals NaN here."""
+    net: Counter[str] = Counter()
+    for sign, *values in rows:
+        net[repr(tuple(values))] += sign
+    return [(count, row) for row, count in net.items() if count]
+
+
+def refused(view: View, **options: Any) -> str:
+    """The text of the error that a refresh ends with."""
+    from sparkivm.errors import ModelError
+
+    try:
+        result = view.refresh(**options)
+    except (ModelError, EngineError) as error:
+        return str(error)
+    raise AssertionError(f"the refresh went through: {result}")

@@ -1,0 +1,104 @@
+"""Random SELECTs over random tables on Delta: after every batch of commits each view equals its recomputation.
+
+SPARKIVM_SPARK_TREES  how many queries (25)
+SPARKIVM_SPARK_SEED   of the first world (random, printed): a world is three tables with some views
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+
+from sparkivm.errors import ModelError
+from sparkivm.reasons import Reason
+from sparkivm.refresh import decide, refresh_view
+from tests.fuzz.random_queries import QueryMaker
+from tests.spark.lab import Lab, View
+from tests.spark.random_world import RandomWorld
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+_TREES = int(os.environ.get("SPARKIVM_SPARK_TREES", "25"))
+_SEED = int(os.environ.get("SPARKIVM_SPARK_SEED", random.SystemRandom().randrange(10**9)))
+_VIEWS = 25  # of one world
+_BATCHES = 2
+_DEPTH = 2
+_FAILURES_OF_OURS = (Reason.REFRESH_FAILED, Reason.STATE_MODIFIED, Reason.FRONTIER_MISSING, Reason.QUERY_CHANGED)
+
+
+@dataclass
+class Outcome:
+    """What happened to all views of a run."""
+
+    failures: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)  # by Spark: such a query is no model
+    modes: Counter[str] = field(default_factory=Counter)
+
+
+def test_views_equal_their_queries(spark, monkeypatch):
+    outcome = Outcome()
+    worlds = -(-_TREES // _VIEWS)
+    for number in range(worlds):
+        views = _VIEWS if number + 1 < worlds else _TREES - number * _VIEWS
+        print(f"\nworld {_SEED + number}: {views} views", flush=True)
+        live_through(Lab(spark, "random_queries"), _SEED + number, views, monkeypatch, outcome)
+        print(f"{dict(outcome.modes)}, {len(outcome.refused)} refused", flush=True)
+    assert not outcome.failures, "\n\n".join(outcome.failures)
+    assert len(outcome.refused) < max(3, 0.1 * _TREES), outcome.refused
+    incremental, full = (sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full"))
+    assert incremental > full, outcome.modes
+
+
+def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
+    """One world: build the views, change the tables, refresh, compare; batch by batch."""
+    rng = random.Random(seed)
+    world = RandomWorld(lab, rng)
+    living: list[View] = []
+    for i in range(views):
+        view = lab.view(f"v{i}", QueryMaker(rng, max_depth=_DEPTH).query())
+        if step(view, rng, monkeypatch, world, f"world {seed}, build of v{i}", outcome):
+            living.append(view)
+    for batch in range(1, _BATCHES + 1):
+        world.change()
+        living = [v for v in living if step(v, rng, monkeypatch, world, f"world {seed}, batch {batch}", outcome)]
+    for view in living:
+        found = view.state_differences()
+        if found:
+            outcome.failures.append(reproducer(view, world, f"world {seed}", f"hidden columns: {found}"))
+
+
+def step(
+    view: View, rng: random.Random, monkeypatch: pytest.MonkeyPatch, world: RandomWorld, where: str, outcome: Outcome
+) -> bool:
+    """Refresh and compare; whether the view lives on."""
+    # Some refreshes take their state for a large one, which is merged into.
+    for module in (decide, refresh_view):
+        monkeypatch.setattr(module, "SMALL_STATE_BYTES", rng.choice((0, 4 << 20)))
+    found: object = None
+    try:
+        result = view.refresh()
+        why = f" {result.fallback}"[:80] if result.fallback else ""
+        outcome.modes[f"{result.mode} {result.apply_form}{why}"] += 1
+        if result.fallback is not None and result.fallback.reason in _FAILURES_OF_OURS:
+            found = result.fallback
+        else:
+            found = view.differences()
+    except ModelError as error:
+        if "Spark refuses" in str(error):
+            outcome.refused.append(f"{view.request.sql}\n{error}")
+            return False
+        found = error
+    except Exception as error:  # a bug is reported with its reproducer like a difference
+        found = f"{type(error).__name__}: {error}"
+    if found:
+        outcome.failures.append(reproducer(view, world, where, found))
+        print(outcome.failures[-1], flush=True)
+    return not found
+
+
+def reproducer(view: View, world: RandomWorld, where: str, found: object) -> str:
+    return "\n".join([where, f"model  {view.request.sql}", *world.written, f"found  {found}"])
