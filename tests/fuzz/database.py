@@ -50,30 +50,49 @@ class Sources:
         return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_{self._version}'
 
 
+def new_connection() -> duckdb.DuckDBPyConnection:
+    """An empty database in memory that knows what the generated text asks for."""
+    connection = duckdb.connect()
+    connection.execute("set threads = 1")
+    # The rows are few; planning is what takes the time.
+    connection.execute("pragma disable_optimizer")
+    connection.execute("create macro raise_error(message) as error(message)")
+    return connection
+
+
+def tables_of(world: World) -> Iterator[tuple[str, str, Sequence[Row]]]:
+    """(name, columns, rows) of each table, in each version."""
+    for version, content in enumerate(world.versions()):
+        for table, rows in content.items():
+            yield f"{table}_{version}", _COLUMNS, rows
+    for version, changes in enumerate(world.batches, 1):
+        for table in TABLES:
+            change = changes.get(table, Change())
+            weighed = [*((*row, -1) for row in change.deleted), *((*row, 1) for row in change.inserted)]
+            yield f"{table}_changes_{version}", f"{_COLUMNS}, w bigint", weighed
+
+
+def insert_statement(table: str, rows: Sequence[Sequence[Any]]) -> str:
+    """Empty for no rows."""
+    values = ", ".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
+    return values and f"insert into {table} values {values}"
+
+
 class Database:
-    """One in-memory database. Its tables are named by version, so that loading a world serves many queries."""
+    """Tables named by version, so that loading a world serves many queries."""
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect()
-        self.connection.execute("set threads = 1")
-        # The rows are few; planning is what takes the time.
-        self.connection.execute("pragma disable_optimizer")
-        self.connection.execute("create macro raise_error(message) as error(message)")
-        for table in TABLES:
-            for version in range(MOST_BATCHES + 1):
-                self.connection.execute(f"create table {table}_{version} ({_COLUMNS})")
-                self.connection.execute(f"create table {table}_changes_{version} ({_COLUMNS}, w bigint)")
+        self.connection = new_connection()
+        empty = World({}, tuple({} for _ in range(MOST_BATCHES)))
+        for name, columns, _ in tables_of(empty):
+            self.connection.execute(f"create table {name} ({columns})")
 
     def load(self, world: World) -> None:
         """Replace what the tables hold."""
         statements: list[str] = []
-        for version, content in enumerate(world.versions()):
-            for table, rows in content.items():
-                statements += _filled(f"{table}_{version}", rows)
-        for version, changes in enumerate(world.batches, 1):
-            for table in TABLES:
-                statements += _filled(f"{table}_changes_{version}", _weighed(changes.get(table, Change())))
-        self.connection.execute(";".join(["begin", *statements, "commit"]))
+        for name, _, rows in tables_of(world):
+            statements += [f"delete from {name}", insert_statement(name, rows)]
+        self.connection.execute(";".join(["begin", *filter(None, statements), "commit"]))
 
     def execute(self, sql: str) -> None:
         self.connection.execute(sql)
@@ -90,17 +109,6 @@ class Database:
         self.connection.execute(f"select * from ({sql}) as described limit 0")
         described = self.connection.description or []
         return tuple(Field(name, _spark_type(str(type_))) for name, type_, *_ in described)
-
-
-def _weighed(change: Change) -> list[Row]:
-    return [*((*row, -1) for row in change.deleted), *((*row, 1) for row in change.inserted)]
-
-
-def _filled(table: str, rows: Sequence[Row]) -> Iterator[str]:
-    yield f"delete from {table}"
-    if rows:
-        values = ", ".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
-        yield f"insert into {table} values {values}"
 
 
 def _literal(value: Any) -> str:

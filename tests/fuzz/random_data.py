@@ -66,9 +66,7 @@ def random_world(rng: random.Random, batches: int) -> World:
     for _ in range(batches):
         insert_only = rng.random() < 0.3
         changes = {
-            table: random_change(rng, content[table], insert_only)
-            for table in TABLES
-            if rng.random() < 0.75
+            table: random_change(rng, content[table], insert_only) for table in TABLES if rng.random() < 0.75
         }
         content |= {table: applied(content[table], change) for table, change in changes.items()}
         made.append(changes)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.fuzz.random_data import COLUMNS, TABLES
 
 INT, DEC, DBL, STR = "int", "dec", "dbl", "str"
-_TYPES = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "double": DBL, "string": STR}
+_KINDS = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "double": DBL, "string": STR}
+_LITERALS = {INT: "1", DEC: "0.01", DBL: "1.5", STR: "'a'"}
+
+Column = tuple[str, str]  # name and kind
 
 
-@dataclass
+@dataclass(frozen=True)
 class Rel:
-    """A FROM item under an alias: its text and its columns with their kinds."""
+    """FROM, or one item of it: its text, and its columns as an expression names them."""
 
     text: str
-    columns: list[tuple[str, str]]
+    columns: list[Column]
+    usable: frozenset[str] = frozenset()  # plain column names that a USING may name
 
 
 @dataclass
@@ -24,81 +29,116 @@ class QueryMaker:
     """Writes one query; every alias is new, so that scopes are told apart by the compiler and not by luck."""
 
     rng: random.Random
-    max_depth: int = 3
+    max_depth: int = 2
     float_aggregates: bool = True
     _count: int = 0
+    _table: str | None = None  # the one that all FROM items read, for queries that are all self-joins
     ctes: list[str] = field(default_factory=list)
-    cte_columns: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    cte_columns: dict[str, list[Column]] = field(default_factory=dict)
 
     def query(self) -> str:
         """A whole model."""
-        body, columns = self.select(self.rng.randint(0, self.max_depth), top=True)
+        rng = self.rng
+        if rng.random() < 0.12:
+            self._table = rng.choice(TABLES)
+        body, columns = self.select(rng.randint(0, self.max_depth))
         text = (f"with {', '.join(self.ctes)} " if self.ctes else "") + body
-        if self.rng.random() < 0.15:
-            name = self.rng.choice(columns)[0]
-            text += f" order by {name}{self.rng.choice(('', ' desc', ' nulls last'))}"
+        roll = rng.random()
+        if roll < 0.08:
+            text += f" order by {', '.join(self._sort_key(name) for name, _ in columns)}"
+            text += rng.choice((" limit 3", " limit 1", " limit 2 offset 1", ""))
+        elif roll < 0.14:
+            text += f" order by {self._sort_key(rng.choice(columns)[0])}"
         return text
 
     def fresh(self, prefix: str = "q") -> str:
         self._count += 1
         return f"{prefix}{self._count}"
 
+    def _sort_key(self, name: str) -> str:
+        return name + self.rng.choice(("", " desc", " nulls last", " desc nulls first"))
+
     # FROM
 
     def item(self, depth: int) -> Rel:
         rng = self.rng
-        if depth > 0 and rng.random() < 0.45:
+        alias = self.fresh()
+        if depth > 0 and rng.random() < 0.5:
             body, columns = self.select(depth - 1)
-            alias = self.fresh()
             if rng.random() < 0.3:
                 name = self.fresh("cte")
                 self.ctes.append(f"{name} as ({body})")
                 self.cte_columns[name] = columns
-                return Rel(f"{name} as {alias}", [(f"{alias}.{c}", t) for c, t in columns])
-            return Rel(f"({body}) as {alias}", [(f"{alias}.{c}", t) for c, t in columns])
+                return self._aliased(name, alias, columns)
+            return self._aliased(f"({body})", alias, columns)
         if self.cte_columns and rng.random() < 0.3:
             name = rng.choice(list(self.cte_columns))
-            alias = self.fresh()
-            return Rel(f"{name} as {alias}", [(f"{alias}.{c}", t) for c, t in self.cte_columns[name]])
-        alias = self.fresh()
-        columns = [(f"{alias}.{name}", _TYPES[type_]) for name, type_ in COLUMNS]
-        return Rel(f"{rng.choice(TABLES)} as {alias}", columns)
+            return self._aliased(name, alias, self.cte_columns[name])
+        if rng.random() < 0.04:
+            names = [self.fresh("c"), self.fresh("c")]
+            return self._aliased(
+                f"(select 1 as {names[0]}, 'a' as {names[1]})", alias, [(names[0], INT), (names[1], STR)]
+            )
+        table = self._table or rng.choice(TABLES)
+        return self._aliased(table, alias, [(name, _KINDS[type_]) for name, type_ in COLUMNS])
+
+    @staticmethod
+    def _aliased(text: str, alias: str, columns: list[Column]) -> Rel:
+        usable = frozenset(name for name, kind in columns if kind != DBL)
+        return Rel(f"{text} as {alias}", [(f"{alias}.{name}", kind) for name, kind in columns], usable)
 
     def from_clause(self, depth: int) -> Rel:
         rng = self.rng
         rel = self.item(depth)
-        for _ in range(rng.choice((0, 0, 1, 1, 2))):
+        more = rng.choice((0, 0, 1, 1, 2))
+        if self._table and depth == 0:
+            more = rng.choice((1, 2))
+        if more and rng.random() < 0.1:
+            return self._join_using(rel, self.item(depth))
+        if more and rng.random() < 0.08:
+            for _ in range(more):
+                other = self.item(depth)
+                rel = Rel(f"{rel.text}, {other.text}", rel.columns + other.columns)
+            return rel
+        for _ in range(more):
             other = self.item(depth)
-            kind = rng.choice(("join", "join", "left join", "left join", "right join", "cross join", ","))
-            if kind in ("cross join", ","):
-                if kind == "," and "join" in rel.text:
-                    kind = "cross join"
-                separator = ", " if kind == "," else " cross join "
-                rel = Rel(rel.text + separator + other.text, rel.columns + other.columns)
-                continue
-            if kind != "join" and "," in rel.text.split(" join ")[0]:
-                kind = "join"
-            on = self.join_predicate(rel, other)
-            rel = Rel(f"{rel.text} {kind} {other.text} on {on}", rel.columns + other.columns)
+            both = rel.columns + other.columns
+            kind = rng.choice(
+                ("join", "join", "join", "left join", "left join", "left join", "right join", "cross join")
+            )
+            on = "" if kind == "cross join" else f" on {self.join_predicate(rel, other)}"
+            rel = Rel(f"{rel.text} {kind} {other.text}{on}", both)
         return rel
+
+    def _join_using(self, left: Rel, right: Rel) -> Rel:
+        rng = self.rng
+        kind = rng.choice(("join", "left join", "right join"))
+        shared = sorted(left.usable & right.usable)
+        if not shared:
+            return Rel(f"{left.text} cross join {right.text}", left.columns + right.columns)
+        names = rng.sample(shared, min(len(shared), rng.choice((1, 1, 2))))
+        kinds = {name.split(".")[-1]: kind for name, kind in left.columns}
+        merged = [(name, kinds[name]) for name in names]
+        text = f"{left.text} {kind} {right.text} using ({', '.join(names)})"
+        return Rel(text, [*merged, *left.columns, *right.columns])
 
     def join_predicate(self, left: Rel, right: Rel) -> str:
         rng = self.rng
         parts: list[str] = []
-        for _ in range(rng.choice((0, 1, 1, 1, 1, 2))):
+        for _ in range(rng.choice((0, 1, 1, 1, 1, 1, 2))):
             kind = rng.choice((INT, INT, INT, STR, DEC))
-            mine = [c for c, t in left.columns if t == kind]
-            other = [c for c, t in right.columns if t == kind]
+            mine, other = _of_kind(left.columns, kind), _of_kind(right.columns, kind)
             if mine and other:
-                parts.append(
-                    f"{rng.choice(mine)} {rng.choice(('=', '=', '=', '=', '<=>', '<'))} {rng.choice(other)}"
-                )
+                operator = rng.choice(("=", "=", "=", "=", "=", "<=>", "<", "<>"))
+                parts.append(f"{rng.choice(mine)} {operator} {rng.choice(other)}")
         roll = rng.random()
-        if roll < 0.12:
+        if roll < 0.1:
             parts.append(self.predicate(left.columns))
-        elif roll < 0.24:
+        elif roll < 0.2:
             parts.append(self.predicate(right.columns))
-        elif roll < 0.3 and len(parts) > 1:
+        elif roll < 0.26:
+            parts.append(self.predicate(left.columns + right.columns))
+        elif roll < 0.32 and len(parts) > 1:
             return f"({parts[0]} or {parts[1]})"
         return " and ".join(parts) or rng.choice(
             ("true", "1 = 1", self.predicate(left.columns + right.columns))
@@ -106,70 +146,105 @@ class QueryMaker:
 
     # scalars
 
-    def predicate(self, columns: list[tuple[str, str]]) -> str:
+    def predicate(self, columns: Sequence[Column]) -> str:
         rng = self.rng
         name, kind = rng.choice(columns)
-        literal = {INT: "1", DEC: "0.01", DBL: "1.5", STR: "'a'"}[kind]
-        same = [c for c, t in columns if t == kind]
-        choices = [
-            f"{name} is null",
-            f"{name} is not null",
-            f"{name} {rng.choice(('=', '<>', '>', '<=', '<=>'))} {literal}",
-            f"{name} {rng.choice(('=', '>', '<=>'))} {rng.choice(same)}",
-            f"coalesce({name}, {literal}) <> {rng.choice(same)}",
-            f"{name} in ({literal}, {literal})",
-            f"not ({name} = {literal})",
-            f"({name} = {literal} or {rng.choice(same)} is null)",
-            f"{name} between {literal} and {rng.choice(same)}",
-            f"case when {name} > {literal} then true when {rng.choice(same)} is null then false end",
-        ]
-        return rng.choice(choices)
+        literal = _LITERALS[kind]
+        other = rng.choice(_of_kind(columns, kind))
+        return rng.choice(
+            (
+                f"{name} is null",
+                f"{name} is not null",
+                f"{name} {rng.choice(('=', '<>', '>', '<=', '<=>'))} {literal}",
+                f"{name} {rng.choice(('=', '>', '<=>'))} {other}",
+                f"coalesce({name}, {literal}) <> {other}",
+                f"{name} in ({literal}, {other})",
+                f"{name} not in ({literal}, {literal})",
+                f"not ({name} = {literal})",
+                f"({name} = {literal} or {other} is null)",
+                f"{name} between {literal} and {other}",
+                f"case when {name} > {literal} then true when {other} is null then false end",
+            )
+        )
 
-    def scalar(self, columns: list[tuple[str, str]]) -> tuple[str, str]:
+    def scalar(self, columns: Sequence[Column]) -> Column:
         rng = self.rng
         name, kind = rng.choice(columns)
         if rng.random() < 0.6:
             return name, kind
-        if kind == INT:
-            other = rng.choice([c for c, t in columns if t == INT])
-            return rng.choice(
-                (f"{name} + 1", f"{name} * 2 - {other}", f"coalesce({name}, 0)", f"case when {name} > 0 then {other} end",
-                 "1", f"-{name}", f"({name} + {other}) * 2", f"if({name} is null, 1, 0)")
-            ), INT  # fmt: skip
-        if kind == DEC:
-            return rng.choice((f"{name} * 2", f"coalesce({name}, 1.50)", f"abs({name})", f"-{name}")), DEC
-        if kind == DBL:
-            return rng.choice((f"{name} * 2", f"coalesce({name}, 1.5)")), DBL
-        return rng.choice((f"upper({name})", f"coalesce({name}, 'x')", f"concat({name}, 'z')")), STR
+        other = rng.choice(_of_kind(columns, kind))
+        texts = {
+            INT: (
+                f"{name} + 1",
+                f"{name} * 2 - {other}",
+                f"coalesce({name}, 0)",
+                f"coalesce({name}, {other})",
+                f"case when {name} > 0 then {other} end",
+                f"case {name} when 1 then 2 else {other} end",
+                "1",
+                f"-{name}",
+                f"({name} + {other}) * 2",
+                f"if({name} is null, 1, 0)",
+            ),
+            DEC: (f"{name} * 2", f"coalesce({name}, 1.50)", f"abs({name})", f"-{name}"),
+            DBL: (f"{name} * 2", f"coalesce({name}, 1.5)"),
+            STR: (
+                f"upper({name})",
+                f"coalesce({name}, 'x')",
+                f"concat({name}, 'z')",
+                f"concat({name}, {other})",
+            ),
+        }
+        return rng.choice(texts[kind]), kind
 
     # SELECT
 
-    def select(self, depth: int, top: bool = False) -> tuple[str, list[tuple[str, str]]]:
+    def select(self, depth: int) -> tuple[str, list[Column]]:
         rng = self.rng
-        if rng.random() < 0.12:
+        roll = rng.random()
+        if roll < 0.1:
             return self.union(depth)
+        if roll < 0.11:
+            name = self.fresh("c")
+            return f"select 1 as {name}", [(name, INT)]
+        if roll < 0.16:
+            return self._star(depth)
         rel = self.from_clause(depth)
-        where = (
-            f" where {' and '.join(self.predicate(rel.columns) for _ in range(rng.choice((1, 1, 2))))}"
-            if rng.random() < 0.4
-            else ""
-        )
-        shape = rng.random()
-        if shape < 0.4:
-            return self.grouped(rel, where, top)
-        if shape < 0.45 and all(t != DBL for _, t in rel.columns) is False:
-            pass
+        where = self._where(rel.columns) if rng.random() < 0.4 else ""
+        if rng.random() < 0.42:
+            return self.grouped(rel, where)
         items: list[str] = []
-        columns: list[tuple[str, str]] = []
+        columns: list[Column] = []
         for _ in range(rng.choice((1, 2, 3, 4))):
             text, kind = self.scalar(rel.columns)
             name = self.fresh("c")
             items.append(f"{text} as {name}")
             columns.append((name, kind))
+            if kind == INT and rng.random() < 0.05:  # the next item may use this one's alias
+                again = self.fresh("c")
+                items.append(f"{name} + 1 as {again}")
+                columns.append((again, INT))
         distinct = "distinct " if rng.random() < 0.15 else ""
         return f"select {distinct}{', '.join(items)} from {rel.text}{where}", columns
 
-    def union(self, depth: int) -> tuple[str, list[tuple[str, str]]]:
+    def _where(self, columns: Sequence[Column]) -> str:
+        return " where " + " and ".join(self.predicate(columns) for _ in range(self.rng.choice((1, 1, 2))))
+
+    def _star(self, depth: int) -> tuple[str, list[Column]]:
+        rng = self.rng
+        rel = self.item(depth)
+        where = self._where(rel.columns) if rng.random() < 0.4 else ""
+        columns = [(name.split(".")[-1], kind) for name, kind in rel.columns]
+        star = rng.choice(("*", f"{rel.text.split()[-1]}.*"))
+        distinct = rng.choice(("", "", "distinct "))
+        if distinct:  # rows with floats are not compared by it
+            return (
+                f"select {distinct}{', '.join(n for n, _ in rel.columns[:2])} from {rel.text}{where}",
+                columns[:2],
+            )
+        return f"select {star} from {rel.text}{where}", columns
+
+    def union(self, depth: int) -> tuple[str, list[Column]]:
         rng = self.rng
         kinds = [rng.choice((INT, DEC, STR)) for _ in range(rng.choice((1, 2)))]
         names = [self.fresh("c") for _ in kinds]
@@ -178,47 +253,65 @@ class QueryMaker:
             rel = self.from_clause(max(0, depth - 1))
             items = []
             for name, kind in zip(names, kinds, strict=True):
-                of_kind = [c for c, t in rel.columns if t == kind]
+                of_kind = _of_kind(rel.columns, kind) + (_of_kind(rel.columns, INT) if kind == DEC else [])
                 items.append(f"{rng.choice(of_kind) if of_kind else 'null'} as {name}")
-            where = f" where {self.predicate(rel.columns)}" if rng.random() < 0.3 else ""
+            where = self._where(rel.columns) if rng.random() < 0.3 else ""
             branches.append(f"select {', '.join(items)} from {rel.text}{where}")
         word = rng.choice((" union all ", " union all ", " union "))
         return word.join(branches), list(zip(names, kinds, strict=True))
 
-    def grouped(self, rel: Rel, where: str, top: bool) -> tuple[str, list[tuple[str, str]]]:
+    def grouped(self, rel: Rel, where: str) -> tuple[str, list[Column]]:
         rng = self.rng
-        items: list[str] = []
-        columns: list[tuple[str, str]] = []
-        keys: list[str] = []
+        keys: dict[str, Column] = {}
         for _ in range(rng.choice((0, 1, 1, 1, 2))):
             text, kind = self.scalar(rel.columns)
-            if kind == DBL or text == "1" or text in keys:
-                continue
-            keys.append(text)
-            name = self.fresh("g")
-            items.append(f"{text} as {name}")
-            columns.append((name, kind))
-        calls: list[str] = []
-        for _ in range(rng.choice((1, 2, 3))):
-            text, kind = self.scalar(rel.columns)
-            functions = ["count(*)", f"count({text})", f"min({text})", f"max({text})"]
-            if kind in (INT, DEC):
-                functions += [f"sum({text})", f"sum({text})"]
-            if kind == INT:  # AVG of a decimal is a DOUBLE in DuckDB
-                functions.append(f"avg({text})")
-            if kind == DBL and self.float_aggregates:
-                functions += [f"sum({text})"]
-            call = rng.choice(functions)
-            result = INT if call.startswith("count") else DBL if call.startswith("avg") else kind
-            if rng.random() < 0.2 and result == INT:
-                call, result = f"coalesce({call}, 0) + count(*)", INT
-            name = self.fresh("m")
-            calls.append(call)
-            items.append(f"{call} as {name}")
-            columns.append((name, result))
-        text = f"select {', '.join(items)} from {rel.text}{where}"
+            if kind != DBL and text != "1" and text not in keys:
+                keys[text] = (self.fresh("g"), kind)
+        calls = [(self.aggregate(rel.columns), self.fresh("m")) for _ in range(rng.choice((1, 1, 2, 3)))]
+        items = [f"{text} as {name}" for text, (name, _) in keys.items()]
+        items += [f"{call} as {name}" for (call, _), name in calls]
+        columns = [*keys.values(), *((name, kind) for (_, kind), name in calls)]
+        distinct = ""
+        if rng.random() < 0.08 and all(kind != DBL for _, kind in columns):
+            distinct = "distinct "
+        text = f"select {distinct}{', '.join(items)} from {rel.text}{where}"
         if keys:
-            text += f" group by {', '.join(keys)}"
+            ways = (
+                ", ".join(keys),
+                ", ".join(keys),
+                ", ".join(name for name, _ in keys.values()),
+                ", ".join(str(position) for position in range(1, len(keys) + 1)),
+                "all",
+            )
+            text += f" group by {rng.choice(ways)}"
         if rng.random() < 0.25:
-            text += f" having {rng.choice(('count(*) > 1', 'count(*) <= 2', calls[0] + ' is not null'))}"
+            other, _ = self.aggregate(rel.columns)
+            text += " having " + rng.choice(
+                (
+                    "count(*) > 1",
+                    "count(*) <= 2",
+                    f"{calls[0][0][0]} is not null",
+                    f"{other} is not null",
+                    f"not ({other} is null)",
+                )
+            )
         return text, columns
+
+    def aggregate(self, columns: Sequence[Column]) -> Column:
+        """An aggregate, or an expression over some."""
+        rng = self.rng
+        text, kind = self.scalar(columns)
+        calls = ["count(*)", f"count({text})", f"min({text})", f"max({text})"]
+        if kind in (INT, DEC) or (kind == DBL and self.float_aggregates):
+            calls += [f"sum({text})", f"sum({text})"]
+        if kind == INT:  # AVG of a decimal is a DOUBLE in DuckDB
+            calls.append(f"avg({text})")
+        call = rng.choice(calls)
+        result = INT if call.startswith("count") else DBL if call.startswith("avg") else kind
+        if rng.random() < 0.15 and result == INT:
+            return f"coalesce({call}, 0) + count(*)", INT
+        return call, result
+
+
+def _of_kind(columns: Sequence[Column], kind: str) -> list[str]:
+    return [name for name, its in columns if its == kind]

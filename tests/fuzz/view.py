@@ -93,7 +93,9 @@ class View:
         state = self.plan.state
         if not isinstance(state, GroupState):
             return None  # all of its columns are public
-        stored = self._text(group_changes.folded(state), version) if self.entries == "several" else "from state"
+        stored = (
+            self._text(group_changes.folded(state), version) if self.entries == "several" else "from state"
+        )
         have = _without_moot_sums(state, self.database.bag(stored))
         want = _without_moot_sums(state, self.database.bag(self._text(self._content, version)))
         return _difference(have, want)

@@ -54,7 +54,7 @@ class RefreshResponse(AdapterResponse):
 def _status(result: RefreshResult) -> str:
     """`INCREMENTAL +3 -1 ~2, 1 of 2 sources changed`; on one line, free of quotes."""
     parts = [result.mode.upper()]
-    if result.fallback and result.mode != "create":  # that there was no view yet goes without saying
+    if result.fallback:
         parts.append(str(result.fallback))
     if result.mode == "incremental":
         counts = (("+", result.rows_inserted), ("-", result.rows_deleted), ("~", result.rows_updated))

@@ -26,7 +26,7 @@ class Scalar:
     def sql(self, dialect: Dialect) -> str:
         text = self._texts.get(dialect)
         if text is None:
-            text = self._texts[dialect] = self.tree.sql(dialect=SparkText if dialect == "spark" else dialect)
+            text = self._texts[dialect] = _printed(self.tree, dialect)
         return text
 
     @cached_property
@@ -65,6 +65,17 @@ class Scalar:
 
     def __repr__(self) -> str:
         return f"Scalar({self.sql('spark')})"
+
+
+_QUOTES: Mapping[Dialect, str] = {"spark": "`", "duckdb": '"'}
+
+
+def _printed(tree: exp.Expr, dialect: Dialect) -> str:
+    if isinstance(tree, exp.Column) and len(tree.parts) == 1:
+        # What most expressions are; the generator takes a copy of the tree and longer.
+        quote = _QUOTES[dialect]
+        return quote + tree.name.replace(quote, quote * 2) + quote
+    return tree.sql(dialect=SparkText if dialect == "spark" else dialect)
 
 
 def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:

@@ -17,10 +17,16 @@ _TYPED_LITERALS = {
 class SparkText(Spark):
     """Spark SQL. CAST in the text is parsed to TryCast, so a Cast of a string is a typed literal."""
 
-    class Generator(Spark.Generator):
+    class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
             word = _TYPED_LITERALS.get(expression.to.this)
             literal = expression.this
-            if type(expression) is exp.Cast and word and isinstance(literal, exp.Literal) and literal.is_string:
+            if (
+                type(expression) is exp.Cast
+                and word
+                and isinstance(literal, exp.Literal)
+                and literal.is_string
+            ):
                 return f"{word} {self.sql(literal)}"
-            return super().cast_sql(expression, safe_prefix)
+            text: str = super().cast_sql(expression, safe_prefix)
+            return text

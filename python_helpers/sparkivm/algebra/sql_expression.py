@@ -17,7 +17,12 @@ def _parsed(text: str) -> exp.Expr:
 
 def expression(text: str, **names: str | Scalar) -> Scalar:
     """The expression `text`, each name in it standing for a column or another expression."""
-    scalars = {name: column(value) if isinstance(value, str) else value for name, value in names.items()}
+    return _expression(text, tuple(names.items()))
+
+
+@lru_cache(maxsize=4096)
+def _expression(text: str, names: tuple[tuple[str, str | Scalar], ...]) -> Scalar:
+    scalars = {name: column(value) if isinstance(value, str) else value for name, value in names}
     tree = replace_nodes(
         _parsed(text),
         lambda node: (

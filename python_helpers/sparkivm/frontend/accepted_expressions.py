@@ -101,6 +101,21 @@ def check_accepted(expression: exp.Expr) -> None:
         )
 
 
+def repeatable(tree: exp.Expr) -> bool:
+    """Whether a query, incremental or not, has the same result each time; False where that is not known."""
+    for node in tree.walk():
+        name = function_name(node)
+        if isinstance(node, (*_NOT_DETERMINISTIC_CLASSES, *_SESSION_CLASSES, exp.TableSample)):
+            return False
+        if name in _NOT_DETERMINISTIC or name in _OF_THE_SESSION:
+            return False
+        if isinstance(node, exp.Anonymous) and name not in _NAMES:
+            return False  # a function of the user's
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+            return False  # a table function reads what it wants
+    return True
+
+
 def function_name(node: exp.Expr) -> str:
     """A function's name in lower case; of anything else the name of its class."""
     if isinstance(node, exp.Anonymous):

@@ -7,6 +7,7 @@ import re
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.place import place_of
@@ -31,6 +32,16 @@ def statement_text(model: str, sql: str) -> str:
             model, f"the model starts with {word}, which is no SELECT", "write one SELECT statement"
         )
     return text
+
+
+def statement_end(sql: str) -> int:
+    """Where the statement ends: behind its last token, before semicolons and comments. Positions before it stay."""
+    try:
+        tokens = sqlglot.tokenize(sql, read="spark")
+    except SqlglotError:
+        return len(sql.rstrip().rstrip(";"))
+    ends = [token.end for token in tokens if token.token_type is not TokenType.SEMICOLON]
+    return ends[-1] + 1 if ends else 0
 
 
 def parse_model(model: str, sql: str) -> exp.Query:

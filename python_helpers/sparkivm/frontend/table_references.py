@@ -17,6 +17,7 @@ class TableReference:
     start: int
     end: int
     aliased: bool
+    fixed: bool  # the text names a version of its own
 
 
 def table_references(tree: exp.Expr) -> list[TableReference] | None:
@@ -30,7 +31,9 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
         if any("start" not in meta for meta in metas):
             return None
         start, end = metas[0]["start"], metas[-1]["end"] + 1
-        found[start] = TableReference(tuple(part.name for part in table.parts), start, end, bool(table.alias))
+        fixed = bool(table.args.get("version") or table.args.get("when"))
+        parts = tuple(part.name for part in table.parts)
+        found[start] = TableReference(parts, start, end, bool(table.alias), fixed)
     return [found[start] for start in sorted(found)]
 
 

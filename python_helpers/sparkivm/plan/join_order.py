@@ -1,4 +1,4 @@
-"""The order of the joins in a delta: from the smallest input outwards, the small side broadcast.
+"""The order of the joins in a delta: from the delta outwards, the small side broadcast.
 
 Spark keeps the order in which a delta's joins are written, and takes the size of a change feed for 8 EiB,
 so it would never broadcast one. Any order and any hint is right; this only decides the cost.
@@ -6,7 +6,8 @@ so it would never broadcast one. Any order and any hint is right; this only deci
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra import (
@@ -18,6 +19,7 @@ from sparkivm.algebra import (
     LeftJoin,
     Relation,
     Restricted,
+    Scalar,
     Scan,
     UnionAll,
 )
@@ -61,24 +63,38 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
 def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
     """Left-deep, next the smallest input that a predicate connects. The columns' order changes."""
     waiting = sorted(node.inputs, key=estimate)
-    if estimate(waiting[0]) > BROADCAST_ROWS:
+    current = next((child for child in waiting if _reads_changes(child)), None)
+    if current is None or estimate(current) > BROADCAST_ROWS:
         return node
+    waiting.remove(current)
     predicates = list(node.predicates)
-    current = waiting.pop(0)
     while waiting:
-        known = frozenset(current.columns)
-        connected = [
-            child
-            for child in waiting
-            if any(p.columns & known and p.columns & frozenset(child.columns) for p in predicates)
-        ]
-        nearest = (connected or waiting)[0]
+        nearest = _next(frozenset(current.columns), waiting, predicates)
         waiting.remove(nearest)
-        both = known | frozenset(nearest.columns)
+        both = frozenset((*current.columns, *nearest.columns))
         ready = tuple(p for p in predicates if p.columns <= both)
         predicates = [p for p in predicates if p not in ready]
         current = InnerJoin((current, nearest), ready, _smaller(estimate(current), estimate(nearest)))
     return current
+
+
+def _next(known: frozenset[str], waiting: Sequence[Relation], predicates: Sequence[Scalar]) -> Relation:
+    """The input to join next; `waiting` is sorted by size.
+
+    One that later predicates narrow down further waits for them: two tables that meet in a third one's column
+    (customers and suppliers of one nation) would otherwise be multiplied with each other.
+    """
+    connected = []
+    for child in waiting:
+        columns = frozenset(child.columns)
+        mine = [p for p in predicates if p.columns & columns]
+        if any(p.columns & known for p in mine):
+            connected.append((sum(not p.columns <= known | columns for p in mine), child))
+    return min(connected, key=lambda pair: pair[0])[1] if connected else waiting[0]
+
+
+def _reads_changes(relation: Relation) -> bool:
+    return any(isinstance(node, Changes) for node in relation.walk())
 
 
 def _smaller(current: float, other: float) -> int | None:
@@ -125,10 +141,9 @@ class RowEstimate:
                 return max((self(child) for child in relation.children), default=1.0)
 
     def _joined(self, relation: InnerJoin) -> float:
-        rows = sorted(map(self, relation.inputs))
+        rows = list(map(self, relation.inputs))
         if not relation.predicates:
-            product = 1.0
-            for count in rows:
-                product *= max(count, 1.0)
-            return product
-        return min(rows[0] * _ROWS_PER_KEY, rows[-1]) if len(rows) > 1 else rows[0]
+            return math.prod(max(count, 1.0) for count in rows)
+        # A row of a delta meets a few others; whole tables are as many as the largest, as along a foreign key.
+        small = [count for count, child in zip(rows, relation.inputs, strict=True) if _reads_changes(child)]
+        return min([max(rows), *(count * _ROWS_PER_KEY for count in small)])

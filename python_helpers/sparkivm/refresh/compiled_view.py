@@ -12,13 +12,14 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.catalog import CatalogView
-from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.accepted_expressions import repeatable
+from sparkivm.frontend.parse import parse_model, statement_end
 from sparkivm.frontend.select import read_query
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
-from sparkivm.reasons import Fallback
+from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_text_is_understood
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
 from sparkivm.spark_sql.relations import select_text
@@ -75,11 +76,12 @@ def compile_view(
         fields = _fields(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
     fallback: Fallback | None = None
+    complete = True
     try:
         query = read_query(tree, catalog)
     except NotIncremental as error:
         fallback = error.fallback
-        complete = _look_all_up(tree, catalog)
+        complete = repeatable(tree) and _look_all_up(tree, catalog)
     schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
     views = {key: digest(facts.view_text) for key, facts in catalog.views.items()}
     known = (
@@ -90,17 +92,23 @@ def compile_view(
     fields = (
         tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
     )
+    if fallback is None:
+        fallback = _incomparable(fields)
     if fallback is None and (known is None or known.kind == "full"):  # what was refused once is asked again
         try:
             check_text_is_understood(engine, sql, tree)
         except NotIncremental as error:
-            fallback, complete = error.fallback, True
+            fallback, complete = error.fallback, repeatable(tree)
     if fallback is not None:
         return CompiledView(
             fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog
         )
     asked: list[tuple[str, ...]] = []
-    plan = compile_query(query, fields, _types(engine, catalog, list(known.types) if known and known.kind != "full" else [], asked))
+    plan = compile_query(
+        query,
+        fields,
+        _types(engine, catalog, list(known.types) if known and known.kind != "full" else [], asked),
+    )
     return CompiledView(fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True, catalog)
 
 
@@ -120,6 +128,14 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
                 f"do not begin names with {RESERVED_PREFIX}",
             )
     return fields
+
+
+def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
+    """Rows are taken away by comparing them, which Spark does not do for every type."""
+    for f in fields:
+        if "map<" in f.type or "variant" in f.type:
+            return Fallback(Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, which cannot be compared")
+    return None
 
 
 def _types(
@@ -153,10 +169,15 @@ def _look_up(parts: tuple[str, ...], namespace: tuple[str, ...], catalog: Source
         found = catalog.lookup(parts, namespace)
         if not isinstance(found, CatalogView):
             return True
-        inner = table_references(parse_model(found.key, found.text))
+        tree = parse_model(found.key, found.text)
     except NotIncremental:
         return False
-    return inner is not None and all(_look_up(r.parts, found.namespace, catalog) for r in inner)
+    inner = table_references(tree)
+    return (
+        repeatable(tree)
+        and inner is not None
+        and all(_look_up(r.parts, found.namespace, catalog) for r in inner)
+    )
 
 
 def pinned_text(sql: str, compiled: CompiledView) -> str | None:
@@ -167,6 +188,7 @@ def pinned_text(sql: str, compiled: CompiledView) -> str | None:
 
 
 def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog) -> str | None:
+    sql = sql[: statement_end(sql)].replace("\ufeff", " ")
     references = table_references(tree)
     if references is None:
         return None
@@ -174,6 +196,8 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
 
     def text_of(reference: TableReference) -> str | None:
         nonlocal unknown
+        if reference.fixed:
+            return None
         name = catalog.qualified(reference.parts, namespace)
         facts = catalog.facts(name)
         if facts.kind == "delta":

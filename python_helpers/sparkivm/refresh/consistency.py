@@ -7,6 +7,7 @@ from textwrap import indent
 
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
+from sparkivm.frontend.parse import statement_end
 from sparkivm.names import TableName, quoted, state_table
 from sparkivm.refresh.compiled_view import compile_view, pinned_text
 from sparkivm.refresh.pins import Pins
@@ -36,7 +37,7 @@ def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
         engine, view, {key: source.version for key, source in frontier.sources.items()}
     )
     compiled = compile_view(engine, view, model_sql, catalog, frontier)
-    query = pinned_text(model_sql.strip().rstrip(";"), compiled) or model_sql
+    query = pinned_text(model_sql, compiled) or model_sql[: statement_end(model_sql)]
     columns = ", ".join(quoted(field.name) for field in compiled.fields)
     public = engine.describe(view)
     if public is None or public.kind != "view":

@@ -16,11 +16,11 @@ def reason_to_rebuild(
 ) -> Fallback | None:
     """The first reason that holds, None if the view may be refreshed from changes."""
     frontier = stored.frontier
+    if stored.facts is not None and (request.full_refresh or request.refresh_mode == "full"):
+        return Fallback(Reason.FULL_REFRESH_REQUESTED)
     if stored.problem is not None:
         return stored.problem
     assert frontier is not None, "a state without a problem has a frontier"
-    if request.full_refresh or request.refresh_mode == "full":
-        return Fallback(Reason.FULL_REFRESH_REQUESTED)
     if compiled.fallback is not None:
         return compiled.fallback
     if dict(frontier.settings) != dict(settings):

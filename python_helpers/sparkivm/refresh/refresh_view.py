@@ -14,10 +14,10 @@ from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_change import CHANGE_FEED, SourceChange, records_changes
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
-from sparkivm.frontend.parse import statement_text
+from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import TableName, quoted, state_table
 from sparkivm.plan.group_changes import STATE
-from sparkivm.plan.state import BagState, GroupState
+from sparkivm.plan.state import OVERFLOW, BagState, GroupState
 from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Committed, Conflict, commit_statement
@@ -100,6 +100,8 @@ class _Refresh:
         if decision.fallback is not None:
             return self._full(stored, compiled, settings, decision.fallback)
         if decision.mode == "no_op":
+            moved = self._frontier(compiled, settings, stored.frontier)
+            self._renew(stored, replace(stored.frontier, sources=moved.sources))
             self._publish(compiled, stored, stored.frontier.several)
             return self._result("no_op", explanation="no row of a source changed")
         return self._incremental(stored, compiled, settings, decision)
@@ -130,13 +132,14 @@ class _Refresh:
         return view is not None and view.kind == "view" and digest(view.view_text.strip()) in frontier.public
 
     def _no_op(self, stored: StoredState) -> RefreshResult:
-        self._renew(stored)
+        assert stored.frontier is not None
+        self._renew(stored, stored.frontier)
         return self._result("no_op", explanation="no source changed")
 
-    def _renew(self, stored: StoredState) -> None:
+    def _renew(self, stored: StoredState, frontier: Frontier) -> None:
         """Write the frontier again before Delta's log clean-up removes the commit that holds it."""
-        commit, frontier = stored.frontier_commit, stored.frontier
-        if commit is None or frontier is None:
+        commit = stored.frontier_commit
+        if commit is None:
             return
         newest = self.engine.commits(self.state, stored.version - 1)
         now_ms = time.time() * 1000
@@ -160,7 +163,7 @@ class _Refresh:
     def _full(
         self, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str], fallback: Fallback
     ) -> RefreshResult:
-        first = stored.facts is None
+        first = fallback.reason is Reason.STATE_MISSING
         asked = fallback.reason is Reason.FULL_REFRESH_REQUESTED
         strict = self.request.refresh_mode == "strict"
         unmaintainable = compiled.fallback
@@ -178,7 +181,13 @@ class _Refresh:
         self._switch_on_capture(compiled)
         plan = compiled.plan
         frontier = self._frontier(compiled, settings)
-        committed = self._rebuild(stored, frontier, self._full_text(compiled))
+        try:
+            committed = self._rebuild(stored, frontier, self._full_text(compiled))
+        except EngineError as error:
+            if OVERFLOW not in str(error) or compiled.plan is None:
+                raise
+            compiled = replace(compiled, plan=None, fallback=Fallback(Reason.NUMERIC_OVERFLOW))
+            return self._full(stored, compiled, settings, fallback)
         several = False
         if plan is not None and isinstance(plan.state, GroupState) and plan.state.linear:
             size = self._state_facts().size_bytes
@@ -221,7 +230,7 @@ class _Refresh:
     def _full_text(self, compiled: CompiledView) -> str:
         """The model's own text at the pinned versions where the state is its rows; else the core's SQL."""
         plan = compiled.plan
-        pinned = pinned_text(self._model_text(), compiled)
+        pinned = pinned_text(self.request.sql, compiled)
         own = pinned if pinned is not None else self._model_text()
         if plan is None:
             return own
@@ -309,7 +318,7 @@ class _Refresh:
     # steps
 
     def _model_text(self) -> str:
-        return self.request.sql.replace("\ufeff", " ").strip().rstrip(";").rstrip()
+        return self.request.sql[: statement_end(self.request.sql)].replace("\ufeff", " ")
 
     def _frontier(
         self, compiled: CompiledView, settings: Mapping[str, str], old: Frontier | None = None

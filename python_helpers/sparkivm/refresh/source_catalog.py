@@ -23,6 +23,13 @@ class SourceCatalog:
 
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
         name = self.qualified(parts, namespace)
+        if "/" in parts[-1]:
+            raise NotIncremental(
+                Fallback(
+                    Reason.SOURCE_NOT_SUPPORTED,
+                    f"{'.'.join(parts)} is a path, which has no name to be pinned by",
+                )
+            )
         facts = self.facts(name)
         if facts.kind == "view":
             if facts.temporary:

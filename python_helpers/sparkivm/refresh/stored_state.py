@@ -41,6 +41,9 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
                 frontier = read_frontier(commit.user_metadata)
             except OtherFormat:
                 return StoredState(facts, None, Fallback(Reason.STATE_FORMAT_CHANGED))
+            if frontier is not None and not frontier.text:
+                problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
+                return StoredState(facts, None, problem)
             if frontier is not None:
                 return StoredState(facts, frontier, None, commit)
             if changes_rows(commit):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from textwrap import indent
 
 from sparkivm.algebra import (
@@ -39,6 +40,24 @@ def select_text(
 ) -> str:
     """The relation as one SELECT: its columns in order, then its weight as `weight` if that is given."""
     return _Printer(relation, sources, dialect).statement(weight)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The parts of one SELECT."""
+
+    items: tuple[str, ...]
+    weight: str  # empty for a plain bag
+    source: str
+    where: tuple[str, ...] = ()
+    hint: str = ""
+
+    def text(self, weight_column: str) -> str:
+        items = [*self.items, f"{self.weight} as {weight_column}"] if self.weight else self.items
+        text = f"select {self.hint}{_list(items)}\nfrom {self.source}"
+        if not self.where:
+            return text
+        return f"{text}\nwhere " + " and ".join(f"({condition})" for condition in self.where)
 
 
 class _Printer:
@@ -129,34 +148,14 @@ class _Printer:
                 return f"select {_list(nulls)} from (select 1) as nothing where false"
             case OneRow():
                 return f"select {_list(())}"
-            case Filter():
-                item, alias = self._from(relation.input)
-                columns = [*self._names(relation.columns), *self._carried(relation.input, alias)]
-                return f"select {_list(columns)}\nfrom {item}\nwhere {self._scalar(relation.predicate)}"
-            case Project():
-                item, alias = self._from(relation.input)
-                columns = [*(f"{self._scalar(s)} as {self._name(n)}" for n, s in relation.items)]
-                return f"select {_list([*columns, *self._carried(relation.input, alias)])}\nfrom {item}"
+            case Filter() | Project() | Weigh() | InnerJoin() | LeftJoin():
+                return self._block(relation).text(self._name(WEIGHT))
             case UnionAll():
                 return self._union(relation)
-            case InnerJoin():
-                return self._inner_join(relation)
-            case LeftJoin():
-                return self._left_join(relation)
             case Aggregate():
                 return self._aggregate(relation)
             case Restricted():
                 return self._restricted(relation)
-            case Weigh():
-                item, alias = self._from(relation.input)
-                factor = self._scalar(relation.factor)
-                weight = (
-                    f"{self._weight(relation.input, alias)} * ({factor})"
-                    if relation.input.weighted
-                    else factor
-                )
-                columns = [*self._names(relation.columns), f"{weight} as {self._name(WEIGHT)}"]
-                return f"select {_list(columns)}\nfrom {item}"
             case Consolidate():
                 item, alias = self._from(relation.input)
                 names = self._names(relation.columns)
@@ -190,6 +189,10 @@ class _Printer:
     def _union(self, relation: UnionAll) -> str:
         branches = []
         for child in relation.inputs:
+            shared = self._uses[id(child)] > 1
+            if not shared and child.columns == relation.columns and child.weighted == relation.weighted:
+                branches.append(self._select(child))
+                continue
             item, alias = self._from(child)
             columns = self._names(relation.columns, alias)
             if relation.weighted:
@@ -197,7 +200,34 @@ class _Printer:
             branches.append(f"select {_list(columns)}\nfrom {item}")
         return "\nunion all\n".join(branches)
 
-    def _inner_join(self, relation: InnerJoin) -> str:
+    # one SELECT for a join and what is computed from each of its rows
+
+    def _block(self, relation: Filter | Project | Weigh | InnerJoin | LeftJoin) -> _Block:
+        match relation:
+            case Filter():
+                block = self._open_block(relation.input)
+                return replace(block, where=(*block.where, self._scalar(relation.predicate)))
+            case Project():
+                items = tuple(f"{self._scalar(s)} as {self._name(n)}" for n, s in relation.items)
+                return replace(self._open_block(relation.input), items=items)
+            case Weigh():
+                block = self._open_block(relation.input)
+                factor = self._scalar(relation.factor)
+                return replace(block, weight=f"{block.weight} * ({factor})" if block.weight else factor)
+            case InnerJoin():
+                return self._inner_join(relation)
+            case LeftJoin():
+                return self._left_join(relation)
+
+    def _open_block(self, relation: Relation) -> _Block:
+        """A block of the relation's columns, in whose FROM they still have their names."""
+        if isinstance(relation, (Filter, Weigh, InnerJoin, LeftJoin)) and self._uses[id(relation)] == 1:
+            return self._block(relation)
+        item, alias = self._from(relation)
+        weight = self._weight(relation, alias) if relation.weighted else ""
+        return _Block(tuple(self._names(relation.columns)), weight, item)
+
+    def _inner_join(self, relation: InnerJoin) -> _Block:
         items = [self._from(child) for child in relation.inputs]
         waiting = list(relation.predicates)
         known: set[str] = set()
@@ -211,25 +241,22 @@ class _Printer:
                 text += f"\njoin {item} on {condition}" if condition else f"\ncross join {item}"
             else:
                 text = item
-        where = " and ".join(f"({self._scalar(p)})" for p in waiting)
-        columns = self._names(relation.columns)
         weights = [self._weight(c, a) for c, (_, a) in zip(relation.inputs, items, strict=True) if c.weighted]
-        if weights:
-            columns.append(f"{' * '.join(weights)} as {self._name(WEIGHT)}")
-        hint = ""
-        if relation.broadcast is not None and self._dialect.hints:
-            hint = f"/*+ broadcast({items[relation.broadcast][1]}) */ "
-        return f"select {hint}{_list(columns)}\nfrom {text}" + (f"\nwhere {where}" if where else "")
+        hint = "" if relation.broadcast is None else self._broadcast(items[relation.broadcast][1])
+        where = tuple(self._scalar(predicate) for predicate in waiting)
+        return _Block(tuple(self._names(relation.columns)), " * ".join(weights), text, where, hint)
 
-    def _left_join(self, relation: LeftJoin) -> str:
+    def _left_join(self, relation: LeftJoin) -> _Block:
         left, left_alias = self._from(relation.left)
         right, right_alias = self._from(relation.right)
         condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
-        columns = [*self._names(relation.columns), *self._carried(relation.left, left_alias)]
-        hint = ""
-        if relation.broadcast_right and self._dialect.hints:
-            hint = f"/*+ broadcast({right_alias}) */ "
-        return f"select {hint}{_list(columns)}\nfrom {left}\nleft join {right} on {condition}"
+        weight = self._weight(relation.left, left_alias) if relation.left.weighted else ""
+        hint = self._broadcast(right_alias) if relation.broadcast_right else ""
+        text = f"{left}\nleft join {right} on {condition}"
+        return _Block(tuple(self._names(relation.columns)), weight, text, (), hint)
+
+    def _broadcast(self, alias: str) -> str:
+        return f"/*+ broadcast({alias}) */ " if self._dialect.hints else ""
 
     def _restricted(self, relation: Restricted) -> str:
         item, alias = self._from(relation.input)
@@ -242,7 +269,7 @@ class _Printer:
         condition = condition or "true"
         join = self._dialect.anti_join if relation.excluded else self._dialect.semi_join
         columns = [*self._names(relation.columns, alias), *self._carried(relation.input, alias)]
-        hint = f"/*+ broadcast({key_alias}) */ " if relation.broadcast and self._dialect.hints else ""
+        hint = self._broadcast(key_alias) if relation.broadcast else ""
         return f"select {hint}{_list(columns)}\nfrom {item}\n{join} {keys} on {condition}"
 
     def _aggregate(self, relation: Aggregate) -> str:

@@ -1,0 +1,109 @@
+"""The materialization through dbt: what it reports, tests, explains."""
+
+from decimal import Decimal
+
+import pytest
+from dbt.tests.util import run_dbt, run_dbt_and_capture
+
+from tests.dbt.shop_project import CHANGES, MODELS, TABLES, modes, responses, rows, run_sql
+
+pytestmark = [pytest.mark.dbt, pytest.mark.slow]
+
+NO_OP = {"lines": "no_op", "sums": "no_op", "regions": "no_op"}
+INCREMENTAL = dict.fromkeys(NO_OP, "incremental")
+
+
+@pytest.fixture(scope="class")
+def models():
+    return MODELS
+
+
+@pytest.fixture(scope="class", autouse=True)
+def built(project):
+    run_sql(project, *TABLES)
+    run_dbt(["run"])
+
+
+class TestLife:
+    def test_three_layers_follow_their_sources(self, project):
+        assert modes(project) == dict.fromkeys(NO_OP, "create")
+        run_sql(project, *CHANGES)
+        run_dbt(["run"])
+        assert modes(project) == INCREMENTAL
+        assert rows(project, "regions") == [("eu", 3, Decimal("14.50")), (None, 1, Decimal("1.00"))]
+        assert len(run_dbt(["test"])) == 3
+        run_dbt(["run"])
+        assert modes(project) == NO_OP
+        assert [response["statements"] for response in responses(project).values()] == [0, 0, 0]
+
+    def test_what_run_results_say(self, project):
+        run_sql(project, "insert into {schema}.orders values (6, 1, 3)")
+        _, log = run_dbt_and_capture(["run", "--select", "lines"])
+        response = responses(project)["lines"]
+        assert (response["mode"], response["code"], response["apply_form"]) == ("incremental", "INCREMENTAL", "rewrite")
+        assert response["statements"] == 1
+        assert '"LeftJoin": "transition by key"' in response["strategies"]
+        assert '"name": "' + project.test_schema + '.orders", "from_version": ' in response["sources"]
+        assert response["compile_s"] > 0
+        assert "changed rows" in response["explanation"]
+        assert "1 of 2 sources changed" in response["_message"]
+        assert "INCREMENTAL" in log
+        assert "1 of 2 sources changed" in log
+        run_dbt(["run"])
+
+    def test_full_refresh(self, project):
+        run_dbt(["run", "--full-refresh", "--select", "sums"])
+        response = responses(project)["sums"]
+        assert (response["mode"], response["reason"]) == ("full", "FULL_REFRESH_REQUESTED")
+        run_dbt(["run"])
+        assert modes(project)["sums"] == "no_op"
+        assert len(run_dbt(["test"])) == 3
+
+    def test_empty_leaves_a_view_as_it_is(self, project):
+        before = rows(project, "sums")
+        run_dbt(["run", "--empty"])
+        assert modes(project) == NO_OP
+        assert rows(project, "sums") == before
+
+    def test_explain(self, project):
+        run_sql(project, "insert into {schema}.orders values (7, 1, 3)")
+        _, text = run_dbt_and_capture(["run-operation", "explain_incremental_view", "--args", "{model: lines}"])
+        assert "LeftJoin" in text
+        assert "[transition by key]" in text
+        assert "next refresh: incremental" in text
+        assert "change data feed, 1 changed rows" in text
+        arguments = "{model: sums, format: mermaid}"
+        _, text = run_dbt_and_capture(["run-operation", "explain_incremental_view", "--args", arguments])
+        assert "flowchart BT" in text
+        assert "Aggregate by" in text
+        _, text = run_dbt_and_capture(
+            ["run-operation", "explain_incremental_view", "--args", "{model: nothing}"], expect_pass=False
+        )
+        assert "there is no model named nothing" in text
+        run_dbt(["run"])
+
+    def test_names_in_the_schema(self, project):
+        found = project.run_sql(f"show tables in {project.test_schema}", fetch="all")
+        assert {row[1] for row in found} == {
+            "orders", "customers", "lines", "lines__ivm", "sums", "sums__ivm", "regions", "regions__ivm",
+        }  # fmt: skip
+
+
+class TestConsistency:
+    def test_state_that_somebody_wrote_to(self, project):
+        run_sql(project, "insert into {schema}.lines__ivm values (1, 1, 'Eve', 'eu')")
+        result = run_dbt(["test", "--select", "lines"], expect_pass=False)[0]
+        assert result.status == "error"
+        assert "STATE_MODIFIED" in result.message
+        run_dbt(["run", "--select", "lines"])
+        assert responses(project)["lines"]["reason"] == "STATE_MODIFIED"
+        run_dbt(["test", "--select", "lines"])
+
+    def test_state_that_is_wrong_without_a_trace(self, project, spark):
+        """As a bug of ours would leave it: the commit carries a frontier."""
+        history = f"select userMetadata from (describe history {project.test_schema}.sums__ivm) limit 1"
+        session = spark.newSession()
+        session.conf.set("spark.databricks.delta.commitInfo.userMetadata", session.sql(history).collect()[0][0])
+        session.sql(f"update {project.test_schema}.sums__ivm set __ivm_n = __ivm_n + 1 where name = 'Ada'")
+        result = run_dbt(["test", "--select", "sums"], expect_pass=False)[0]
+        assert (result.status, result.failures) == ("fail", 2)

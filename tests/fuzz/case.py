@@ -1,0 +1,134 @@
+"""One try: a random query in a random world, its failure, and the same failure in as little as possible."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sparkivm.errors import NotIncremental
+from tests.fuzz.database import Database
+from tests.fuzz.random_data import Change, World, random_world
+from tests.fuzz.random_queries import QueryMaker
+from tests.fuzz.smaller_queries import smaller_queries
+from tests.fuzz.view import View
+
+TREES_PER_WORLD = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, the tables that it reads, and the seed of the apply forms' choice."""
+
+    seed: int
+    sql: str
+    world: World
+
+
+def random_case(seed: int, depth: int) -> Case:
+    """The case of a seed. Neighbors share a world, which then has to be loaded once."""
+    world = random.Random(f"world {seed // TREES_PER_WORLD}")
+    sql = QueryMaker(random.Random(seed), max_depth=depth).query()
+    return Case(seed, sql, random_world(world, world.choice((1, 1, 2, 3))))
+
+
+class Fuzzer:
+    """Runs cases on a database of its own."""
+
+    def __init__(self) -> None:
+        self.database = Database()
+        self.forms: Counter[str] = Counter()
+        self._loaded: World | None = None
+
+    def failure_of(self, case: Case) -> str | None:
+        """What differs, or None.
+
+        Raises: NotIncremental if the compiler refuses the query.
+        """
+        if self._loaded != case.world:
+            self.database.load(case.world)
+            self._loaded = case.world
+        view = View(self.database, case.sql)
+        view.build()
+        rng = random.Random(case.seed)
+        version, form = 0, "build"
+        for version, changes in enumerate(case.world.batches, 1):
+            form = view.refresh(rng, version, dict(changes))
+            self.forms[form] += 1
+            if form != "no_op" and (differs := view.difference(version)):
+                return f"view after batch {version} by {form}: {differs}"
+        differs = view.state_difference(version)
+        return f"state after batch {version} by {form}: {differs}" if differs else None
+
+    def outcome_of(self, case: Case) -> str | None:
+        """The failure, be it a difference or an error; None also for what the compiler refuses."""
+        try:
+            return self.failure_of(case)
+        except NotIncremental:
+            return None
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+    def shrunk(self, case: Case) -> Case:
+        """A part of the query, fewer batches, changes and rows, as long as it fails in the same way."""
+        kind = _kind(self.outcome_of(case))
+        smaller = True
+        while smaller:
+            smaller = False
+            for candidate in _smaller(case):
+                if _kind(self.outcome_of(candidate)) == kind:
+                    case, smaller = candidate, True
+                    break
+        return case
+
+
+def reproducer(case: Case, failure: str | None) -> str:
+    """A case as text, with what was found."""
+    lines = [f"seed   {case.seed}", f"model  {case.sql}"]
+    lines += [f"rows   {table} {rows}" for table, rows in case.world.rows.items() if rows]
+    for number, changes in enumerate(case.world.batches, 1):
+        for table, change in changes.items():
+            if change:
+                lines.append(f"batch {number} {table} -{list(change.deleted)} +{list(change.inserted)}")
+    return "\n".join([*lines, f"found  {failure}"])
+
+
+def _kind(outcome: str | None) -> str | None:
+    """What two failures have in common that are the same one."""
+    if outcome is None:
+        return None
+    return "difference" if outcome.startswith(("view after", "state after")) else outcome.split(":")[0]
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    for sql in smaller_queries(case.sql):
+        yield replace(case, sql=sql)
+    for world in _smaller_worlds(case.world):
+        yield replace(case, world=world)
+
+
+def _smaller_worlds(world: World) -> Iterator[World]:
+    batches = world.batches
+    if len(batches) > 1:
+        yield World(world.rows, batches[:-1])
+        # Start where the first batch ended.
+        yield World(world.versions()[1], batches[1:])
+    for index, changes in enumerate(batches):
+        for table, change in changes.items():
+            for part in ("deleted", "inserted"):
+                rows = getattr(change, part)
+                for position in range(len(rows)):
+                    less = replace(change, **{part: rows[:position] + rows[position + 1 :]})
+                    yield World(
+                        world.rows, (*batches[:index], {**changes, table: less}, *batches[index + 1 :])
+                    )
+    for table, rows in world.rows.items():
+        gone = [row for changes in batches for row in _change(changes, table).deleted]
+        for position, row in enumerate(rows):
+            if row not in gone:
+                yield World({**world.rows, table: [*rows[:position], *rows[position + 1 :]]}, batches)
+
+
+def _change(changes: Mapping[str, Change], table: str) -> Change:
+    return changes.get(table, Change())

@@ -1,0 +1,218 @@
+"""Every operator over random tables and over every other operator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from sparkivm.algebra import (
+    Aggregate,
+    Call,
+    Consolidate,
+    Copies,
+    Empty,
+    Filter,
+    InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    OneRow,
+    Pair,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    Unweigh,
+    Weigh,
+)
+from sparkivm.algebra.project import renamed
+from sparkivm.algebra.scalar import column, integer
+from sparkivm.algebra.sql_expression import expression
+
+# An operator over the relation given; further inputs are tables. Two integer columns at least come out first.
+Operator = Callable[[Relation], Relation]
+
+_numbers = count()
+
+
+def table(name: str) -> Scan:
+    """A table as it is read once more: columns under names of their own."""
+    number = next(_numbers)
+    return Scan(name, ((f"k{number}", "k"), (f"a{number}", "a")))
+
+
+def _equal(left: Relation, right: Relation, null_safe: bool = False) -> JoinCondition:
+    return JoinCondition((Pair(left.columns[0], right.columns[0], null_safe),))
+
+
+def _fresh(name: str) -> str:
+    return f"{name}{next(_numbers)}"
+
+
+def filter_(a: Relation) -> Relation:
+    return Filter(a, expression("x > 0 or y is null", x=a.columns[0], y=a.columns[1]))
+
+
+def project(a: Relation) -> Relation:
+    return Project(
+        a,
+        (
+            (_fresh("p"), column(a.columns[1])),
+            (_fresh("p"), expression("coalesce(x, 0) + 1", x=a.columns[0])),
+        ),
+    )
+
+
+def union_all(a: Relation) -> Relation:
+    b = table("s")
+    first = a.columns[:2]
+    return UnionAll((renamed(a, ((n, n) for n in first)), renamed(b, zip(first, b.columns, strict=True))))
+
+
+def union_with_itself(a: Relation) -> Relation:
+    first = a.columns[:2]
+    return UnionAll(
+        (renamed(a, ((n, n) for n in first)), renamed(a, zip(first, reversed(first), strict=True)))
+    )
+
+
+def inner_join(a: Relation) -> Relation:
+    b = table("s")
+    return InnerJoin((a, b), (expression("x = y", x=a.columns[0], y=b.columns[0]),))
+
+
+def inner_join_to_the_right(a: Relation) -> Relation:
+    b = table("s")
+    return InnerJoin((b, a), (expression("x <=> y", x=a.columns[1], y=b.columns[1]),))
+
+
+def three_way_join(a: Relation) -> Relation:
+    b, c = table("s"), table("t")
+    on_b = expression("x = y", x=a.columns[0], y=b.columns[0])
+    on_c = expression("x = y and u <= v", x=b.columns[1], y=c.columns[0], u=a.columns[1], v=c.columns[1])
+    return InnerJoin((a, b, c), (on_b, on_c))
+
+
+def cross_join(a: Relation) -> Relation:
+    return InnerJoin((a, table("t")), ())
+
+
+def join_with_a_constant(a: Relation) -> Relation:
+    return InnerJoin((a, Project(OneRow(), ((_fresh("one"), integer(1)),))), ())
+
+
+def self_join(a: Relation) -> Relation:
+    b = table("r")
+    return InnerJoin((a, b), (expression("x = y", x=a.columns[0], y=b.columns[0]),))
+
+
+def left_join(a: Relation) -> Relation:
+    b = table("s")
+    return LeftJoin(a, b, _equal(a, b))
+
+
+def left_join_null_safe(a: Relation) -> Relation:
+    b = table("s")
+    return LeftJoin(a, b, _equal(a, b, null_safe=True))
+
+
+def left_join_by_two_columns(a: Relation) -> Relation:
+    b = table("t")
+    pairs = (Pair(a.columns[0], b.columns[0]), Pair(a.columns[1], b.columns[1], null_safe=True))
+    return LeftJoin(a, b, JoinCondition(pairs))
+
+
+def left_join_with_residual(a: Relation) -> Relation:
+    b = table("s")
+    residual = expression("x < y or y is null", x=a.columns[1], y=b.columns[1])
+    return LeftJoin(a, b, JoinCondition(_equal(a, b).pairs, (residual,)))
+
+
+def left_join_by_inequality(a: Relation) -> Relation:
+    b = table("s")
+    return LeftJoin(a, b, JoinCondition((), (expression("x < y", x=a.columns[0], y=b.columns[1]),)))
+
+
+def left_join_on_true(a: Relation) -> Relation:
+    return LeftJoin(a, table("s"), JoinCondition())
+
+
+def null_supplying_side(a: Relation) -> Relation:
+    b = table("t")
+    return LeftJoin(b, a, _equal(b, a))
+
+
+def null_supplying_side_with_residual(a: Relation) -> Relation:
+    b = table("t")
+    residual = expression("x <> y", x=a.columns[1], y=b.columns[1])
+    return LeftJoin(b, a, JoinCondition(_equal(b, a).pairs, (residual,)))
+
+
+def aggregate(a: Relation) -> Relation:
+    x = column(a.columns[1])
+    calls = (Call(_fresh("m"), "max", x), Call(_fresh("n"), "count_rows"), Call(_fresh("c"), "count", x))
+    return Aggregate(a, a.columns[:1], calls)
+
+
+def aggregate_without_keys(a: Relation) -> Relation:
+    x = column(a.columns[0])
+    return Aggregate(a, (), (Call(_fresh("m"), "min", x), Call(_fresh("s"), "sum", x)))
+
+
+def distinct(a: Relation) -> Relation:
+    return Aggregate(a, a.columns[:2], ())
+
+
+OPERATORS: dict[str, Operator] = {
+    operator.__name__: operator
+    for operator in (
+        filter_,
+        project,
+        union_all,
+        union_with_itself,
+        inner_join,
+        inner_join_to_the_right,
+        three_way_join,
+        cross_join,
+        join_with_a_constant,
+        self_join,
+        left_join,
+        left_join_null_safe,
+        left_join_by_two_columns,
+        left_join_with_residual,
+        left_join_by_inequality,
+        left_join_on_true,
+        null_supplying_side,
+        null_supplying_side_with_residual,
+        aggregate,
+        aggregate_without_keys,
+        distinct,
+    )
+}
+
+
+def over_a_table(name: str) -> Relation:
+    """The operator over a table."""
+    return OPERATORS[name](table("r"))
+
+
+def over_other_operators(name: str, rng: random.Random, share: float) -> Iterator[tuple[str, Relation]]:
+    """The operator over a share of all operators over a table, with what it is called."""
+    for inner in rng.sample(list(OPERATORS), max(1, round(share * len(OPERATORS)))):
+        yield f"{name} over {inner}", OPERATORS[name](OPERATORS[inner](table("r")))
+
+
+def zsets() -> dict[str, Relation]:
+    """Operators of deltas, over relations of which some rows come twice."""
+    doubled = union_with_itself(table("r"))
+    weighed = Weigh(doubled, expression("case when x > 0 then 2 else -1 end", x=doubled.columns[0]))
+    return {
+        "weigh": weighed,
+        "consolidate": Consolidate(weighed),
+        "unweigh": Unweigh(weighed, _fresh("w")),
+        "copies": Copies(Consolidate(Weigh(doubled, integer(2)))),
+        "empty": Empty((_fresh("e"), _fresh("e"))),
+        "signed_aggregate": Aggregate(
+            weighed, weighed.columns[:1], (Call(_fresh("n"), "count_rows"),), signed=True
+        ),
+    }

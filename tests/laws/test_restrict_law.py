@@ -1,0 +1,80 @@
+"""restrict(n, K) == the rows of n whose keys are in K, NULL being a key like any other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from sparkivm.algebra import Changes, Keys, Relation, Scan
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.laws.operators import OPERATORS, over_a_table, over_other_operators, zsets
+from tests.laws.test_delta_law import NESTED_SHARE
+from tests.laws.worlds import Worlds, WorldSources
+
+ROUNDS = 200
+_FIELDS = (("key_1", "a"), ("key_2", "k"))
+
+
+def key_sets(columns: tuple[str, ...]) -> Iterator[Keys]:
+    """Keys of a table or of changes, over one column or two, one at the end among them."""
+    t, d_t = Scan("t", _FIELDS), Changes("t", _FIELDS)
+    yield Keys.of(t, [(columns[0], "key_1")])
+    yield Keys.of(d_t, [(columns[1], "key_1")])
+    yield Keys.of(t, [(columns[0], "key_1"), (columns[1], "key_2")])
+    yield Keys.of(d_t, [(columns[-1], "key_1")])
+    yield Keys.of(t, [(columns[-1], "key_2"), (columns[0], "key_1")])
+
+
+def violation(relation: Relation, keys: Keys) -> str:
+    """Finds the rows by which the restricted relation differs from those that a plain EXISTS leaves."""
+    weight = "weight"
+    narrowed = select_text(relation.restrict(keys), WorldSources(), DUCKDB, weight)
+    whole = select_text(relation, WorldSources(), DUCKDB, weight)
+    source = select_text(keys.source, WorldSources(), DUCKDB)
+    equal = " and ".join(f"x.{column} is not distinct from y.{key}" for column, key in keys.pairs)
+    names = ", ".join(relation.columns)
+    return (
+        f"select {names}, sum(weight) from (\n"
+        f"select {names}, weight from ({narrowed})\nunion all\n"
+        f"select {names}, -weight from ({whole}) as x\n"
+        f"where exists (select 1 from ({source}) as y where {equal})\n"
+        f") group by all having sum(weight) <> 0"
+    )
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_narrows_to_keys(name, worlds: Worlds):
+    query = over_a_table(name)
+    _check(name, [(query, keys) for keys in key_sets(query.columns)], ROUNDS, worlds)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_over_others_narrows_to_keys(name, worlds: Worlds):
+    rng = random.Random(f"{worlds.seed} {name}")
+    for label, query in over_other_operators(name, rng, NESTED_SHARE / 2):
+        _check(label, [(query, rng.choice(list(key_sets(query.columns))))], 10, worlds)
+
+
+@pytest.mark.parametrize("name", zsets())
+def test_a_zset_narrows_to_keys(name, worlds: Worlds):
+    relation = zsets()[name]
+    columns = relation.columns[:2] if name == "unweigh" else relation.columns  # its weight is no key
+    if name == "signed_aggregate":
+        columns = relation.columns[:1] * 2
+    _check(name, [(relation, keys) for keys in key_sets(columns)], ROUNDS // 4, worlds)
+
+
+def test_a_restricted_relation_narrows_further(worlds: Worlds):
+    r = Scan("r", (("k", "k"), ("a", "a")))
+    among = r.restrict(Keys.of(Scan("s", (("b", "a"),)), [("a", "b")]))
+    _check("restricted", [(among, keys) for keys in key_sets(r.columns)], ROUNDS // 4, worlds)
+
+
+def _check(name: str, cases: list[tuple[Relation, Keys]], rounds: int, worlds: Worlds) -> None:
+    texts = [violation(*case) for case in cases]
+    for number in range(rounds):
+        which, world = number % len(cases), (31 * worlds.seed + number) % len(worlds)
+        worlds.expect_nothing(world, texts[which], f"restrict of {name}, case {which}")

@@ -1,0 +1,68 @@
+"""Many small random worlds in one database: a query is prepared once and tried on one after the other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tests.fuzz.database import insert_statement, new_connection, tables_of
+from tests.fuzz.random_data import TABLES, random_world
+
+
+class WorldSources:
+    """SourceTexts of the world `$world`."""
+
+    def new(self, table: str) -> str:
+        return f"(select * from {table}_1 where world = $world)"
+
+    def old(self, table: str) -> str:
+        return f"(select * from {table}_0 where world = $world)"
+
+    def changes(self, table: str, fields: Sequence[str]) -> str:
+        return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_1 where world = $world'
+
+
+class Worlds:
+    """Worlds with one batch of changes: `r_0` is before, `r_1` after, `r_changes_1` the rows with weights."""
+
+    def __init__(self, seed: int, count: int) -> None:
+        self.seed = seed
+        rng = random.Random(seed)
+        self.worlds = [random_world(rng, batches=1) for _ in range(count)]
+        self._connection = new_connection()
+        for name, columns, _ in tables_of(self.worlds[0]):
+            self._connection.execute(f"create table {name} ({columns}, world int)")
+        for number, world in enumerate(self.worlds):
+            filled = [
+                insert_statement(name, [(*row, number) for row in rows]) for name, _, rows in tables_of(world)
+            ]
+            self._connection.execute(";".join(filter(None, filled)))
+        self._prepared: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def changed(self, number: int) -> frozenset[str]:
+        """The table that changed in a world, or all three of them, so that there are few sets to prepare for."""
+        changed = [table for table, change in self.worlds[number].batches[0].items() if change]
+        return frozenset(changed if len(changed) == 1 else TABLES)
+
+    def expect_nothing(self, number: int, sql: str, law: str) -> None:
+        """Fail with a reproducer if a query that finds violations of a law finds any."""
+        found = self._connection.execute(f"execute {self._prepare(sql)}(world := {number})").fetchall()
+        if found:
+            world = self.worlds[number]
+            pytest.fail(
+                f"{law}\nseed {self.seed}, world {number}\nrows    {dict(world.rows)}\n"
+                f"changes {dict(world.batches[0])}\nfound   {found}\nby\n{sql}"
+            )
+
+    def _prepare(self, sql: str) -> str:
+        """Planning is what takes the time."""
+        name = self._prepared.get(sql)
+        if name is None:
+            name = self._prepared[sql] = f"p{len(self._prepared)}"
+            self._connection.execute(f"prepare {name} as {sql}")
+        return name

@@ -1,0 +1,48 @@
+"""A second driver: a process with a JVM of its own, over tables that are found by where they are stored.
+
+stdin   one line per refresh
+stdout  `ready`, then the mode of each refresh
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from dbt.adapters.sparkivm.session import start
+from dbt.adapters.sparkivm.session_defaults import session_settings
+from pyspark.sql import SparkSession
+
+from sparkivm.names import TableName
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.refresh_view import refresh_view
+from sparkivm.refresh.request import RefreshRequest, StateLayout
+from tests.plain_engine import PlainEngine
+
+SETTINGS = {
+    "spark.master": "local[1]",
+    "spark.driver.memory": "1g",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.ansi.enabled": "false",
+}
+
+
+def request(schema: str, sql: str, tables: Path) -> RefreshRequest:
+    """The same in both processes."""
+    return RefreshRequest(TableName(schema, "m"), sql, "incremental", layout=StateLayout(location_root=str(tables)))
+
+
+def main(schema: str, sql: str, tables: Path, scratch: Path) -> None:
+    start(session_settings(SETTINGS, scratch), scratch)
+    engine = PlainEngine(SparkSession.builder.getOrCreate())
+    engine.session.sql(f"create schema {schema}")
+    for name in ("t", "m__ivm"):
+        engine.session.sql(f"create table {schema}.{name} using delta location '{tables / name}'")
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        print(refresh_view(engine, request(schema, sql, tables), Pins()).mode, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))

@@ -1,0 +1,113 @@
+"""Every construct that is maintained from changes, on Delta: after each batch of commits the view equals its query.
+
+The views of a family share three tables and four batches, so that commits are paid for once. Each refresh after the
+first has to be incremental.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.lab import Lab
+from tests.spark.shop import change, open_shop
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+FAMILIES = {
+    "rows": {
+        "projection": "select id, amount * qty as total, upper(note) as note from orders",
+        "filter": "select id from orders where qty > 1 and (note is not null or amount between 1 and 20)",
+        "star": "select * from customers",
+        "stars": "select o.*, o.qty + 1 as more from orders as o where not note like 'b%'",
+        "derived_table": "select x.k, x.k + 1 as next from (select qty * 2 as k from orders where amount > 0) as x",
+        "no_from": "select 1 as one, cast(null as string) as nothing",
+        "distinct": "select distinct customer, note from orders",
+        "semicolon": "select id -- the key\nfrom orders /* all */ ;",
+    },
+    "inner_joins": {
+        "two": "select o.id, c.name from orders as o join customers as c on o.customer = c.id",
+        "three": "select o.id, c.name, i.product, i.n from orders o join customers c on o.customer = c.id "
+        "join items i on i.order_id = o.id where i.n > 0",
+        "self": "select a.id, b.id as other from orders a join orders b on a.customer = b.customer and a.id < b.id",
+        "cross": "select o.id, c.id as customer from orders as o cross join customers as c",
+        "comma": "select o.id, c.region from orders o, customers c where o.customer = c.id and c.credit > o.amount",
+        "not_equal": "select o.id, c.id as richer from orders as o join customers as c on o.amount < c.credit",
+        "null_safe": "select o.id, i.n from orders as o join items as i on o.note <=> i.product",
+        "using": "select * from (select id, qty from orders) a join (select id, name from customers) b using (id)",
+    },
+    "outer_joins": {
+        "left": "select o.id, c.name from orders as o left join customers as c on o.customer = c.id",
+        "right": "select o.id, c.name from orders as o right join customers as c on o.customer = c.id",
+        "one_side": "select o.id, c.id as c from orders as o left join customers as c on o.qty > 1 and c.region = 'eu'",
+        "residual": "select o.id, c.name from orders o left join customers c on o.customer = c.id and c.credit > o.amount",
+        "not_equal": "select c.id, o.id as o from customers as c left join orders as o on c.credit < o.amount",
+        "chain": "select c.id, o.id as o, i.product from customers c left join orders o on o.customer = c.id "
+        "left join items i on i.order_id = o.id",
+        "rejected": "select o.id, c.name from orders o left join customers c on o.customer = c.id where c.region = 'eu'",
+        "absent": "select c.id from customers as c left join orders as o on o.customer = c.id where o.id is null",
+    },
+    "unions": {
+        "all": "select id, note from orders where qty > 1 union all select id, name from customers",
+        "types": "select qty as x, note as t from orders union all select credit, cast(id as string) from customers "
+        "union all select f, product from items",
+        "same_twice": "select customer as x from orders union all select customer from orders where qty = 1",
+        "distinct": "select customer as id from orders union select id from customers",
+        "cte_twice": "with big as (select customer, amount from orders where amount > 2) "
+        "select a.customer, b.amount from big as a join big as b on a.customer = b.customer",
+        "ctes": "with a as (select id, customer from orders), b as (select a.id, c.region from a "
+        "left join customers c on a.customer = c.id) select region, count(*) as n from b group by region",
+    },
+    "sums": {
+        "counts": "select customer, count(*) as n, count(note) as notes, count(amount) as amounts from orders group by customer",
+        "integers": "select customer, sum(qty) as s, avg(qty) as m, sum(qty) / count(*) as q from orders group by customer",
+        "decimals": "select customer, sum(amount) as s, avg(amount) as m, sum(-amount) as neg from orders group by customer",
+        "wide_decimals": "select product, sum(w27) as a, avg(w27) as b, sum(w38) as c, avg(w38) as d, sum(w32) as e, "
+        "avg(w32) as f from items group by product",
+        "keys": "select qty % 2 as odd, upper(note) as note, sum(amount) as s from orders group by qty % 2, upper(note)",
+        "over_join": "select c.region, sum(o.amount) as s, count(o.id) as n, count(*) as rows "
+        "from customers as c left join orders as o on o.customer = c.id group by c.region",
+        "having": "select customer, sum(qty) as s from orders group by customer having count(*) > 1 and sum(qty) <> 3",
+        "expressions": "select coalesce(note, '-') as k, sum(amount) * 2 + max(qty) as x, "
+        "case when count(*) > 1 then 'many' else 'one' end as size from orders group by coalesce(note, '-')",
+    },
+    "recomputed": {
+        "floats": "select product, sum(f) as s, avg(f) as m, sum(n) as n from items group by product",
+        "extrema": "select customer, min(amount) as a, max(amount) as b, min(note) as c, max(at) as d, max(qty) as e "
+        "from orders group by customer",
+        "extrema_over_join": "select c.region, min(o.at) as first, max(o.amount) as most, sum(o.qty) as s "
+        "from customers as c left join orders as o on o.customer = c.id group by c.region",
+        "extrema_of_floats": "select order_id, min(f) as low, max(f) as high from items group by order_id",
+        "of_groups": "select n, count(*) as customers from (select customer, count(*) as n from orders group by customer) "
+        "as x group by n",
+        "groups_joined": "select c.name, x.s from customers as c join (select customer, sum(amount) as s from orders "
+        "group by customer) as x on x.customer = c.id",
+    },
+    "whole_tables": {
+        "linear": "select count(*) as n, sum(amount) as s, avg(qty) as m, count(note) as c from orders",
+        "extrema": "select min(at) as first, max(amount) as most, sum(qty) as s from orders",
+        "floats": "select sum(f) as s, max(n) as n from items",
+        "having": "select sum(qty) as s from orders having count(*) > 3",
+        "over_nothing": "select count(*) as n, max(o.qty) as q from orders as o join customers as c on o.customer = c.id "
+        "where c.region = 'moon'",
+        "top": "select id, amount from orders where amount is not null order by amount desc, id limit 3",
+        "top_groups": "select customer, sum(qty) as s from orders group by customer order by s desc nulls last, customer "
+        "limit 2 offset 1",
+        "sorted": "select id, note from orders order by note nulls last, id desc",
+    },
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_views_follow_their_sources(spark, family):
+    lab = Lab(spark, f"operators_{family}")
+    open_shop(lab)
+    views = {name: lab.view(name, sql).build() for name, sql in FAMILIES[family].items()}
+    wrong = []
+    for batch in range(4):
+        change(lab, batch)
+        for name, view in views.items():
+            result = view.refresh()
+            found = view.differences()
+            if found or result.fallback or result.mode not in ("incremental", "no_op"):
+                wrong.append((name, batch, result.mode, str(result.fallback), found))
+    assert not wrong

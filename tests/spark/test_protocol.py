@@ -1,0 +1,208 @@
+"""The refresh protocol: one commit holds data and frontier, whatever touched the state is noticed, errors change nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sparkivm.changes.frontier import read_frontier
+from sparkivm.reasons import Reason
+from tests.spark.lab import Lab, View, refused
+
+pytestmark = pytest.mark.spark
+
+SQL = "select k, count(*) as n, sum(x) as s from t group by k"
+
+
+@pytest.fixture
+def lab(spark):
+    lab = Lab(spark, "protocol")
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    yield lab
+    lab.run("drop schema protocol cascade")
+
+
+@pytest.fixture
+def view(lab) -> View:
+    return lab.view("m", SQL).build()
+
+
+def transactions(view: View) -> list[int]:
+    """The transaction number of each commit of the state, oldest first."""
+    location = view.lab.value(f"select location from (describe detail {view.state})")
+    log = view.lab.session.read.text(f"{location}/_delta_log/*.json").collect()
+    actions = [json.loads(row[0]) for row in log]
+    return sorted(action["txn"]["version"] for action in actions if "txn" in action)
+
+
+def test_frontier_is_in_the_commit_of_the_data(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    newest = view.history()[-1]
+    assert newest["operation"] == "WRITE"
+    assert int(newest["operationMetrics"]["numOutputRows"]) == 1
+    frontier = read_frontier(newest["userMetadata"])
+    assert {key: source.version for key, source in frontier.sources.items()} == {"protocol.t": lab.version("t")}
+    assert len(view.history()) == 2
+
+
+def test_no_op_runs_no_statement(lab, view):
+    lab.engine.ran.clear()
+    assert view.must_be("no_op").statements == ()
+    assert lab.engine.ran == []
+    assert len(view.history()) == 1
+
+
+def test_transaction_numbers_grow_over_rebuilds(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    lab.run("insert into t values (5, 3, 8)")
+    view.must_be("incremental")
+    assert transactions(view) == [0, 1, 2, 3]
+
+
+def test_session_settings_of_the_commit_do_not_stay(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    lab.engine.session.sql("insert into t values (5, 3, 8)")
+    assert lab.value("select userMetadata from (describe history t) order by version desc limit 1") is None
+    view.must_be("incremental")
+
+
+FOREIGN = {
+    "insert": "insert into m__ivm select * from m__ivm",
+    "delete": "delete from m__ivm",
+    "update": "update m__ivm set k = 7",
+    "replaced": "create or replace table m__ivm using delta as select * from m__ivm",
+}
+
+
+@pytest.mark.parametrize("statement", FOREIGN.values(), ids=FOREIGN)
+def test_state_that_somebody_changed(lab, view, statement):
+    lab.run(statement)
+    assert view.differences() or "replace" in statement
+    view.must_be("full", Reason.STATE_MODIFIED)
+    view.must_be("no_op")
+
+
+def test_state_restored_to_an_earlier_refresh(lab, view):
+    """Its frontier went back with its rows."""
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    lab.run("restore table m__ivm to version as of 0")
+    view.refresh()
+    view.check()
+
+
+def test_maintenance_of_the_state_goes_unnoticed(lab, view):
+    for i in range(3):
+        lab.run(f"insert into t values ({i}, {i}, {i})")
+        view.must_be("incremental")
+    lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    lab.run("optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')")
+    assert view.must_be("no_op").statements == ()
+    lab.run("delete from t where k = 1")
+    view.must_be("incremental")
+
+
+def test_state_that_was_dropped(lab, view):
+    lab.run("drop table m__ivm", "insert into t values (4, 3, 8)")
+    view.must_be("create")
+    lab.run("insert into t values (5, 3, 8)")
+    view.must_be("incremental")
+
+
+def test_state_that_is_no_delta_table_any_more(lab, view):
+    lab.run("drop table m__ivm", "create table m__ivm using parquet as select 1 as x")
+    view.refresh()
+    view.check()
+
+
+def test_state_of_another_format(lab, view):
+    metadata = view.history()[-1]["userMetadata"].replace('"sparkivm":1', '"sparkivm":999')
+    lab.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
+    lab.run("insert into m__ivm select * from m__ivm where false")
+    lab.session.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
+    view.must_be("full", Reason.STATE_FORMAT_CHANGED)
+    view.must_be("no_op")
+
+
+def test_public_view_is_replaced_only_when_its_text_changes(lab, view):
+    """The first of them adds entries up already, so appending some needs no other."""
+    for i in range(10):  # beyond the most entries that are appended before they are folded
+        lab.run(f"insert into t values ({i}, {i % 3}, {i})")
+        result = view.must_be("incremental")
+        assert not any("view" in statement.split("\n")[0] for statement in result.statements)
+    changed = lab.view("m", SQL + " having sum(x) > 2")
+    assert "create or replace view" in changed.must_be("full", Reason.QUERY_CHANGED).statements[-1]
+
+
+def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
+    lab.run("drop view m")
+    view.must_be("no_op")
+    lab.run("create or replace view m as select 1 as k, 1 as n, 1 as s")
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("spark.sql.session.timeZone", "Asia/Tokyo"), ("spark.sql.ansi.enabled", "true"), ("spark.sql.caseSensitive", "true")],
+)
+def test_settings_that_change_the_meaning(lab, view, setting, value):
+    lab.engine.set({setting: value})
+    assert setting in str(view.must_be("full", Reason.CONFIG_CHANGED).fallback)
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+
+
+def test_settings_that_change_only_the_speed(lab, view):
+    lab.engine.set({"spark.sql.shuffle.partitions": "3", "spark.sql.autoBroadcastJoinThreshold": "-1"})
+    view.must_be("no_op")
+
+
+def test_text_that_changes_without_changing_the_meaning(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    lab.view("m", SQL.upper().replace("FROM", "-- the table\nFROM") + ";").refresh()
+    lab.view("m", SQL.replace("from", "-- the table\nfrom") + ";").must_be("no_op")
+
+
+def test_query_that_changes(lab, view):
+    lab.view("m", SQL.replace("sum", "max")).must_be("full", Reason.QUERY_CHANGED)
+
+
+def test_strict(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental", refresh_mode="strict")
+    other = lab.view("m", SQL + " having count(*) > 1")
+    assert "QUERY_CHANGED" in refused(other, refresh_mode="strict")
+    view.must_be("no_op")
+    random = lab.view("r", "select rand() as r, k from t")
+    text = refused(random, refresh_mode="strict")
+    assert "NON_DETERMINISTIC_EXPRESSION" in text
+    assert "line 1, column 8" in text
+    assert lab.rows("show tables like 'r*'") == []
+
+
+def test_full_refresh_false(lab, view):
+    other = lab.view("m", SQL + " having count(*) > 1", full_refresh_allowed=False)
+    assert "its config says full_refresh: false" in refused(other)
+    view.must_be("no_op")
+
+
+def test_mode_full(lab, view):
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, refresh_mode="full")
+
+
+def test_empty(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    before = view.content()
+    assert view.refresh(empty=True).mode == "no_op"
+    assert view.content() == before
+    new = lab.view("new", SQL)
+    assert new.refresh(empty=True).mode == "create"
+    assert new.content() == []
+    new.check_columns()
+    assert new.refresh().mode == "full"
+    new.check()

@@ -1,0 +1,128 @@
+"""Two drivers refresh one view: one of them wins, nothing is applied twice, both end well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sparkivm.engine import Row
+from sparkivm.refresh import decide, refresh_view
+from tests.plain_engine import PlainEngine
+from tests.spark.lab import Lab, View
+
+pytestmark = pytest.mark.spark
+
+LINEAR = "select k, count(*) as n, sum(x) as s from t group by k"
+EXTREMA = "select k, max(x) as most, sum(x) as s from t group by k"
+ROWS = "select t.id, t.x, u.x as other from t join t as u on t.k = u.k"
+PAIRS = 20
+
+
+@pytest.fixture
+def lab(spark):
+    lab = Lab(spark, "two_drivers")
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    yield lab
+    lab.run("drop schema two_drivers cascade")
+
+
+class Overtaken(PlainEngine):
+    """A driver that somebody else overtakes after it decided what to do, before it does it."""
+
+    def __init__(self, lab: Lab, meanwhile: Callable[[], object]) -> None:
+        super().__init__(lab.session)
+        self.session.sql(f"use {lab.schema}")
+        self._meanwhile: list[Callable[[], object]] = [meanwhile]
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        if self._meanwhile and not sql.startswith("create or replace view"):
+            self._meanwhile.pop()()
+        return super().execute(sql)
+
+
+def overtaken(view: View, meanwhile: Callable[[], object]) -> View:
+    """The same view in the hands of the slower driver."""
+    slow = view.lab.another()
+    slow.engine = Overtaken(view.lab, meanwhile)
+    return View(slow, view.request)
+
+
+@pytest.fixture(params=["small", "large"])
+def size(request, monkeypatch):
+    """Large states are merged into."""
+    if request.param == "large":
+        for module in (decide, refresh_view):
+            monkeypatch.setattr(module, "SMALL_STATE_BYTES", 0)
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("sql", [LINEAR, EXTREMA, ROWS], ids=["linear", "extrema", "rows"])
+def test_stale_driver_applies_nothing_twice(lab, sql):
+    view = lab.view("m", sql).build()
+    lab.run("insert into t values (4, 2, 8), (5, 3, 1)", "delete from t where id = 1")
+    result = overtaken(view, view.refresh).refresh()
+    assert result.mode == "no_op", result
+    view.check()
+    assert view.state_differences() == []
+    assert len(view.history()) == 2
+
+
+def test_stale_driver_whose_rival_saw_more(lab):
+    view = lab.view("m", LINEAR).build()
+    lab.run("insert into t values (4, 2, 8)")
+
+    def rival() -> None:
+        lab.run("insert into t values (5, 3, 1)", "delete from t where id = 1")
+        view.refresh()
+
+    overtaken(view, rival).refresh()
+    view.check()
+    assert view.state_differences() == []
+
+
+def test_first_build_twice(lab):
+    view = lab.view("m", LINEAR)
+    assert overtaken(view, view.refresh).refresh().mode == "no_op"
+    view.check()
+    assert len(view.history()) == 1
+
+
+def test_rebuild_against_a_refresh(lab):
+    view = lab.view("m", LINEAR).build()
+    lab.run("insert into t values (4, 2, 8)")
+    result = overtaken(view, view.refresh).refresh(full_refresh=True)
+    assert result.mode == "full"
+    view.check()
+
+
+def test_maintenance_while_a_refresh_runs(lab):
+    view = lab.view("m", EXTREMA).build()
+    lab.run("insert into t values (4, 2, 8)")
+    view.must_be("incremental")
+    lab.run("insert into t values (5, 2, 9)")
+    overtaken(view, lambda: lab.run("optimize m__ivm")).refresh()
+    view.check()
+
+
+def test_foreign_write_while_a_refresh_runs(lab):
+    view = lab.view("m", LINEAR).build()
+    lab.run("insert into t values (4, 2, 8)")
+    overtaken(view, lambda: lab.run("delete from m__ivm")).refresh()
+    view.refresh()
+    view.check()
+
+
+def test_pairs_at_once(lab):
+    views = [lab.view("linear", LINEAR).build(), lab.view("extrema", EXTREMA).build()]
+    twin = lab.another()
+    with ThreadPoolExecutor(2) as drivers:
+        for pair in range(PAIRS):
+            view = views[pair % 2]
+            lab.run(f"insert into t values ({pair + 10}, {pair % 5}, {pair})")
+            both = [drivers.submit(View(each, view.request).refresh) for each in (lab, twin)]
+            modes = {run.result().mode for run in both}
+            assert modes <= {"incremental", "no_op"}, modes
+            view.check()
+    assert [view.state_differences() for view in views] == [[], []]

@@ -1,0 +1,110 @@
+"""Views that read views: incremental ones through their state's feed, plain ones through their text."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.spark.lab import Lab
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def lab(spark):
+    lab = Lab(spark, "views_as_sources")
+    lab.table("t", "id int, k int, x decimal(10,2)", "(1, 1, 1.5)", "(2, 1, 2.5)", "(3, 2, 4)", "(4, null, 1)")
+    lab.table("names", "k int, name string", "(1, 'one')", "(2, 'two')")
+    yield lab
+    lab.run("drop schema views_as_sources cascade")
+
+
+CHANGES = (
+    ("insert into t values (5, 2, 8), (6, 3, 1)", "insert into names values (3, 'three')"),
+    ("update t set k = 3 where id = 1", "update names set name = 'zwei' where k = 2", "delete from t where id = 4"),
+    ("delete from t where k = 3",),
+)
+
+
+def test_chain_of_three(lab):
+    views = [
+        lab.view("lines", "select t.id, n.name, t.x from t left join names n on t.k = n.k where t.x > 1").build(),
+        lab.view("sums", "select name, sum(x) as s, count(*) as n, max(x) as most from lines group by name").build(),
+        lab.view("sizes", "select n, count(*) as names, sum(s) as s from sums group by n having count(*) > 0").build(),
+    ]
+    for statements in CHANGES:
+        lab.run(*statements)
+        for view in views:
+            view.must_be("incremental")
+    assert [view.must_be("no_op").mode for view in views] == ["no_op"] * 3
+
+
+def test_diamond(lab):
+    top = lab.view("top", "select k, sum(x) as s from t group by k").build()
+    left = lab.view("left_side", "select k, s * 2 as s from top where s > 1").build()
+    right = lab.view("right_side", "select n.name, top.s from names n left join top on n.k = top.k").build()
+    bottom = lab.view(
+        "bottom", "select l.k, l.s, r.name from left_side l join right_side r on l.s = 2 * r.s"
+    ).build()
+    for statements in CHANGES:
+        lab.run(*statements)
+        for view in (top, left, right, bottom):
+            view.must_be("incremental")
+
+
+def test_view_over_a_view_that_was_rebuilt(lab):
+    """The state is another table then, and is compared with the one before."""
+    sums = lab.view("sums", "select k, sum(x) as s from t group by k").build()
+    total = lab.view("total", "select count(*) as n, sum(s) as s from sums").build()
+    lab.run("insert into t values (7, 7, 7)")
+    sums.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    total.must_be("incremental")
+
+
+def test_view_whose_meaning_changed_below(lab):
+    sums = lab.view("sums", "select k, sum(x) as s from t group by k").build()
+    total = lab.view("total", "select count(*) as n, sum(s) as s from sums").build()
+    sums = lab.view("sums", "select k, sum(x) as s from t where k is not null group by k")
+    sums.must_be("full", Reason.QUERY_CHANGED)
+    result = total.refresh()
+    assert result.mode in ("incremental", "full")
+    total.check()
+
+
+def test_plain_view(lab):
+    lab.run("create view big as select k, x from t where x > 2")
+    view = lab.view("m", "select k, count(*) as n from big group by k").build()
+    lab.run("insert into t values (5, 2, 8), (6, 3, 1)")
+    view.must_be("incremental")
+    lab.run("create or replace view big as select k, x from t where x > 1")
+    view.must_be("full", Reason.QUERY_CHANGED)
+    lab.run("create or replace view big as select k, x from   t where x > 1 -- the same")
+    assert view.must_be("no_op").explanation == "no row of a source changed"
+
+
+def test_plain_view_over_views(lab):
+    lab.view("sums", "select k, sum(x) as s from t group by k").build()
+    lab.run("create view named (id, total) as select n.name, sums.s from names n join sums on n.k = sums.k")
+    view = lab.view("m", "select id, total from named where total > 1").build()
+    lab.run("insert into t values (5, 2, 8)", "delete from names where k = 1")
+    lab.view("sums", "select k, sum(x) as s from t group by k").must_be("incremental")
+    view.must_be("incremental")
+
+
+def test_parquet_source(lab):
+    lab.run("create table p using parquet as select 1 as k, 'x' as v")
+    view = lab.view("m", "select t.id, p.v from t join p on t.k = p.k")
+    result = view.refresh()
+    assert result.fallback.reason is Reason.SOURCE_NOT_SUPPORTED
+    assert "p is stored as parquet" in str(result.fallback)
+    view.check()
+    lab.run("insert into p values (2, 'y')", "refresh table p")
+    view.must_be("full", Reason.SOURCE_NOT_SUPPORTED)
+    view.check_columns()
+
+
+def test_temporary_view(lab):
+    lab.engine.session.sql("create temporary view passing as select 1 as k")
+    result = lab.view("m", "select * from passing").refresh()
+    assert result.mode == "create"
+    assert result.fallback.reason is Reason.SOURCE_NOT_SUPPORTED
