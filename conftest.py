@@ -15,7 +15,9 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.ansi.enabled": "false",
     # Thousands of small plans: the optimizing compiler and a concurrent collector cost more than they save.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+    ),
 }
 
 

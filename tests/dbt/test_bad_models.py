@@ -38,7 +38,11 @@ class TestBadModels:
         return {"sources.yml": YAML, **{f"{name}.sql": GOOD for name in BAD}}
 
     def test_errors_name_the_model_and_change_nothing(self, project):
-        run_sql(project, f"create table {{schema}}.orders (id int) {FEED}", "insert into {schema}.orders values (1)")
+        run_sql(
+            project,
+            f"create table {{schema}}.orders (id int) {FEED}",
+            "insert into {schema}.orders values (1)",
+        )
         run_dbt(["run"])
         run_sql(project, "insert into {schema}.orders values (2)")
         for name, (text, _) in BAD.items():
@@ -66,7 +70,9 @@ class TestBadModels:
         names = [row[1] for row in project.run_sql(f"show tables in {project.test_schema}", fetch="all")]
         state = "select max(version) from (describe history {}.{})"
         return {
-            name: project.run_sql(state.format(project.test_schema, name), fetch="one")[0] if "__ivm" in name else None
+            name: project.run_sql(state.format(project.test_schema, name), fetch="one")[0]
+            if "__ivm" in name
+            else None
             for name in names
         }
 
@@ -81,7 +87,11 @@ class TestOtherMaterializations:
         return {"sources.yml": YAML, "m.sql": self.TABLE}
 
     def test_table_to_view_and_back(self, project):
-        run_sql(project, f"create table {{schema}}.orders (id int) {FEED}", "insert into {schema}.orders values (1)")
+        run_sql(
+            project,
+            f"create table {{schema}}.orders (id int) {FEED}",
+            "insert into {schema}.orders values (1)",
+        )
         run_dbt(["run"])
         write_file(BAD["wrong_column"][0], project.project_root, "models", "m.sql")
         run_dbt(["run"], expect_pass=False)

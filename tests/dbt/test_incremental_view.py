@@ -40,7 +40,11 @@ class TestLife:
         run_sql(project, "insert into {schema}.orders values (6, 1, 3)")
         _, log = run_dbt_and_capture(["run", "--select", "lines"])
         response = responses(project)["lines"]
-        assert (response["mode"], response["code"], response["apply_form"]) == ("incremental", "INCREMENTAL", "rewrite")
+        assert (response["mode"], response["code"], response["apply_form"]) == (
+            "incremental",
+            "INCREMENTAL",
+            "rewrite",
+        )
         assert response["statements"] == 1
         assert '"LeftJoin": "transition by key"' in response["strategies"]
         assert '"name": "' + project.test_schema + '.orders", "from_version": ' in response["sources"]
@@ -67,7 +71,9 @@ class TestLife:
 
     def test_explain(self, project):
         run_sql(project, "insert into {schema}.orders values (7, 1, 3)")
-        _, text = run_dbt_and_capture(["run-operation", "explain_incremental_view", "--args", "{model: lines}"])
+        _, text = run_dbt_and_capture(
+            ["run-operation", "explain_incremental_view", "--args", "{model: lines}"]
+        )
         assert "LeftJoin" in text
         assert "[transition by key]" in text
         assert "next refresh: incremental" in text
@@ -103,7 +109,9 @@ class TestConsistency:
         """As a bug of ours would leave it: the commit carries a frontier."""
         history = f"select userMetadata from (describe history {project.test_schema}.sums__ivm) limit 1"
         session = spark.newSession()
-        session.conf.set("spark.databricks.delta.commitInfo.userMetadata", session.sql(history).collect()[0][0])
+        session.conf.set(
+            "spark.databricks.delta.commitInfo.userMetadata", session.sql(history).collect()[0][0]
+        )
         session.sql(f"update {project.test_schema}.sums__ivm set __ivm_n = __ivm_n + 1 where name = 'Ada'")
         result = run_dbt(["test", "--select", "sums"], expect_pass=False)[0]
         assert (result.status, result.failures) == ("fail", 2)

@@ -24,7 +24,10 @@ def port(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]
     started = subprocess.run(
-        [SCRIPT, str(number), directory], env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True
+        [SCRIPT, str(number), directory],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
     )
     assert started.returncode == 0, started.stderr
     yield number
@@ -33,7 +36,14 @@ def port(tmp_path_factory):
 
 @pytest.fixture(scope="class")
 def dbt_profile_target(port):
-    return {"type": "sparkivm", "method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt", "threads": 2}
+    return {
+        "type": "sparkivm",
+        "method": "thrift",
+        "host": "127.0.0.1",
+        "port": port,
+        "user": "dbt",
+        "threads": 2,
+    }
 
 
 class TestOverThrift:

@@ -29,14 +29,22 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
         return "select 1 where false"
     texts = _Current({**catalog.tables, STATE: engine.describe(state)})  # type: ignore[dict-item]
     if not isinstance(plan.state, GroupState):
-        return _signed(plan.state.names, f"select * from {state.sql}", renamed(plan.core, plan.state.columns), texts, {})
+        return _signed(
+            plan.state.names, f"select * from {state.sql}", renamed(plan.core, plan.state.columns), texts, {}
+        )
     held = select_text(folded(plan.state), texts) if stored.frontier.several else f"select * from {state.sql}"
     # A sum of no values is NULL or 0, and means nothing.
-    moot = {c.name: f"if({quoted(c.counted_by)} = 0, null, {quoted(c.name)})" for c in plan.state.columns if c.kind == "sum"}
+    moot = {
+        c.name: f"if({quoted(c.counted_by)} = 0, null, {quoted(c.name)})"
+        for c in plan.state.columns
+        if c.kind == "sum"
+    }
     return _signed(plan.state.names, held, plan.state.content, texts, moot)
 
 
-def _signed(names: Sequence[str], held: str, wanted: Relation, texts: _Current, moot: Mapping[str, str]) -> str:
+def _signed(
+    names: Sequence[str], held: str, wanted: Relation, texts: _Current, moot: Mapping[str, str]
+) -> str:
     columns = ", ".join(f"{moot.get(name, quoted(name))} as {quoted(name)}" for name in names)
     return (
         f"select 1, {columns} from (\n{held}\n) as held "

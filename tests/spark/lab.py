@@ -15,8 +15,8 @@ from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult
-from tests.spark.hidden_rows import hidden_rows
 from tests.plain_engine import PlainEngine
+from tests.spark.hidden_rows import hidden_rows
 
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 
@@ -43,7 +43,9 @@ class Lab:
 
     def view(self, name: str, sql: str, **options: Any) -> View:
         """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""
-        request = RefreshRequest(TableName(self.schema, name), sql, **{"refresh_mode": "incremental", **options})
+        request = RefreshRequest(
+            TableName(self.schema, name), sql, **{"refresh_mode": "incremental", **options}
+        )
         return View(self, request)
 
     def rows(self, sql: str) -> list[Row]:
@@ -58,7 +60,11 @@ class Lab:
     def another(self) -> Lab:
         """The same schema seen by a second driver: another session, another engine."""
         twin = object.__new__(Lab)
-        twin.schema, twin.engine, twin.session = self.schema, PlainEngine(self.session), self.session.newSession()
+        twin.schema, twin.engine, twin.session = (
+            self.schema,
+            PlainEngine(self.session),
+            self.session.newSession(),
+        )
         twin.run(f"use {self.schema}")
         twin.engine.session.sql(f"use {self.schema}")
         return twin
@@ -109,7 +115,9 @@ class View:
 
     def differences(self) -> list[tuple[Any, ...]]:
         """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus."""
-        return _surplus(self.lab.rows(f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)"))
+        return _surplus(
+            self.lab.rows(f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)")
+        )
 
     def state_differences(self) -> list[tuple[Any, ...]]:
         """The same for the hidden columns, against a state built afresh."""

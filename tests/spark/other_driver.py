@@ -30,7 +30,9 @@ SETTINGS = {
 
 def request(schema: str, sql: str, tables: Path) -> RefreshRequest:
     """The same in both processes."""
-    return RefreshRequest(TableName(schema, "m"), sql, "incremental", layout=StateLayout(location_root=str(tables)))
+    return RefreshRequest(
+        TableName(schema, "m"), sql, "incremental", layout=StateLayout(location_root=str(tables))
+    )
 
 
 def main(schema: str, sql: str, tables: Path, scratch: Path) -> None:

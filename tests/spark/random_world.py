@@ -10,7 +10,10 @@ from itertools import count
 from tests.fuzz.random_data import COLUMNS, TABLES, Change, Row, Value, random_change, random_table
 from tests.spark.lab import FEED, Lab
 
-_COLUMNS = (("id", "bigint"), *COLUMNS)  # `id` tells copies apart when one of them is deleted; no query reads it
+_COLUMNS = (
+    ("id", "bigint"),
+    *COLUMNS,
+)  # `id` tells copies apart when one of them is deleted; no query reads it
 _NAMES = ", ".join(name for name, _ in _COLUMNS)
 
 Content = dict[int, Row]
@@ -46,7 +49,9 @@ class RandomWorld:
         if not deleted and self._rng.random() < 0.8:
             self._insert(table, new)
             return
-        way = self._rng.choice((self._by_statements, self._by_statements, self._by_merge, self._by_merge, self._by_overwrite))
+        way = self._rng.choice(
+            (self._by_statements, self._by_statements, self._by_merge, self._by_merge, self._by_overwrite)
+        )
         way(table, gone, updated, new)
 
     def _ids_of(self, table: str, rows: tuple[Row, ...]) -> list[int]:
@@ -75,7 +80,7 @@ class RandomWorld:
 
     def _by_merge(self, table: str, gone: list[int], updated: Content, new: Content) -> None:
         empty: Row = (None,) * len(COLUMNS)
-        rows = {**{i: empty for i in gone}, **updated, **new}
+        rows = {**dict.fromkeys(gone, empty), **updated, **new}
         if not rows:
             return
         deleted = ", ".join(map(str, gone)) or "-1"

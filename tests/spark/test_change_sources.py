@@ -81,7 +81,9 @@ def test_capture_that_was_off_for_a_while_is_bridged_by_a_difference(lab, view):
 
 
 def test_replaced_table_is_compared_with_its_former_version(lab, view):
-    lab.run(f"create or replace table t using delta {FEED} as select id, k, x from t where id < 3 union all select 9, 9, 9")
+    lab.run(
+        f"create or replace table t using delta {FEED} as select id, k, x from t where id < 3 union all select 9, 9, 9"
+    )
     result = view.must_be("incremental")
     assert result.sources[0].from_version == 1
     lab.run("insert into t values (10, 9, 1)")
@@ -155,7 +157,9 @@ def test_column_that_the_view_reads_is_gone(lab, change):
 def test_column_dropped_and_added_again_under_its_name(lab):
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", clauses=MAPPED)
     view = lab.view("m", "select k, sum(x) as s from t group by k").build()
-    lab.run("alter table t drop column x", "alter table t add columns (x int)", "insert into t values (2, 1, 5)")
+    lab.run(
+        "alter table t drop column x", "alter table t add columns (x int)", "insert into t values (2, 1, 5)"
+    )
     view.refresh()
     view.check()
 

@@ -75,8 +75,16 @@ class Case:
     def __init__(self, spark, name: str, directory: Path) -> None:
         self.lab = Lab(spark, f"crash_{name}")
         self.tables = directory / "tables"
-        self.lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", clauses=f"location '{self.tables}/t' {FEED}")
-        self.view = View(self.lab, request(self.lab.schema, SQL.format(schema=self.lab.schema), self.tables)).build()
+        self.lab.table(
+            "t",
+            "id int, k int, x int",
+            "(1, 1, 1)",
+            "(2, 1, 2)",
+            clauses=f"location '{self.tables}/t' {FEED}",
+        )
+        self.view = View(
+            self.lab, request(self.lab.schema, SQL.format(schema=self.lab.schema), self.tables)
+        ).build()
         self.lab.run("insert into t values (3, 2, 4), (4, 1, 8)", "delete from t where id = 1")
         self.driver = OtherDriver(self.view, directory)
 
@@ -93,7 +101,10 @@ class Case:
 @pytest.fixture(scope="module")
 def cases(spark, tmp_path_factory) -> Iterator[dict[str, Case]]:
     """The drivers start at the same time, which saves most of the time that they take."""
-    made = {name: Case(spark, name, tmp_path_factory.mktemp(name)) for name in ("writing", "committing", "committed", "rival")}
+    made = {
+        name: Case(spark, name, tmp_path_factory.mktemp(name))
+        for name in ("writing", "committing", "committed", "rival")
+    }
     for case in made.values():
         case.driver.wait_until_ready()
     yield made

@@ -62,7 +62,9 @@ def test_log_that_was_cleaned_up(spark, lab, view, tmp_path):
 
 def test_files_that_vacuum_took(lab, view):
     """The rows that went are in files that are gone: the feed of a deletion without a vector reads them."""
-    lab.run("alter table t set tblproperties (delta.enableDeletionVectors = false)", "delete from t where id = 1")
+    lab.run(
+        "alter table t set tblproperties (delta.enableDeletionVectors = false)", "delete from t where id = 1"
+    )
     lab.run("insert overwrite t values (5, 5)")
     lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     lab.run("vacuum t retain 0 hours")

@@ -43,7 +43,9 @@ def test_frontier_is_in_the_commit_of_the_data(lab, view):
     assert newest["operation"] == "WRITE"
     assert int(newest["operationMetrics"]["numOutputRows"]) == 1
     frontier = read_frontier(newest["userMetadata"])
-    assert {key: source.version for key, source in frontier.sources.items()} == {"protocol.t": lab.version("t")}
+    assert {key: source.version for key, source in frontier.sources.items()} == {
+        "protocol.t": lab.version("t")
+    }
     assert len(view.history()) == 2
 
 
@@ -101,7 +103,9 @@ def test_maintenance_of_the_state_goes_unnoticed(lab, view):
         lab.run(f"insert into t values ({i}, {i}, {i})")
         view.must_be("incremental")
     lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    lab.run("optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')")
+    lab.run(
+        "optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')"
+    )
     assert view.must_be("no_op").statements == ()
     lab.run("delete from t where k = 1")
     view.must_be("incremental")
@@ -148,7 +152,11 @@ def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("spark.sql.session.timeZone", "Asia/Tokyo"), ("spark.sql.ansi.enabled", "true"), ("spark.sql.caseSensitive", "true")],
+    [
+        ("spark.sql.session.timeZone", "Asia/Tokyo"),
+        ("spark.sql.ansi.enabled", "true"),
+        ("spark.sql.caseSensitive", "true"),
+    ],
 )
 def test_settings_that_change_the_meaning(lab, view, setting, value):
     lab.engine.set({setting: value})

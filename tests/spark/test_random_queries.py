@@ -27,7 +27,12 @@ _SEED = int(os.environ.get("SPARKIVM_SPARK_SEED", random.SystemRandom().randrang
 _VIEWS = 25  # of one world
 _BATCHES = 2
 _DEPTH = 2
-_FAILURES_OF_OURS = (Reason.REFRESH_FAILED, Reason.STATE_MODIFIED, Reason.FRONTIER_MISSING, Reason.QUERY_CHANGED)
+_FAILURES_OF_OURS = (
+    Reason.REFRESH_FAILED,
+    Reason.STATE_MODIFIED,
+    Reason.FRONTIER_MISSING,
+    Reason.QUERY_CHANGED,
+)
 
 
 @dataclass
@@ -49,7 +54,9 @@ def test_views_equal_their_queries(spark, monkeypatch):
         print(f"{dict(outcome.modes)}, {len(outcome.refused)} refused", flush=True)
     assert not outcome.failures, "\n\n".join(outcome.failures)
     assert len(outcome.refused) < max(3, 0.1 * _TREES), outcome.refused
-    incremental, full = (sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full"))
+    incremental, full = (
+        sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full")
+    )
     assert incremental > full, outcome.modes
 
 
@@ -64,7 +71,9 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
             living.append(view)
     for batch in range(1, _BATCHES + 1):
         world.change()
-        living = [v for v in living if step(v, rng, monkeypatch, world, f"world {seed}, batch {batch}", outcome)]
+        living = [
+            v for v in living if step(v, rng, monkeypatch, world, f"world {seed}, batch {batch}", outcome)
+        ]
     for view in living:
         found = view.state_differences()
         if found:
@@ -72,7 +81,12 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
 
 
 def step(
-    view: View, rng: random.Random, monkeypatch: pytest.MonkeyPatch, world: RandomWorld, where: str, outcome: Outcome
+    view: View,
+    rng: random.Random,
+    monkeypatch: pytest.MonkeyPatch,
+    world: RandomWorld,
+    where: str,
+    outcome: Outcome,
 ) -> bool:
     """Refresh and compare; whether the view lives on."""
     # Some refreshes take their state for a large one, which is merged into.

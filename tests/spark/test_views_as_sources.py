@@ -13,7 +13,9 @@ pytestmark = pytest.mark.spark
 @pytest.fixture
 def lab(spark):
     lab = Lab(spark, "views_as_sources")
-    lab.table("t", "id int, k int, x decimal(10,2)", "(1, 1, 1.5)", "(2, 1, 2.5)", "(3, 2, 4)", "(4, null, 1)")
+    lab.table(
+        "t", "id int, k int, x decimal(10,2)", "(1, 1, 1.5)", "(2, 1, 2.5)", "(3, 2, 4)", "(4, null, 1)"
+    )
     lab.table("names", "k int, name string", "(1, 'one')", "(2, 'two')")
     yield lab
     lab.run("drop schema views_as_sources cascade")
@@ -21,16 +23,26 @@ def lab(spark):
 
 CHANGES = (
     ("insert into t values (5, 2, 8), (6, 3, 1)", "insert into names values (3, 'three')"),
-    ("update t set k = 3 where id = 1", "update names set name = 'zwei' where k = 2", "delete from t where id = 4"),
+    (
+        "update t set k = 3 where id = 1",
+        "update names set name = 'zwei' where k = 2",
+        "delete from t where id = 4",
+    ),
     ("delete from t where k = 3",),
 )
 
 
 def test_chain_of_three(lab):
     views = [
-        lab.view("lines", "select t.id, n.name, t.x from t left join names n on t.k = n.k where t.x > 1").build(),
-        lab.view("sums", "select name, sum(x) as s, count(*) as n, max(x) as most from lines group by name").build(),
-        lab.view("sizes", "select n, count(*) as names, sum(s) as s from sums group by n having count(*) > 0").build(),
+        lab.view(
+            "lines", "select t.id, n.name, t.x from t left join names n on t.k = n.k where t.x > 1"
+        ).build(),
+        lab.view(
+            "sums", "select name, sum(x) as s, count(*) as n, max(x) as most from lines group by name"
+        ).build(),
+        lab.view(
+            "sizes", "select n, count(*) as names, sum(s) as s from sums group by n having count(*) > 0"
+        ).build(),
     ]
     for statements in CHANGES:
         lab.run(*statements)

@@ -1,4 +1,4 @@
-"""sqlglot's Spark dialect, printing typed literals as they are written: `DATE '…'` is a literal, a CAST is not."""
+"""sqlglot's Spark dialect, printing typed literals as they are written: `DATE '…'` is no CAST."""
 
 from __future__ import annotations
 

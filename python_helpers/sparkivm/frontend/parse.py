@@ -35,7 +35,7 @@ def statement_text(model: str, sql: str) -> str:
 
 
 def statement_end(sql: str) -> int:
-    """Where the statement ends: behind its last token, before semicolons and comments. Positions before it stay."""
+    """Where the statement ends: behind its last token, before semicolons and comments."""
     try:
         tokens = sqlglot.tokenize(sql, read="spark")
     except SqlglotError:

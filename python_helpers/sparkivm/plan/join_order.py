@@ -144,6 +144,6 @@ class RowEstimate:
         rows = list(map(self, relation.inputs))
         if not relation.predicates:
             return math.prod(max(count, 1.0) for count in rows)
-        # A row of a delta meets a few others; whole tables are as many as the largest, as along a foreign key.
+        # A row of a delta meets a few others; whole tables are as many as the largest one (foreign keys).
         small = [count for count, child in zip(rows, relation.inputs, strict=True) if _reads_changes(child)]
         return min([max(rows), *(count * _ROWS_PER_KEY for count in small)])

@@ -11,8 +11,8 @@ from sparkivm.algebra import Relation
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
-from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.accepted_expressions import repeatable
+from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import parse_model, statement_end
 from sparkivm.frontend.select import read_query
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references

@@ -124,7 +124,7 @@ def _estimated_rows(facts: RelationFacts) -> float:
 
 
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
-    # A small source may be another view's state that was rewritten: what changed in it is known after netting only.
+    # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
     small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
     if small or change.rows <= _SMALL_CHANGE_ROWS:
         return None

@@ -14,7 +14,8 @@ from sparkivm.reasons import Fallback, Reason
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 # A literal of a type, and the cast of a plain literal to it: `1L` is read back as `CAST(1 AS BIGINT)`.
 _CAST_LITERAL = re.compile(
-    r"cast\((-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d) as (?:date|tinyint|smallint|bigint|float|double|decimal\(\d+,\d+\))\)"
+    r"cast\((-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d) as "
+    r"(?:date|tinyint|smallint|bigint|float|double|decimal\(\d+,\d+\))\)"
 )
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
