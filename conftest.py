@@ -13,11 +13,11 @@ _SETTINGS = {
     "spark.master": "local[2]",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": "false",
-    # Thousands of small plans: the optimizing compiler and a concurrent collector cost more than they save.
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
-    ),
+    "spark.driver.memory": "2g",
+    # Thousands of small plans on two cores: a concurrent collector costs more than it saves.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
 }
 
 

@@ -65,7 +65,10 @@ class Reason(Enum):
     )
     NUMERIC_OVERFLOW = ("a sum overflows its type", "cast the argument to a wider type")
     REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
-    REFRESH_CONFLICT = ("another refresh of the view was faster each time", "run one driver at a time")
+    REFRESH_CONFLICT = (
+        "another refresh of the view was faster at each try",
+        "run one driver at a time for a view",
+    )
     FULL_REFRESH_REQUESTED = ("a full refresh was asked for", "nothing")
 
     @property

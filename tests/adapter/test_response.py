@@ -18,7 +18,11 @@ def result(mode, **particulars):
     ("done", "status"),
     [
         (result("no_op"), "NO_OP"),
-        (result("create", fallback=Fallback(Reason.STATE_MISSING)), "CREATE"),
+        (result("create"), "CREATE"),
+        (
+            result("create", fallback=Fallback(Reason.SOURCE_NOT_SUPPORTED)),
+            "CREATE SOURCE_NOT_SUPPORTED: a source keeps no history that changes could be read from",
+        ),
         (
             result("full", fallback=Fallback(Reason.QUERY_CHANGED)),
             "FULL QUERY_CHANGED: the models SQL changed",

@@ -68,9 +68,9 @@ class TestBadModels:
     def versions(project):
         """Every relation of the schema, the states with their versions."""
         names = [row[1] for row in project.run_sql(f"show tables in {project.test_schema}", fetch="all")]
-        state = "select max(version) from (describe history {}.{})"
+        history = "describe history {}.{} limit 1"
         return {
-            name: project.run_sql(state.format(project.test_schema, name), fetch="one")[0]
+            name: project.run_sql(history.format(project.test_schema, name), fetch="one")[0]
             if "__ivm" in name
             else None
             for name in names

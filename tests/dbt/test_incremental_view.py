@@ -107,11 +107,9 @@ class TestConsistency:
 
     def test_state_that_is_wrong_without_a_trace(self, project, spark):
         """As a bug of ours would leave it: the commit carries a frontier."""
-        history = f"select userMetadata from (describe history {project.test_schema}.sums__ivm) limit 1"
         session = spark.newSession()
-        session.conf.set(
-            "spark.databricks.delta.commitInfo.userMetadata", session.sql(history).collect()[0][0]
-        )
+        newest = session.sql(f"describe history {project.test_schema}.sums__ivm limit 1").collect()[0]
+        session.conf.set("spark.databricks.delta.commitInfo.userMetadata", newest["userMetadata"])
         session.sql(f"update {project.test_schema}.sums__ivm set __ivm_n = __ivm_n + 1 where name = 'Ada'")
         result = run_dbt(["test", "--select", "sums"], expect_pass=False)[0]
         assert (result.status, result.failures) == ("fail", 2)

@@ -64,5 +64,5 @@ def test_what_is_derived_from_an_operator_over_others(name, worlds: Worlds):
     rng = random.Random(f"{worlds.seed} {name}")
     for label, query in over_other_operators(name, rng, NESTED_SHARE):
         text = delta_violation(query, frozenset(TABLES))
-        for world in rng.sample(range(len(worlds)), 10):
+        for world in rng.sample(range(len(worlds)), 6):
             worlds.expect_nothing(world, text, f"delta of {label}")

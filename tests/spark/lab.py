@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import Row, SparkSession
 
@@ -18,6 +21,9 @@ from sparkivm.refresh.result import Mode, RefreshResult
 from tests.plain_engine import PlainEngine
 from tests.spark.hidden_rows import hidden_rows
 
+T = TypeVar("T")
+
+_THREADS = 2
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 
 
@@ -55,7 +61,7 @@ class Lab:
         return self.rows(sql)[0][0]
 
     def version(self, table: str) -> int:
-        return int(self.value(f"select max(version) from (describe history {table})"))
+        return int(self.value(f"describe history {table} limit 1"))
 
     def another(self) -> Lab:
         """The same schema seen by a second driver: another session, another engine."""
@@ -68,6 +74,23 @@ class Lab:
         twin.run(f"use {self.schema}")
         twin.engine.session.sql(f"use {self.schema}")
         return twin
+
+
+def side_by_side(lab: Lab, views: Sequence[View], work: Callable[[View], T]) -> list[T]:
+    """Do something with each view, in two threads with an engine each, as dbt does; most of it is planning."""
+    labs: queue.SimpleQueue[Lab] = queue.SimpleQueue()
+    for _ in range(_THREADS):
+        labs.put(lab.another())
+
+    def on_some_lab(view: View) -> T:
+        mine = labs.get()
+        try:
+            return work(replace(view, lab=mine))
+        finally:
+            labs.put(mine)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(on_some_lab, views))
 
 
 @dataclass(frozen=True)
@@ -111,7 +134,8 @@ class View:
         return self
 
     def check(self) -> None:
-        assert self.differences() == []
+        found = self.differences()
+        assert not found, f"{self.name} differs from its query: {found}"
 
     def differences(self) -> list[tuple[Any, ...]]:
         """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus."""
@@ -128,9 +152,10 @@ class View:
         run, model = self.lab.run, f"{self.name}__as_table"
         run(f"create or replace table {model} using delta as select * from (\n{self._query}\n) limit 0")
         mine, theirs = (self.lab.session.table(name).schema for name in (self.name, model))
-        assert [(f.name, f.dataType.simpleString(), f.nullable) for f in mine] == [
-            (f.name, f.dataType.simpleString(), f.nullable) for f in theirs
-        ]
+        found, wanted = (
+            [(f.name, f.dataType.simpleString(), f.nullable) for f in schema] for schema in (mine, theirs)
+        )
+        assert found == wanted, f"{self.name} has {found}, a table {wanted}"
         run(f"drop table {model}")
 
     def content(self) -> list[tuple[Any, ...]]:
@@ -139,7 +164,7 @@ class View:
 
     def history(self) -> list[Row]:
         """The state's commits, oldest first."""
-        return self.lab.rows(f"select * from (describe history {self.state}) order by version")
+        return self.lab.rows(f"describe history {self.state}")[::-1]
 
 
 def _surplus(rows: list[Row]) -> list[tuple[Any, ...]]:

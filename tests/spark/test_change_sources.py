@@ -82,7 +82,8 @@ def test_capture_that_was_off_for_a_while_is_bridged_by_a_difference(lab, view):
 
 def test_replaced_table_is_compared_with_its_former_version(lab, view):
     lab.run(
-        f"create or replace table t using delta {FEED} as select id, k, x from t where id < 3 union all select 9, 9, 9"
+        f"create or replace table t using delta {FEED} as select id, k, x from t where id < 3 "
+        "union all select 9, 9, cast(9 as decimal(10,2))"
     )
     result = view.must_be("incremental")
     assert result.sources[0].from_version == 1
@@ -91,7 +92,7 @@ def test_replaced_table_is_compared_with_its_former_version(lab, view):
 
 
 def test_replaced_table_without_capture(lab, view):
-    lab.run("create or replace table t using delta as select id, k, x + 1 as x from t")
+    lab.run("create or replace table t using delta as select id, k, cast(x + 1 as decimal(10,2)) as x from t")
     view.must_be("incremental")
 
 
@@ -170,12 +171,12 @@ WRITES = {
     "restore": ("restore table t to version as of 0", "incremental"),
     "replace_where": ("insert into t replace where k = 1 values (5, 1, 5)", "incremental"),
     "merge": (
-        "merge into t using (values (1, 5), (9, 6)) as s(i, v) on t.id = s.i when matched then delete "
-        "when not matched then insert values (s.i, s.v, s.v)",
+        "merge into t using (select * from values (1, 5), (9, 6) as v (i, v)) as s on t.id = s.i when matched then delete "
+        "when not matched then insert (id, k, x) values (s.i, s.v, s.v)",
         "incremental",
     ),
     "merge_of_inserts": (
-        "merge into t using (select 9 as i) as s on t.id = s.i when not matched then insert values (s.i, 1, 2)",
+        "merge into t using (select 9 as i) as s on t.id = s.i when not matched then insert (id, k, x) values (s.i, 1, 2)",
         "incremental",
     ),
     "optimize": ("optimize t", "no_op"),

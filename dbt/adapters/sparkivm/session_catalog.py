@@ -108,14 +108,13 @@ class SessionCatalog:
         self._described[name.key] = table
         snapshot = self._delta(table)._2()
         metadata = json.loads(snapshot.metadata().json())["metaData"]
-        size = snapshot.sizeInBytesIfKnown()
         return RelationFacts(
             name,
             "delta",
             _fields(metadata["schemaString"]),
             table_id=metadata["id"],
             version=int(snapshot.version()),
-            size_bytes=int(size.get()) if size.isDefined() else None,
+            size_bytes=_size_bytes(snapshot),
             properties=metadata["configuration"],
             partition_columns=tuple(metadata["partitionColumns"]),
             provider="delta",
@@ -162,6 +161,12 @@ class SessionCatalog:
             if files.isDeltaFile(status):
                 return int(files.deltaVersion(status))
         return newest + 1
+
+
+def _size_bytes(snapshot: Any) -> int:
+    """From the checksum that Delta writes beside each commit: to add up the files takes a Spark job."""
+    checksum = snapshot.checksumOpt()
+    return int(checksum.get().tableSizeBytes() if checksum.isDefined() else snapshot.sizeInBytes())
 
 
 def _commit_info(lines: Any) -> dict[str, Any] | None:

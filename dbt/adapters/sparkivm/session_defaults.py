@@ -32,6 +32,8 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
         "spark.databricks.delta.snapshotPartitions": "2",  # the default of 50 suits millions of files
+        # A version older than seven days may be read as long as its files are there.
+        "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -44,6 +44,7 @@ class Frontier:
         tuple[str, ...], ...
     ] = ()  # Spark's answers about types, in the order of the compiler's questions
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
+    base: int = -1  # version of the state that the commit changed; -1 if it replaced all of it
     several: bool = False  # a group may have several entries
     appended: int = 0  # refreshes that appended entries since the last fold
     deterministic: bool = True

@@ -23,6 +23,8 @@ _WITHOUT_ROWS = frozenset(
         "ADD FEATURE", "SET TABLE COMMENT", "MANUAL UPDATE TAGS", "DROP COLUMNS",
     }
 )  # fmt: skip
+# Commits after which a column's name may stand for another column.
+_COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
 _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
@@ -68,13 +70,14 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
             Reason.HISTORY_UNAVAILABLE,
             f"the log of {source.name} lacks version {min(missing)} of {old + 1}..{new}",
         )
-    changing = [commit for commit in later if changes_rows(commit)]
+    changing = [commit for commit in later if changes_rows(commit) or _renames(commit, frontier)]
     rows = sum(map(_rows, changing))
     if not changing and not replaced:
         return SourceChange("none", old, new)
     if (
         replaced
         or not _feed_covers(source, later)
+        or any(_renames(commit, frontier) for commit in later)
         or _vector_deletes(source, changing) > _MOST_VECTOR_DELETES
     ):
         return SourceChange("diff", old, new, rows, nets=True)
@@ -90,6 +93,17 @@ def changes_rows(commit: Commit) -> bool:
 
 def records_changes(source: RelationFacts) -> bool:
     return source.properties.get(CHANGE_FEED, "").lower() == "true"
+
+
+def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
+    """Whether a column that the view reads went away: another one may have its name by now.
+
+    Its values changed in rows of which the feed says nothing.
+    """
+    if commit.operation not in _COLUMNS_GO:
+        return False
+    text = ",".join(commit.parameters.values()).lower()
+    return any(name.lower() in text for name in frontier.fields)
 
 
 def _check_fields(source: RelationFacts, frontier: SourceFrontier) -> None:

@@ -51,7 +51,7 @@ def _plan_lines(compiled: CompiledView) -> list[str]:
     if plan is None:
         assert compiled.fallback is not None
         return ["", "not incrementally maintainable", *_reason_lines(compiled.fallback)]
-    lines = ["", "plan", *_tree_lines(plan_tree(plan), 1), "", "state"]
+    lines = ["", "plan", *tree_lines(plan_tree(plan), 1), "", "state"]
     if isinstance(plan.state, GroupState):
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
         lines += [f"  {column.name}: {column.kind} {column.type}".rstrip() for column in plan.state.columns]
@@ -60,11 +60,11 @@ def _plan_lines(compiled: CompiledView) -> list[str]:
     return lines
 
 
-def _tree_lines(node: PlanNode, depth: int) -> list[str]:
+def tree_lines(node: PlanNode, depth: int) -> list[str]:
     strategy = f"    [{node.strategy}]" if node.strategy else ""
     lines = ["  " * depth + node.label + strategy]
     for child in node.children:
-        lines += _tree_lines(child, depth + 1)
+        lines += tree_lines(child, depth + 1)
     return lines
 
 

@@ -28,7 +28,7 @@ class StateColumn:
     """One hidden column of a group: the aggregate that it is, and how it changes.
 
     count, sum   linear: the column of old ⊎ delta is the sum of both columns
-    min, max     kept, taken from the delta, or read again (see plan/extrema.py)
+    min, max     kept, taken from the delta, or read again (see plan/group_changes.py)
     recomputed   read again for every group that changes, as its value is no function of old value and delta
     """
 

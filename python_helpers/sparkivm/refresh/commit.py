@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from sparkivm.changes.frontier import Frontier, read_frontier
 from sparkivm.engine import Commit, Engine, EngineError, Row
 from sparkivm.names import TableName
+from sparkivm.refresh.stored_state import foreign_commit
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
@@ -59,5 +60,7 @@ def commit_statement(
     for commit in engine.commits(state, version):
         found = read_frontier(commit.user_metadata)
         if found is not None and found.nonce == tagged.nonce:
+            if foreign_commit(engine, state, found, commit) is not None:
+                raise Conflict(f"{state} was written to by someone else after version {version}")
             return Committed(commit, rows)
     raise Conflict(f"{state} was refreshed by someone else from version {version}")

@@ -55,8 +55,8 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
                 time.sleep(0.2 * 2**attempt)
     raise ModelError(
         str(request.view),
-        f"another refresh of it was faster {_MOST_TRIES} times in a row",
-        "run one driver at a time for a view",
+        f"{Fallback(Reason.REFRESH_CONFLICT)}, {_MOST_TRIES} times",
+        Reason.REFRESH_CONFLICT.way_out,
     )
 
 
@@ -81,9 +81,16 @@ class _Refresh:
 
     def run(self) -> RefreshResult:
         stored = read_state(self.engine, self.state)
+        if stored.facts is not None and stored.facts.kind != "delta":
+            raise ModelError(
+                str(self.view),
+                f"{self.state}, the name of its state, is no Delta table",
+                "rename or drop what has this name",
+            )
         if self.request.empty:
             return self._empty(stored)
         settings = semantic_settings(self.engine)
+        self._never_go_back(stored)
         if stored.frontier is not None and self._nothing_changed(stored, settings):
             return self._no_op(stored)
 
@@ -105,6 +112,13 @@ class _Refresh:
             self._publish(compiled, stored, stored.frontier.several)
             return self._result("no_op", explanation="no row of a source changed")
         return self._incremental(stored, compiled, settings, decision)
+
+    def _never_go_back(self, stored: StoredState) -> None:
+        """Another driver may have refreshed the view from sources newer than what this run saw of them."""
+        for key, source in stored.frontier.sources.items() if stored.frontier else ():
+            seen = self.pins.facts(_name(key), self.engine.describe)
+            if seen is not None and seen.table_id == source.table_id and seen.version < source.version:
+                self.pins.forget(seen.name)
 
     # nothing to do
 
@@ -146,7 +160,7 @@ class _Refresh:
         if not newest or now_ms - commit.timestamp_ms < _HALF_LOG_RETENTION_MS:
             return
         sql = f"alter table {self.state.sql} set tblproperties ('sparkivm.renewed' = '{int(now_ms)}')"
-        self._commit(stored.version, frontier, sql)
+        self._commit(stored.version, replace(frontier, base=stored.version), sql)
 
     def _empty(self, stored: StoredState) -> RefreshResult:
         """--empty: an existing view is left alone, a missing one built without rows, to be rebuilt."""
@@ -272,6 +286,7 @@ class _Refresh:
         appends_entries = change.kind == "entries" and change.form == "append"
         frontier = replace(
             self._frontier(compiled, settings, old),
+            base=stored.version,
             several=appends_entries or (old.several and change.form != "rewrite"),
             appended=old.appended + 1 if appends_entries else 0,
         )

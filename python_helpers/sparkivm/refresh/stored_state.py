@@ -33,7 +33,7 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
     if facts is None:
         return StoredState(None, None, Fallback(Reason.STATE_MISSING))
     if facts.kind != "delta":
-        return StoredState(None, None, Fallback(Reason.STATE_MODIFIED, f"{state} is no Delta table any more"))
+        return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, f"{state} is no Delta table"))
     step = 1
     while True:
         for commit in reversed(engine.commits(state, max(-1, facts.version - step))):
@@ -44,11 +44,22 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
             if frontier is not None and not frontier.text:
                 problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
                 return StoredState(facts, None, problem)
+            foreign = commit if frontier is None and changes_rows(commit) else None
+            if frontier is not None:
+                foreign = foreign_commit(engine, state, frontier, commit)
+            if foreign is not None:
+                detail = f"version {foreign.version} of {state} is a {foreign.operation} that no refresh made"
+                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
             if frontier is not None:
                 return StoredState(facts, frontier, None, commit)
-            if changes_rows(commit):
-                detail = f"version {commit.version} of {state} is a {commit.operation} that no refresh made"
-                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
         if step > _LOOK_BACK or step > facts.version:
             return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
         step *= 10
+
+
+def foreign_commit(engine: Engine, state: TableName, frontier: Frontier, commit: Commit) -> Commit | None:
+    """What somebody wrote between the version that a refresh saw and its commit; Delta lets both through."""
+    if frontier.base < 0 or commit.version == frontier.base + 1:
+        return None
+    between = (c for c in engine.commits(state, frontier.base) if c.version < commit.version)
+    return next((c for c in between if changes_rows(c)), None)
