@@ -109,10 +109,10 @@ def test_views_follow_their_sources(spark):
     wrong = []
     for batch in range(4):
         change(lab, batch)
+        half = views[batch % 2 :: 2]  # the others catch up with two batches at once
+        problems = side_by_side(lab, half, problem_of)
         wrong += [
-            (view.name, batch, problem)
-            for view, problem in zip(views, side_by_side(lab, views, problem_of), strict=True)
-            if problem
+            (view.name, batch, problem) for view, problem in zip(half, problems, strict=True) if problem
         ]
     assert not wrong
 

@@ -21,6 +21,7 @@ class InnerJoin(Relation):
 
     delta     Σ over changed inputs j:  new(1) ⋈ … ⋈ new(j−1) ⋈ d(j) ⋈ old(j+1) ⋈ … ⋈ old(n)
               Each term has one delta, so it is linear in it; the order of the inputs does not matter.
+              Inputs that stay as they are, S, are joined once to all terms: Δ(R ⋈ S) = Δ(R) ⋈ S.
     restrict  keys go to the input that owns their column, and across equalities to the others
     source    docs/laws.md [2]; telescoping as in Zhou, Larson, Elmongui 2007, §3.3
     """
@@ -41,6 +42,9 @@ class InnerJoin(Relation):
         return replace(self, inputs=children)
 
     def delta(self, d: Derivation) -> Relation:
+        changed = [child for child in self.inputs if d.changes(child)]
+        if 1 < len(changed) < len(self.inputs) and self._connected(changed):
+            return self._delta_of(changed, d)
         terms: list[Relation] = []
         for j, changed in enumerate(self.inputs):
             if not d.changes(changed):
@@ -52,6 +56,29 @@ class InnerJoin(Relation):
                 inputs[i] = d_j if i == j else d.new(other, only) if i < j else d.old(other, only)
             terms.append(replace(self, inputs=tuple(inputs)))
         return total(terms)
+
+    def _delta_of(self, changed: list[Relation], d: Derivation) -> Relation:
+        """The delta of the inputs that change, joined with the others."""
+        columns = frozenset(name for child in changed for name in child.columns)
+        inner = replace(
+            self, inputs=tuple(changed), predicates=tuple(p for p in self.predicates if p.columns <= columns)
+        )
+        delta = inner.delta(d)
+        others = tuple(
+            d.new(child, Keys.of(delta, self._equalities(child, inner)))
+            for child in self.inputs
+            if child not in changed
+        )
+        outer = tuple(p for p in self.predicates if p not in inner.predicates)
+        return replace(self, inputs=(delta, *others), predicates=outer)
+
+    def _connected(self, inputs: list[Relation]) -> bool:
+        """Whether equalities hold the inputs together: others would be multiplied with each other."""
+        reached, waiting = [inputs[0]], inputs[1:]
+        while near := [c for c in waiting if any(self._equalities(c, other) for other in reached)]:
+            reached += near
+            waiting = [child for child in waiting if child not in near]
+        return not waiting
 
     def restrict(self, keys: Keys) -> Relation:
         inputs = []

@@ -64,7 +64,11 @@ class Finalizer:
         plain = isinstance(self.state, BagState) or scalar.as_column in getattr(self.state, "keys", ())
         if plain or not field.type or dialect is not SPARK:
             return text
-        if not isinstance(scalar.tree, (exp.Column, exp.Case)):
+        tree = scalar.tree
+        may_be_null = isinstance(tree, exp.Column) or (
+            isinstance(tree, exp.Case) and not tree.args.get("default")
+        )
+        if not may_be_null:
             text = f"if(true, {text}, null)"
         return f"cast({text} as {field.type})"
 

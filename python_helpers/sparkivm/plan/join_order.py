@@ -28,7 +28,7 @@ from sparkivm.algebra.relation import rewrite
 # Rows of a relation that is sent to every task.
 BROADCAST_ROWS = 500_000
 # A table of at most this many rows is sent rather than the delta that it meets, which is not collected then.
-_SMALL_TABLE_ROWS = 50_000
+_SMALL_TABLE_ROWS = 200_000
 _FILTER_KEEPS = 0.5
 _ROWS_PER_KEY = 4.0
 _UNKNOWN_ROWS = 1e6

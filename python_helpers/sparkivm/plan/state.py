@@ -20,6 +20,7 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _MOST_DIGITS = 38
 _DIGITS_OF_A_SUM = 10  # Spark adds them to the argument's precision
 _DIGITS_ALWAYS_EXACT = 27  # weight (10 digits) times argument fits into 38 digits
+_SCALE_DIVIDED = 10  # up to it a quotient has nine digits to spare beyond those of AVG
 _SCALE_KEPT = 6  # a product that does not fit keeps this many fraction digits
 
 
@@ -129,8 +130,9 @@ class _GroupStateBuilder:
                 Call(f"{RESERVED_PREFIX}{kind}_{label}", call.function, argument), kind, counted_by=count
             )
             return expression("x", x=self._add(entry))
-        # Spark adds a BIGINT's average up in DOUBLE, where the last digits depend on the order.
-        sum_type = None if call.function == "avg" and type_ == "bigint" else linear_sum_type(type_)
+        sum_type = linear_sum_type(type_)
+        if call.function == "avg" and not _average_of_sum(type_):
+            sum_type = None
         if sum_type is None:
             entry = StateColumn(
                 Call(f"{RESERVED_PREFIX}{call.function}_{label}", call.function, argument), "recomputed"
@@ -148,7 +150,7 @@ class _GroupStateBuilder:
         )
         if call.function == "sum":
             return expression("case when n > 0 then s end", n=count, s=summed)
-        return _average(summed, count, sum_type, type_)
+        return _average(summed, count, type_)
 
     def _add(self, entry: StateColumn) -> str:
         self._columns.setdefault(entry.name, entry)
@@ -158,15 +160,30 @@ class _GroupStateBuilder:
         return argument.as_column or str(len(self._labels) + 1)
 
 
-def _average(summed: str, count: str, sum_type: str, type_: str) -> Scalar:
-    """AVG as Spark computes it: integers in DOUBLE, decimals with four digits more on both sides."""
+def _average_of_sum(type_: str) -> bool:
+    """Whether AVG can be had from sum and count to the last digit."""
+    # Spark adds a BIGINT's average up in DOUBLE, where the last digits depend on the order.
+    decimal = _DECIMAL.fullmatch(type_)
+    if decimal is None:
+        return type_ != "bigint"
+    return int(decimal[1]) + 5 <= _MOST_DIGITS and int(decimal[2]) <= _SCALE_DIVIDED
+
+
+def _average(summed: str, count: str, type_: str) -> Scalar:
+    """AVG as Spark computes it: integers in DOUBLE, decimals with four digits more on both sides.
+
+    The quotient of two decimals as SQL types it would be rounded twice, or have too few digits. So the whole
+    part, which is exact, and the rest, of the same sign and below one, are divided by themselves.
+    """
     decimal = _DECIMAL.fullmatch(type_)
     if decimal is None:
         return expression("case when n > 0 then cast(s as double) / cast(n as double) end", n=count, s=summed)
     precision, scale = int(decimal[1]), int(decimal[2])
     result = f"decimal({min(precision + 4, _MOST_DIGITS)},{min(scale + 4, _MOST_DIGITS)})"
-    text = f"case when n > 0 then cast(cast(s as {sum_type}) / cast(n as decimal(20,0)) as {result}) end"
-    return expression(text, n=count, s=summed)
+    n = "cast(n as decimal(15,0))"
+    whole = f"cast((s - s % {n}) / {n} as decimal({max(precision - scale, 1)},0))"
+    rest = f"cast((s % {n}) / {n} as decimal({scale + 5},{scale + 4}))"
+    return expression(f"case when n > 0 then cast({whole} + {rest} as {result}) end", n=count, s=summed)
 
 
 def linear_sum_type(argument_type: str) -> str | None:
