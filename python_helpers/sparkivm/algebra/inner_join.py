@@ -46,13 +46,13 @@ class InnerJoin(Relation):
         if 1 < len(changed) < len(self.inputs) and self._connected(changed):
             return self._delta_of(changed, d)
         terms: list[Relation] = []
-        for j, changed in enumerate(self.inputs):
-            if not d.changes(changed):
+        for j, child in enumerate(self.inputs):
+            if not d.changes(child):
                 continue
-            d_j = d.delta(changed)
+            d_j = d.delta(child)
             inputs = list(self.inputs)
             for i, other in enumerate(self.inputs):
-                only = Keys.of(d_j, self._equalities(other, changed))
+                only = Keys.of(d_j, self._equalities(other, child))
                 inputs[i] = d_j if i == j else d.new(other, only) if i < j else d.old(other, only)
             terms.append(replace(self, inputs=tuple(inputs)))
         return total(terms)
