@@ -1,0 +1,45 @@
+"""A short run of the fuzzer with a fresh seed; `make fuzz` is the long one."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from sparkivm.algebra import left_join
+from sparkivm.algebra.derivation import Derivation
+from sparkivm.algebra.scalar import integer
+from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case
+from tests.fuzz.run import random_seed, try_in_parallel
+
+_SECONDS = 12
+_SEED = int(os.environ.get("SPARKIVM_FUZZ_SEED", random_seed()))
+
+
+def test_random_views_equal_their_recomputation():
+    print(f"\nfuzz: SPARKIVM_FUZZ_SEED={_SEED}")
+    found = try_in_parallel(_SEED, 2000, depth=2, processes=2, seconds=_SECONDS)
+    assert not found.failures, "\n\n".join(found.failures)
+    assert found.trees >= TREES_PER_WORLD
+    assert {"append", "fold", "groups", "merge", "rewrite"} <= set(found.forms)
+
+
+def _padding_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last match of a row goes, and nobody pads the row."""
+    monkeypatch.setattr(left_join, "TRANSITION", integer(0))
+
+
+def _old_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tables that change at once meet in both terms."""
+    monkeypatch.setattr(
+        Derivation, "old", lambda self, relation, *args, **options: self.new(relation, *args, **options)
+    )
+
+
+@pytest.mark.parametrize("mistake", [_padding_forgotten, _old_is_new])
+def test_the_fuzzer_finds_a_wrong_rule(monkeypatch, mistake):
+    """It would be of no use otherwise."""
+    mistake(monkeypatch)
+    fuzzer = Fuzzer()
+    outcomes = (fuzzer.outcome_of(random_case(seed, depth=1)) for seed in range(200))
+    assert any(outcome and outcome.startswith(("view", "state")) for outcome in outcomes)
