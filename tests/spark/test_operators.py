@@ -22,6 +22,19 @@ FAMILIES = {
         "derived_table": "select x.k, x.k + 1 as next from (select qty * 2 as k from orders where amount > 0) as x",
         "no_from": "select 1 as one, cast(null as string) as nothing",
         "distinct": "select distinct customer, note from orders",
+        "functions_of_text": "select id, split_part(note, 'a', 1) as p, regexp_count(note, 'a') as r, base64(note) as b64, "
+        "get_json_object(concat('{\"k\": \"', note, '\"}'), '$.k') as j, substr(note, 1, 1) as s, instr(note, 'b') as i, "
+        "note rlike '^a' as m, nvl(note, '-') as n, lpad(note, 3, '*') as l, format_string('%s!', note) as f from orders",
+        "functions_of_time": "select id, date_format(at, 'yyyy-MM') as month, to_date(cast(at as string), 'yyyy-MM-dd') as d, "
+        "date_part('year', at) as y, months_between(at, date'2024-01-01') as mb, next_day(at, 'mon') as nd, "
+        "unix_timestamp(cast(at as string), 'yyyy-MM-dd') as u, date_trunc('month', at) as t, datediff(at, date'2024-01-01') "
+        "as dd, date_sub(at, 1) as ds, at + interval 1 day as tomorrow, make_date(year(at), 1, 1) as jan from orders",
+        "functions_of_numbers": "select id, round(amount, 1) as r, ceil(amount) as c, width_bucket(qty, 0, 10, 5) as w, "
+        "qty % 2 as m, pmod(-qty, 3) as p, shiftleft(qty, 1) as s, qty << 1 as s2, try_divide(amount, qty) as q, "
+        "log10(qty) as l, pow(qty, 2) as p2, greatest(qty, 2) as g, hash(qty, note) as h, conv(qty, 10, 2) as b from orders",
+        "functions_of_nested": "select id, array_join(sort_array(array(note, 'm')), ',') as a, element_at(array(qty, 1), 1) as e, "
+        "map('k', qty)['k'] as m, named_struct('q', qty).q as q, size(split(note, 'a')) as n, to_json(struct(qty)) as j, "
+        "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c from orders",
         "semicolon": "select id -- the key\nfrom orders /* all */ ;",
     },
     "inner_joins": {

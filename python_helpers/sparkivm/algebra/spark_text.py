@@ -18,6 +18,18 @@ class SparkText(Spark):
     """Spark SQL. CAST in the text is parsed to TryCast, so a Cast of a string is a typed literal."""
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
+        TRANSFORMS = {  # noqa: RUF012  # what sqlglot's generators look like
+            node: transform
+            for node, transform in Spark.Generator.TRANSFORMS.items()
+            if node is not exp.TsOrDsToDate
+        }
+
+        def tsordstodate_sql(self, expression: exp.TsOrDsToDate) -> str:
+            """A format is kept even if it is the default one: without it Spark casts, which accepts more."""
+            if expression.args.get("format"):
+                return str(self.func("TO_DATE", expression.this, self.format_time(expression)))
+            return str(Spark.Generator.TRANSFORMS[exp.TsOrDsToDate](self, expression))
+
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
             word = _TYPED_LITERALS.get(expression.to.this)
             literal = expression.this

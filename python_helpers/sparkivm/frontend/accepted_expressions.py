@@ -6,19 +6,24 @@ query version.
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
 
 _SYNTAX: tuple[type[exp.Expr], ...] = (
-    exp.Add, exp.Alias, exp.And, exp.Between, exp.BitwiseAnd, exp.BitwiseNot, exp.BitwiseOr,
-    exp.BitwiseXor, exp.Boolean, exp.Bracket, exp.Case, exp.Cast, exp.Column, exp.DPipe, exp.DataType,
-    exp.DataTypeParam, exp.Div, exp.Dot, exp.EQ, exp.Escape, exp.GT, exp.GTE, exp.HexString, exp.ILike,
-    exp.Identifier, exp.If, exp.In, exp.IntDiv, exp.Interval, exp.Is, exp.LT, exp.LTE, exp.Like,
-    exp.Literal, exp.Mod, exp.Mul, exp.NEQ, exp.Neg, exp.Not, exp.Null, exp.NullSafeEQ, exp.NullSafeNEQ,
-    exp.Or, exp.Paren, exp.PropertyEQ, exp.RegexpILike, exp.RegexpLike, exp.Slice, exp.Sub, exp.TryCast,
-    exp.Tuple, exp.Var,
+    exp.Add, exp.Alias, exp.All, exp.And, exp.Any, exp.Between, exp.BitwiseAnd, exp.BitwiseLeftShift,
+    exp.BitwiseNot, exp.BitwiseOr, exp.BitwiseRightShift, exp.BitwiseXor, exp.Boolean, exp.Bracket,
+    exp.Case, exp.Cast, exp.Column, exp.DataType, exp.DataTypeParam, exp.Div, exp.Dot, exp.DPipe,
+    exp.EQ, exp.Escape, exp.GT, exp.GTE, exp.HexString, exp.Identifier, exp.If, exp.ILike, exp.In,
+    exp.IntDiv, exp.Interval, exp.Is, exp.JSONPath, exp.JSONPathKey, exp.JSONPathRoot,
+    exp.JSONPathSubscript, exp.JSONPathWildcard, exp.Like, exp.Literal, exp.LT, exp.LTE, exp.Mod,
+    exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Or, exp.Paren,
+    exp.PropertyEQ, exp.RegexpILike, exp.RegexpLike, exp.Slice, exp.Sub, exp.TryCast, exp.Tuple,
+    exp.Var,
 )  # fmt: skip
 
 _FUNCTIONS: tuple[type[exp.Expr], ...] = (
@@ -26,28 +31,42 @@ _FUNCTIONS: tuple[type[exp.Expr], ...] = (
     exp.Atan, exp.Atan2, exp.Cbrt, exp.Ceil, exp.Chr, exp.Coalesce, exp.Concat, exp.ConcatWs, exp.Cos,
     exp.DateAdd, exp.DateDiff, exp.DateSub, exp.DateTrunc, exp.Day, exp.DayOfMonth, exp.DayOfWeek,
     exp.DayOfYear, exp.Exp, exp.Extract, exp.Floor, exp.Greatest, exp.Hex, exp.Hour, exp.Initcap,
-    exp.LastDay, exp.Least, exp.Left, exp.Length, exp.Levenshtein, exp.Ln, exp.Log, exp.Lower, exp.MD5,
-    exp.Map, exp.Minute, exp.Month, exp.MonthsBetween, exp.Nullif, exp.Nvl2, exp.Pad, exp.Pow,
+    exp.LastDay, exp.Least, exp.Left, exp.Length, exp.Levenshtein, exp.Ln, exp.Log, exp.Lower, exp.Map,
+    exp.MD5, exp.Minute, exp.Month, exp.MonthsBetween, exp.Nullif, exp.Nvl2, exp.Pad, exp.Pow,
     exp.Quarter, exp.RegexpExtract, exp.RegexpReplace, exp.Repeat, exp.Replace, exp.Reverse, exp.Right,
-    exp.Round, exp.SHA, exp.SHA2, exp.Second, exp.Sign, exp.Sin, exp.Soundex, exp.Split, exp.Sqrt,
-    exp.StrPosition, exp.StrToDate, exp.Struct, exp.Substring, exp.SubstringIndex, exp.Tan,
-    exp.TimestampTrunc, exp.Translate, exp.Trim, exp.TsOrDsAdd, exp.TsOrDsDiff, exp.TsOrDsToDate,
-    exp.Unhex, exp.Upper, exp.Week, exp.WeekOfYear, exp.Year,
+    exp.Round, exp.Second, exp.SHA, exp.SHA2, exp.Sign, exp.Sin, exp.Soundex, exp.Space, exp.Split,
+    exp.Sqrt, exp.StrPosition, exp.StrToDate, exp.Struct, exp.Substring, exp.SubstringIndex, exp.Tan,
+    exp.TimestampAdd, exp.TimestampTrunc, exp.TimeStrToTime, exp.Translate, exp.Trim, exp.TsOrDsAdd,
+    exp.TsOrDsDiff, exp.TsOrDsToDate, exp.Unhex, exp.UnixDate, exp.Upper, exp.Week, exp.WeekOfYear,
+    exp.Year,
 )  # fmt: skip
 
 _ACCEPTED = frozenset((*_SYNTAX, *_FUNCTIONS))
 
-# Functions that the parser knows by name only; they are printed as they were written.
+# Functions of Spark that are accepted where the parser prints them by their name.
 _NAMES = frozenset(
     """
-    bit_length bround btrim char_length character_length contains conv crc32 date_from_unix_date
-    degrees e elt endswith factorial find_in_set format_number hypot isnan isnull isnotnull lcase
-    log1p log2 lpad ltrim make_date mod nanvl negative nvl octet_length overlay parse_url pi pmod
-    positive power printf radians rint rpad rtrim sec shiftleft shiftright shiftrightunsigned sinh
-    cosh tanh cot space startswith to_number ucase unix_date weekday width_bucket xxhash64 hash
-    zeroifnull nullifzero try_add try_divide try_multiply try_subtract next_day
+    acosh array_append array_compact array_distinct array_except array_insert array_intersect array_join
+    array_max array_min array_position array_prepend array_remove array_repeat array_size array_sort
+    array_union arrays_overlap arrays_zip asinh atanh base64 bin bit_count bit_get bit_length bround
+    btrim cardinality char_length character_length concat contains conv convert_timezone cos cosh cot
+    crc32 csc date_format date_from_unix_date date_part dayname decode degrees e element_at elt encode
+    endswith equal_null expm1 factorial field find_in_set flatten format_number format_string from_csv
+    from_json from_unixtime from_utc_timestamp get get_json_object getbit hash hypot is_valid_utf8 isnan
+    isnotnull isnull json_array_length json_object_keys lcase log1p log2 lpad ltrim luhn_check
+    make_date make_timestamp map_concat map_contains_key map_entries map_from_arrays map_from_entries
+    map_keys map_values mask mod monthname nanvl negative next_day nullifzero nvl octet_length
+    overlay parse_url pi pmod positive power printf radians regexp_count regexp_extract_all
+    regexp_instr regexp_substr rint rpad rtrim sec sentences sequence shiftleft shiftright
+    shiftrightunsigned sinh slice sort_array space split split_part startswith str_to_map tanh
+    timestamp_micros timestamp_millis timestamp_seconds timestampadd timestampdiff to_binary to_csv
+    to_json to_number to_timestamp to_unix_timestamp to_utc_timestamp to_varchar try_add try_divide
+    try_element_at try_multiply try_subtract try_to_date try_to_timestamp typeof ucase unbase64
+    unix_date unix_micros unix_millis unix_seconds unix_timestamp url_decode url_encode validate_utf8
+    weekday width_bucket xxhash64 zeroifnull
     """.split()
 )
+_CALL = re.compile(r"(\w+)\(")
 
 _NOT_DETERMINISTIC = frozenset(
     """
@@ -63,6 +82,8 @@ _OF_THE_SESSION = frozenset(
     is_account_group_member version
     """.split()
 )
+# `DATE 'today'`: Spark reads these words in typed literals of dates and times.
+_MOVING_LITERALS = ("now", "today", "tomorrow", "yesterday")
 _NOT_DETERMINISTIC_CLASSES = (exp.Rand, exp.Randn, exp.Uuid)
 _SESSION_CLASSES = (
     exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.CurrentUser,
@@ -74,6 +95,10 @@ _SESSION_CLASSES = (
 def check_accepted(expression: exp.Expr) -> None:
     """Raise NotIncremental for the first part of an expression that may not stand in delta SQL."""
     for node in expression.walk():
+        if _moves(node):
+            raise not_incremental(
+                Reason.NON_DETERMINISTIC_EXPRESSION, "the literal depends on the time of the refresh", node
+            )
         if type(node) in _ACCEPTED:
             continue
         name = function_name(node)
@@ -89,7 +114,7 @@ def check_accepted(expression: exp.Expr) -> None:
                 f"{name} depends on the time or the session of the refresh",
                 node,
             )
-        if isinstance(node, exp.Anonymous) and name in _NAMES:
+        if isinstance(node, exp.Func) and _printed_name(node) in _NAMES:
             continue
         what = (
             f"the function {name}"
@@ -105,6 +130,8 @@ def repeatable(tree: exp.Expr) -> bool:
     """Whether a query, incremental or not, has the same result each time; False where that is not known."""
     for node in tree.walk():
         name = function_name(node)
+        if _moves(node):
+            return False
         if isinstance(node, (*_NOT_DETERMINISTIC_CLASSES, *_SESSION_CLASSES, exp.TableSample)):
             return False
         if name in _NOT_DETERMINISTIC or name in _OF_THE_SESSION:
@@ -114,6 +141,22 @@ def repeatable(tree: exp.Expr) -> bool:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
             return False  # a table function reads what it wants
     return True
+
+
+def _moves(node: exp.Expr) -> bool:
+    """Whether a node is a literal with another value on each day, or at each moment."""
+    literal = node.this if isinstance(node, exp.Cast) else None
+    return (
+        isinstance(literal, exp.Literal)
+        and literal.is_string
+        and literal.name.strip().lower().startswith(_MOVING_LITERALS)
+    )
+
+
+def _printed_name(node: exp.Func) -> str:
+    """The function as which the parser prints a call, in lower case; "" for what it prints otherwise."""
+    call = _CALL.match(node.sql(dialect=SparkText))
+    return call[1].lower() if call else ""
 
 
 def function_name(node: exp.Expr) -> str:

@@ -1,0 +1,79 @@
+"""Which expressions may stand in delta SQL, and that they are printed as Spark reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra.spark_text import SparkText
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.accepted_expressions import check_accepted, repeatable
+from sparkivm.frontend.parse import parse_model
+from sparkivm.reasons import Reason
+
+ACCEPTED = """
+date_format(d, 'yyyy-MM')
+to_date(s, 'yyyy-MM-dd')
+to_date(s, 'dd/MM/yyyy')
+to_timestamp(s, 'yyyy')
+unix_timestamp(s, 'yyyy')
+from_unixtime(x, 'yyyy')
+get_json_object(s, '$.a[0].b')
+split_part(s, ',', 1)
+regexp_extract_all(s, 'a')
+array_join(a, ',')
+sort_array(a)
+element_at(a, 1)
+map_keys(m)
+base64(s)
+encode(s, 'utf-8')
+date_part('year', d)
+timestampdiff(day, d, e)
+months_between(d, e)
+next_day(d, 'mon')
+format_string('%s', s)
+width_bucket(x, 1, 2, 3)
+try_divide(x, 1)
+equal_null(x, y)
+shiftleft(x, 1)
+from_json(s, 'a int')
+s like any ('a', 'b')
+date '2024-01-01'
+""".strip().splitlines()
+
+REFUSED = {
+    "rand()": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "uuid()": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "shuffle(a)": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "current_date()": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "unix_timestamp()": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "date 'today'": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "timestamp ' Now'": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "date_add(date 'yesterday', 1)": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "my_udf(x)": Reason.EXPRESSION_NOT_SUPPORTED,
+    "transform(a, y -> y + 1)": Reason.EXPRESSION_NOT_SUPPORTED,
+}
+
+
+def parsed(text: str):
+    return parse_model("model", f"select {text} as c from t")
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_accepted(text):
+    tree = parsed(text)
+    check_accepted(tree.selects[0])
+    assert repeatable(tree)
+    printed = tree.sql(dialect=SparkText)
+    assert printed.lower() == f"select {text} as c from t".lower()
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused(text):
+    with pytest.raises(NotIncremental) as refusal:
+        check_accepted(parsed(text).selects[0])
+    assert refusal.value.fallback.reason is REFUSED[text]
+
+
+@pytest.mark.parametrize("text", [text for text, reason in REFUSED.items() if "NON" in reason.name])
+def test_not_repeatable(text):
+    assert not repeatable(parsed(text))
