@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
+from sparkivm.algebra.spark_functions import SCALAR_FUNCTIONS
+
 _TYPED_LITERALS = {
     exp.DataType.Type.DATE: "DATE",
     exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
@@ -16,6 +18,13 @@ _TYPED_LITERALS = {
 
 class SparkText(Spark):
     """Spark SQL. CAST in the text is parsed to TryCast, so a Cast of a string is a typed literal."""
+
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+        FUNCTIONS = {  # noqa: RUF012  # what sqlglot's parsers look like
+            name: build
+            for name, build in Spark.Parser.FUNCTIONS.items()
+            if name.lower() not in SCALAR_FUNCTIONS
+        }
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
         TRANSFORMS = {  # noqa: RUF012  # what sqlglot's generators look like

@@ -10,6 +10,7 @@ import re
 
 from sqlglot import exp
 
+from sparkivm.algebra.spark_functions import SCALAR_FUNCTIONS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
@@ -43,29 +44,6 @@ _FUNCTIONS: tuple[type[exp.Expr], ...] = (
 
 _ACCEPTED = frozenset((*_SYNTAX, *_FUNCTIONS))
 
-# Functions of Spark that are accepted where the parser prints them by their name.
-_NAMES = frozenset(
-    """
-    acosh array_append array_compact array_distinct array_except array_insert array_intersect array_join
-    array_max array_min array_position array_prepend array_remove array_repeat array_size array_sort
-    array_union arrays_overlap arrays_zip asinh atanh base64 bin bit_count bit_get bit_length bround
-    btrim cardinality char_length character_length concat contains conv convert_timezone cos cosh cot
-    crc32 csc date_format date_from_unix_date date_part dayname decode degrees e element_at elt encode
-    endswith equal_null expm1 factorial field find_in_set flatten format_number format_string from_csv
-    from_json from_unixtime from_utc_timestamp get get_json_object getbit hash hypot is_valid_utf8 isnan
-    isnotnull isnull json_array_length json_object_keys lcase log1p log2 lpad ltrim luhn_check
-    make_date make_timestamp map_concat map_contains_key map_entries map_from_arrays map_from_entries
-    map_keys map_values mask mod monthname nanvl negative next_day nullifzero nvl octet_length
-    overlay parse_url pi pmod positive power printf radians regexp_count regexp_extract_all
-    regexp_instr regexp_substr rint rpad rtrim sec sentences sequence shiftleft shiftright
-    shiftrightunsigned sinh slice sort_array space split split_part startswith str_to_map tanh
-    timestamp_micros timestamp_millis timestamp_seconds timestampadd timestampdiff to_binary to_csv
-    to_json to_number to_timestamp to_unix_timestamp to_utc_timestamp to_varchar try_add try_divide
-    try_element_at try_multiply try_subtract try_to_date try_to_timestamp typeof ucase unbase64
-    unix_date unix_micros unix_millis unix_seconds unix_timestamp url_decode url_encode validate_utf8
-    weekday width_bucket xxhash64 zeroifnull
-    """.split()
-)
 _CALL = re.compile(r"(\w+)\(")
 
 _NOT_DETERMINISTIC = frozenset(
@@ -84,6 +62,7 @@ _OF_THE_SESSION = frozenset(
 )
 # `DATE 'today'`: Spark reads these words in typed literals of dates and times.
 _MOVING_LITERALS = ("now", "today", "tomorrow", "yesterday")
+_NOW_BY_DEFAULT = ("unix_timestamp", "to_unix_timestamp")
 _NOT_DETERMINISTIC_CLASSES = (exp.Rand, exp.Randn, exp.Uuid)
 _SESSION_CLASSES = (
     exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.CurrentUser,
@@ -108,13 +87,13 @@ def check_accepted(expression: exp.Expr) -> None:
                 f"{name} has another value each time it is computed",
                 node,
             )
-        if isinstance(node, _SESSION_CLASSES) or name in _OF_THE_SESSION:
+        if isinstance(node, _SESSION_CLASSES) or _of_the_session(node, name):
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION,
                 f"{name} depends on the time or the session of the refresh",
                 node,
             )
-        if isinstance(node, exp.Func) and _printed_name(node) in _NAMES:
+        if isinstance(node, exp.Func) and _printed_name(node) in SCALAR_FUNCTIONS:
             continue
         what = (
             f"the function {name}"
@@ -134,13 +113,17 @@ def repeatable(tree: exp.Expr) -> bool:
             return False
         if isinstance(node, (*_NOT_DETERMINISTIC_CLASSES, *_SESSION_CLASSES, exp.TableSample)):
             return False
-        if name in _NOT_DETERMINISTIC or name in _OF_THE_SESSION:
+        if name in _NOT_DETERMINISTIC or _of_the_session(node, name):
             return False
-        if isinstance(node, exp.Anonymous) and name not in _NAMES:
+        if isinstance(node, exp.Anonymous) and name not in SCALAR_FUNCTIONS:
             return False  # a function of the user's
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
             return False  # a table function reads what it wants
     return True
+
+
+def _of_the_session(node: exp.Expr, name: str) -> bool:
+    return name in _OF_THE_SESSION or (name in _NOW_BY_DEFAULT and not node.expressions)
 
 
 def _moves(node: exp.Expr) -> bool:

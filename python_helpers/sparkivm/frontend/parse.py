@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.place import place_of
 from sparkivm.reasons import Fallback, Place, Reason
@@ -53,7 +54,7 @@ def parse_model(model: str, sql: str) -> exp.Query:
     statement_text(model, sql)
     try:
         trees = [
-            tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect="spark") if tree is not None
+            tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect=SparkText) if tree is not None
         ]
     except SqlglotError as error:
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error))) from None

@@ -12,6 +12,7 @@ from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar, Union
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
@@ -90,7 +91,7 @@ class SelectReader:
                 Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node
             )
         try:
-            tree = sqlglot.parse_one(view.text, dialect="spark")
+            tree = sqlglot.parse_one(view.text, dialect=SparkText)
         except SqlglotError as error:
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD, f"the text of the view {view.key}: {error}", node
