@@ -37,6 +37,11 @@ equal_null(x, y)
 shiftleft(x, 1)
 from_json(s, 'a int')
 s like any ('a', 'b')
+nvl(s, 'a')
+substr(s, 1, 2)
+date_sub(d, 1)
+x << 1
+map('k', 1)['k']
 date '2024-01-01'
 """.strip().splitlines()
 

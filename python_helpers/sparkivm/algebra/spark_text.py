@@ -19,18 +19,26 @@ _TYPED_LITERALS = {
 class SparkText(Spark):
     """Spark SQL. CAST in the text is parsed to TryCast, so a Cast of a string is a typed literal."""
 
+    class Tokenizer(Spark.Tokenizer):
+        STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012  # 'it''s', since Spark 4
+
     class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
         FUNCTIONS = {  # noqa: RUF012  # what sqlglot's parsers look like
             name: build
             for name, build in Spark.Parser.FUNCTIONS.items()
             if name.lower() not in SCALAR_FUNCTIONS
         }
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            name: parse
+            for name, parse in Spark.Parser.FUNCTION_PARSERS.items()
+            if name not in ("SUBSTR", "CHAR")
+        }
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
         TRANSFORMS = {  # noqa: RUF012  # what sqlglot's generators look like
             node: transform
             for node, transform in Spark.Generator.TRANSFORMS.items()
-            if node is not exp.TsOrDsToDate
+            if node not in (exp.TsOrDsToDate, exp.BitwiseLeftShift, exp.BitwiseRightShift)
         }
 
         def tsordstodate_sql(self, expression: exp.TsOrDsToDate) -> str:

@@ -38,7 +38,7 @@ def statement_text(model: str, sql: str) -> str:
 def statement_end(sql: str) -> int:
     """Where the statement ends: behind its last token, before semicolons and comments."""
     try:
-        tokens = sqlglot.tokenize(sql, read="spark")
+        tokens = sqlglot.tokenize(sql, read=SparkText)
     except SqlglotError:
         return len(sql.rstrip().rstrip(";"))
     ends = [token.end for token in tokens if token.token_type is not TokenType.SEMICOLON]

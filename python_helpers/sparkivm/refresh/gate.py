@@ -17,6 +17,8 @@ _CAST_LITERAL = re.compile(
     r"cast\((-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d) as "
     r"(?:date|tinyint|smallint|bigint|float|double|decimal\(\d+,\d+\))\)"
 )
+# EXTRACT(year FROM d) is printed as EXTRACT(YEAR FROM d).
+_UNIT = re.compile(r"(?<=extract\()\w+(?=,)|(?<=timestampadd\()\w+(?=,)|(?<=timestampdiff\()\w+(?=,)")
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
@@ -46,6 +48,7 @@ def comparable_plan(plan: str) -> str:
         lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan
     )
     plan = _CAST_LITERAL.sub(r"\1", _CTE_ID.sub(r"\1", plan))
+    plan = _UNIT.sub(lambda unit: unit[0].lower(), plan)
     plan = plan.replace("isnotnull(", "NOT isnull(")  # x IS NOT NULL is printed as NOT x IS NULL
     return plan.replace("Join Cross", "Join Inner")
 
