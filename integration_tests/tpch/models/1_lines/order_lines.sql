@@ -1,5 +1,3 @@
--- Most other views read this one. Rebuilt for its own cost, it would have them all read it again.
-{{ config(refresh_mode='incremental') }}
 select
   o_orderkey,
   l_linenumber,
