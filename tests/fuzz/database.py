@@ -10,7 +10,7 @@ import duckdb
 
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
-from sparkivm.plan.group_changes import STATE
+from sparkivm.plan.state import STAGED, STATE
 from tests.fuzz.random_data import COLUMNS, MOST_BATCHES, TABLES, Change, Row, World
 
 _TO_DUCKDB = {"string": "varchar"}
@@ -41,6 +41,8 @@ class Sources:
         self._version = version
 
     def new(self, table: str) -> str:
+        if table == STAGED:
+            return STAGED
         return "state" if table == STATE else f"{table}_{self._version}"
 
     def old(self, table: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sparkivm.algebra import Derivation, Relation
+from sparkivm.algebra import Relation
 from sparkivm.algebra.project import renamed
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.select import read_query
@@ -16,7 +16,9 @@ from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import Entries
-from sparkivm.plan.state import GroupState
+from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.state import STAGED, GroupState, State
+from sparkivm.plan.state_change import Form, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
@@ -45,7 +47,7 @@ class View:
         return self._recomputation.replace(_VERSION, f"_{version}")
 
     def build(self) -> None:
-        self._store(self._content, 0)
+        self._table("state", self._content, 0)
 
     @property
     def _content(self) -> Relation:
@@ -57,28 +59,38 @@ class View:
         changed = frozenset(table for table, change in changes.items() if change) & self.plan.tables
         if not changed:
             return "no_op"
-        state, d = self.plan.state, Derivation(changed)
+        state = self.plan.state
+        form = self._form(rng, state, not any(changes[table].deleted for table in changed))
+        part = rng.choice(self._parts) if form == "replace" else ""
+        change = state_change(state, form, changed, Sizes({}, {}), part)
+        if change.staged is not None:
+            self._table(STAGED, change.staged, version)
+        match form:
+            case "append":
+                self._insert(change.rows, version)
+            case "rewrite":
+                self._table("state", change.rows, version)
+            case "replace":
+                self._replace(part, change.rows, version)
+            case "merge":
+                self._merge(change.rows, version)
+        if isinstance(state, GroupState) and form != "replace":
+            self.entries = "several" if form == "append" else "one"
+        return f"{form} {change.kind}"
+
+    def _form(self, rng: random.Random, state: State, insert_only: bool) -> Form:
+        """A form that may be used."""
+        forms: list[Form] = ["rewrite", *(["replace"] if self._parts else [])]
         if isinstance(state, GroupState):
-            if not state.linear:
-                change = group_changes.changed_groups(state, d)
-                self._store(group_changes.replaced(state, change), version)
-                return "groups"
-            if rng.random() < 0.5:
-                self._insert(group_changes.entries(state, d), version)
-                self.entries = "several"
-                return "append"
-            self._store(group_changes.folded(state, group_changes.entries(state, d)), version)
-            self.entries = "one"
-            return "fold"
-        insert_only = not any(changes[table].deleted for table in changed)
-        if insert_only and keeps_append_only(self.plan.core) and rng.random() < 0.5:
-            self._insert(bag_changes.appended(state, d), version)
-            return "append_copies"
-        if rng.random() < 0.5:
-            self._store(bag_changes.replaced(state, d), version)
-            return "rewrite"
-        self._merge(bag_changes.merged(state, d).rows, version)
-        return "merge"
+            return rng.choice([*forms, *(["append"] if state.linear else [])])
+        return rng.choice(
+            [*forms, "merge", *(["append"] if insert_only and keeps_append_only(self.plan.core) else [])]
+        )
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        state = self.plan.state
+        return state.keys if isinstance(state, GroupState) else state.names
 
     def difference(self, version: int) -> str | None:
         """How the public view differs from the query, None if it does not."""
@@ -106,11 +118,19 @@ class View:
     def _text(self, relation: Relation, version: int) -> str:
         return select_text(prune_empty(relation), Sources(version), DUCKDB)
 
-    def _store(self, relation: Relation, version: int) -> None:
-        self.database.execute(f"create or replace table state as {self._text(relation, version)}")
+    def _table(self, name: str, relation: Relation, version: int) -> None:
+        self.database.execute(f"create or replace table {name} as {self._text(relation, version)}")
 
     def _insert(self, relation: Relation, version: int) -> None:
         self.database.execute(f"insert into state ({self._names}) {self._text(relation, version)}")
+
+    def _replace(self, part: str, rows: Relation, version: int) -> None:
+        self._table("source", rows, version)
+        column = DUCKDB.name(part)
+        self.database.execute(
+            f"delete from state where exists (select 1 from {STAGED} s where s.{column} is not distinct from state.{column})"
+        )
+        self.database.execute(f"insert into state ({self._names}) select {self._names} from source")
 
     def _merge(self, rows: Relation, version: int) -> None:
         self.database.execute(f"create or replace table source as {self._text(rows, version)}")

@@ -21,8 +21,8 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.select import read_query
 from sparkivm.names import TableName
 from sparkivm.plan.compile_model import compile_query
-from sparkivm.plan.group_changes import STATE
 from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.state_change import state_change
 from sparkivm.spark_sql.dialects import DUCKDB, SPARK
 from sparkivm.spark_sql.relations import select_text
@@ -87,11 +87,14 @@ def golden(engine, text: str) -> str:
     sizes = Sizes(
         {STATE: 1000.0, **{key: ROWS[key.split(".")[-1]] for key in plan.tables}}, dict.fromkeys(keys, 6000.0)
     )
-    change = state_change(plan.state, form, keys, sizes)
+    form, _, part = form.partition(" of ")
+    change = state_change(plan.state, form, keys, sizes, part)
+    texts = DeltaTexts(tables, {STAGED: STAGED})
     parts = {
         "plan": "\n".join(tree_lines(plan_tree(plan), 0)),
         "public view": plan.finalizer.text("tpch.model__ivm", "one", SPARK),
-        f"{form} of {change.kind}": select_text(change.rows, DeltaTexts(tables)),
+        **({"staged": select_text(change.staged, texts)} if change.staged else {}),
+        f"{form} of {change.kind}": select_text(change.rows, texts),
     }
     return "".join(f"-- {title}\n{body}\n\n" for title, body in parts.items())
 

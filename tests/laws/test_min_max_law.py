@@ -40,7 +40,7 @@ def new_rows(
     state = view.plan.state
     assert isinstance(state, GroupState)
     database.execute(f"insert into r_1 (k, a) values (1, {planted})")
-    change = group_changes.changed_groups(state, Derivation({"r"}))
+    change = group_changes.changed_groups(state, group_changes.arguments(state, Derivation({"r"})))
     found = database.rows(select_text(change.rows, Sources(1), DUCKDB))
     names = change.rows.columns
     extremum = next(i for i, name in enumerate(names) if name.startswith(("__ivm_min", "__ivm_max")))

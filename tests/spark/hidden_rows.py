@@ -8,8 +8,8 @@ from sparkivm.algebra import Relation
 from sparkivm.algebra.project import renamed
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import quoted, state_table
-from sparkivm.plan.group_changes import STATE, folded
-from sparkivm.plan.state import GroupState
+from sparkivm.plan.group_changes import folded
+from sparkivm.plan.state import STATE, GroupState
 from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.request import RefreshRequest

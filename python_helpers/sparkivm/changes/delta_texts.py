@@ -20,17 +20,22 @@ class PinnedTable:
     name: TableName
     version: int
     change: SourceChange | None = None
+    where: str = ""  # no other rows are needed
 
 
 class DeltaTexts:
-    """SourceTexts of one refresh."""
+    """SourceTexts of one refresh; `others` are relations that have no version, as FROM items."""
 
-    def __init__(self, tables: Mapping[str, PinnedTable]) -> None:
+    def __init__(self, tables: Mapping[str, PinnedTable], others: Mapping[str, str] | None = None) -> None:
         self._tables = tables
+        self._others = others or {}
 
     def new(self, table: str) -> str:
+        if table in self._others:
+            return self._others[table]
         pinned = self._tables[table]
-        return f"{pinned.name.sql} version as of {pinned.version}"
+        text = f"{pinned.name.sql} version as of {pinned.version}"
+        return f"(select * from {text} where {pinned.where})" if pinned.where else text
 
     def old(self, table: str) -> str:
         pinned = self._tables[table]

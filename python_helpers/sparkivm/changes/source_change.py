@@ -125,7 +125,7 @@ def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:
 def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
     if source.properties.get("delta.enableDeletionVectors", "").lower() != "true":
         return 0
-    return sum(c.operation == "DELETE" for c in changing)
+    return sum(c.operation == "DELETE" or _replaces_a_part(c) for c in changing)
 
 
 def _appends(commit: Commit) -> bool:
@@ -136,6 +136,11 @@ def _appends(commit: Commit) -> bool:
         gone = [commit.metrics.get(n) for n in ("numTargetRowsUpdated", "numTargetRowsDeleted")]
         return gone == ["0", "0"]
     return False
+
+
+def _replaces_a_part(commit: Commit) -> bool:
+    """Whether a commit is INSERT … REPLACE WHERE."""
+    return commit.operation == "WRITE" and commit.parameters.get("predicate", "[]") not in ("[]", "true")
 
 
 def _rows(commit: Commit) -> int:
@@ -152,6 +157,8 @@ def _rows(commit: Commit) -> int:
         return 2 * number("numUpdatedRows")
     if commit.operation == "DELETE":
         return number("numDeletedRows")
+    if _replaces_a_part(commit):
+        return number("numDeletedRows") + number("numOutputRows") - number("numCopiedRows")
     return number("numOutputRows")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sparkivm.algebra import (
     Aggregate,
     Call,
@@ -26,49 +24,41 @@ from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.group_changes import STATE
-from sparkivm.plan.state import BagState
+from sparkivm.plan.state import STATE, WEIGHT_COLUMN, BagState
 
-WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"
 MATCH = f"{RESERVED_PREFIX}match"
 _STORED = f"{RESERVED_PREFIX}stored"
 
 
-@dataclass(frozen=True)
-class BagRows:
-    """One relation with the column MATCH: rows to delete wherever stored (true), rows to insert (false)."""
-
-    rows: Relation
+def changes(state: BagState, d: Derivation) -> Relation:
+    """dV under the table's column names, one row per value, with its weight as the column WEIGHT_COLUMN."""
+    return Unweigh(Consolidate(renamed(d.delta(state.core), state.columns)), WEIGHT_COLUMN)
 
 
-def net_changes(state: BagState, d: Derivation) -> Relation:
-    """dV under the table's column names, one row per value."""
-    return Consolidate(renamed(d.delta(state.core), state.columns))
+def appended(state: BagState, changed: Relation) -> Relation:
+    """The copies to insert, for changes that take nothing away; a negative weight is an error."""
+    return _copies(state, _not_negative(changed, "a row would be deleted that no refresh inserted"))
 
 
-def appended(state: BagState, d: Derivation) -> Relation:
-    """The copies to insert, for a delta that takes nothing away; a negative weight is an error."""
-    checked = expression(
-        "case when w < 0 then raise_error('a row would be deleted that no refresh inserted') else true end",
-        w=WEIGHT_COLUMN,
-    )
-    counted = Unweigh(net_changes(state, d), WEIGHT_COLUMN)
-    return Copies(only(Weigh(Filter(counted, checked), column(WEIGHT_COLUMN)), state.names))
+def replaced(state: BagState, changed: Relation, part: Keys | None = None) -> Relation:
+    """The whole state after the change: V₁ = V₀ ⊎ dV. With `part` only its rows with these keys.
+
+    law  V₁|K = V₀|K ⊎ dV|K, and V₁ = V₀ outside of K if K holds the keys of dV. Any columns are a key.
+    """
+    stored = scan(state).restrict(part) if part else scan(state)
+    net = Unweigh(Consolidate(plus(stored, _weighed(state, changed))), WEIGHT_COLUMN)
+    return _copies(state, _not_negative(net, "the state lacks a row that has to be deleted"))
 
 
-def replaced(state: BagState, d: Derivation) -> Relation:
-    """The whole state after the change: V₁ = V₀ ⊎ dV."""
-    return Copies(Consolidate(plus(scan(state), renamed(d.delta(state.core), state.columns))))
+def merged(state: BagState, changed: Relation) -> Relation:
+    """Rows with the column MATCH: true, delete the row wherever it is stored; false, insert it.
 
-
-def merged(state: BagState, d: Derivation) -> BagRows:
-    """Values that lose copies are deleted with all their copies, and those that remain are inserted again.
+    Values that lose copies are deleted with all their copies, and those that remain are inserted again.
 
     So the state may hold equal rows, and needs no key.
     """
-    net = Unweigh(net_changes(state, d), WEIGHT_COLUMN)
-    less = Filter(net, expression("w < 0", w=WEIGHT_COLUMN))
-    more = Filter(net, expression("w > 0", w=WEIGHT_COLUMN))
+    less = Filter(changed, expression("w < 0", w=WEIGHT_COLUMN))
+    more = Filter(changed, expression("w > 0", w=WEIGHT_COLUMN))
     keys = Keys.of(less, ((name, name) for name in state.names))
     counts = Aggregate(scan(state).restrict(keys), state.names, (Call(_STORED, "count_rows"),))
     stored = renamed(
@@ -76,20 +66,26 @@ def merged(state: BagState, d: Derivation) -> BagRows:
     )
     pairs = tuple(Pair(n, f"{RESERVED_PREFIX}s_{i}", null_safe=True) for i, n in enumerate(state.names))
     joined = LeftJoin(less, stored, JoinCondition(pairs))
-    left_over = expression(
-        "case when coalesce(s, 0) + w < 0 then raise_error('the state lacks a row that has to be deleted')"
-        " else coalesce(s, 0) + w end",
-        s=_STORED,
-        w=WEIGHT_COLUMN,
-    )
+    left_over = expression("coalesce(s, 0) + w", s=_STORED, w=WEIGHT_COLUMN)
     remaining = Project(joined, (*((n, column(n)) for n in state.names), (WEIGHT_COLUMN, left_over)))
-    inserted = Copies(
-        only(
-            Weigh(plus(only(remaining, (*state.names, WEIGHT_COLUMN)), more), column(WEIGHT_COLUMN)),
-            state.names,
-        )
-    )
-    return BagRows(plus(_marked(only(less, state.names), "true"), _marked(inserted, "false")))
+    checked = _not_negative(remaining, "the state lacks a row that has to be deleted")
+    inserted = _copies(state, plus(checked, more))
+    return plus(_marked(only(less, state.names), "true"), _marked(inserted, "false"))
+
+
+def _weighed(state: BagState, counted: Relation) -> Relation:
+    """Rows with a weight column as a Z-set."""
+    return only(Weigh(counted, column(WEIGHT_COLUMN)), state.names)
+
+
+def _copies(state: BagState, counted: Relation) -> Relation:
+    """Rows with a weight column, none negative, as plain copies."""
+    return Copies(_weighed(state, counted))
+
+
+def _not_negative(counted: Relation, error: str) -> Relation:
+    checked = f"case when w < 0 then raise_error('{error}') else true end"
+    return Filter(counted, expression(checked, w=WEIGHT_COLUMN))
 
 
 def _marked(rows: Relation, match: str) -> Relation:

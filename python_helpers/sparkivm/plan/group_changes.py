@@ -27,11 +27,8 @@ from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.state import GroupState, StateColumn, guarded
+from sparkivm.plan.state import STATE, WEIGHT_COLUMN, GroupState, StateColumn, guarded
 
-STATE = "__ivm_state"  # the state table's key among the sources of a statement
-
-_W = f"{RESERVED_PREFIX}weight"
 _REDO = f"{RESERVED_PREFIX}redo"
 
 
@@ -55,9 +52,12 @@ def entries(state: GroupState, d: Derivation) -> Relation:
     return guarded(state, changed)
 
 
-def folded(state: GroupState, *more: Relation) -> Relation:
-    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), groups without rows gone."""
-    stored: Relation = scan(state)
+def folded(state: GroupState, *more: Relation, part: Keys | None = None) -> Relation:
+    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), groups without rows gone.
+
+    With `part`, which holds the keys of `more`, only the groups with these keys.
+    """
+    stored: Relation = scan(state).restrict(part) if part else scan(state)
     calls = tuple(Call(entry.name, "sum", column(entry.name)) for entry in state.columns)
     # Without keys there is one row whatever the table holds.
     total = Aggregate(plus(stored, *more), state.keys, calls)
@@ -70,33 +70,44 @@ def scan(state: GroupState, prefix: str = "") -> Scan:
     return Scan(STATE, tuple((prefix + name, name) for name in state.names))
 
 
-def changed_groups(state: GroupState, d: Derivation) -> GroupRows:
-    """The new rows of every group in the delta, absolute values."""
-    return _reread(state, d) if state.recomputed else _merged(state, d)
+def arguments(state: GroupState, d: Derivation) -> Relation:
+    """dR in the columns that keys and aggregates read, as changes of others cancel; weights in a column."""
+    read = dict.fromkeys(state.keys)
+    for entry in state.columns:
+        read.update(
+            dict.fromkeys(sorted(entry.call.argument.columns)) if entry.call.argument is not None else {}
+        )
+    delta = d.delta(state.core.input)
+    return Unweigh(Consolidate(only(delta, read or delta.columns[:1])), WEIGHT_COLUMN)
 
 
-def replaced(state: GroupState, change: GroupRows) -> Relation:
-    """The whole state after the change."""
+def changed_groups(state: GroupState, changed: Relation) -> GroupRows:
+    """The new rows of every group in the changed `arguments`, absolute values."""
+    return _reread(state, changed) if state.recomputed else _merged(state, changed)
+
+
+def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> Relation:
+    """The whole state after the change. With `part`, which holds the changed keys, only that part."""
     if not state.keys:
         return change.rows
     keys = Keys.of(change.keys, ((key, key) for key in state.keys))
     alive = Filter(change.rows, expression("n > 0", n=state.columns[0].name))
-    return UnionAll((Restricted(scan(state), keys, excluded=True), only(alive, state.names)))
+    stored = scan(state).restrict(part) if part else scan(state)
+    return UnionAll((Restricted(stored, keys, excluded=True), only(alive, state.names)))
 
 
-def _reread(state: GroupState, d: Derivation) -> GroupRows:
+def _reread(state: GroupState, changed: Relation) -> GroupRows:
     """S₁|K = γ(R₁|K), K = the keys of dR: right for every aggregate."""
-    affected = Consolidate(d.delta(state.core.input))
     calls = tuple(entry.call for entry in state.columns)
     if not state.keys:
-        return GroupRows(guarded(state, Aggregate(state.core.input, (), calls)), affected)
-    keys = Aggregate(only(affected, state.keys), state.keys, ())
-    narrowed = state.core.input.restrict(Keys.of(affected, ((key, key) for key in state.keys)))
+        return GroupRows(guarded(state, Aggregate(state.core.input, (), calls)), changed)
+    keys = Aggregate(only(changed, state.keys), state.keys, ())
+    narrowed = state.core.input.restrict(Keys.of(keys, ((key, key) for key in state.keys)))
     found = guarded(state, Aggregate(narrowed, state.keys, calls))
     return GroupRows(only(_beside(keys, _prefixed(found, state.keys), state.keys, _NEW), state.names), keys)
 
 
-def _merged(state: GroupState, d: Derivation) -> GroupRows:
+def _merged(state: GroupState, changed: Relation) -> GroupRows:
     """Counts and sums: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again.
 
     Read again is a group that lost a value which may have been its extremum.
@@ -105,8 +116,7 @@ def _merged(state: GroupState, d: Derivation) -> GroupRows:
          no c, or min I ≤ c → min I;   else min D ≤ c → read the group again;   else c
     """
     keys, extrema = state.keys, [entry for entry in state.columns if not entry.linear]
-    affected = Unweigh(Consolidate(_arguments(state, d.delta(state.core.input))), _W)
-    grouped = Aggregate(affected, keys, tuple(_delta_calls(state)))
+    grouped = Aggregate(changed, keys, tuple(_delta_calls(state)))
     stored = scan(state, _OLD)
     joined = _beside(grouped, stored, keys, _OLD)
     items: list[tuple[str, Scalar]] = [(key, column(key)) for key in keys]
@@ -164,47 +174,37 @@ def _merged(state: GroupState, d: Derivation) -> GroupRows:
 _OLD, _D, _CAME, _WENT, _NEW = (f"{RESERVED_PREFIX}{p}_" for p in ("o", "d", "i", "g", "r"))
 
 
-def _arguments(state: GroupState, delta: Relation) -> Relation:
-    """Only the columns that keys and aggregates read: changes of others cancel."""
-    read = dict.fromkeys(state.keys)
-    for entry in state.columns:
-        read.update(
-            dict.fromkeys(sorted(entry.call.argument.columns)) if entry.call.argument is not None else {}
-        )
-    return only(delta, read or delta.columns[:1])
-
-
 def _delta_calls(state: GroupState) -> list[Call]:
     calls = []
     for entry in state.columns:
         x = entry.call.argument
         match entry.kind:
             case "count" if x is None:
-                calls.append(Call(_D + entry.name, "sum", column(_W)))
+                calls.append(Call(_D + entry.name, "sum", column(WEIGHT_COLUMN)))
             case "count":
                 calls.append(
                     Call(
                         _D + entry.name,
                         "sum",
-                        expression("case when x is not null then w else 0 end", x=_of(x), w=_W),
+                        expression("case when x is not null then w else 0 end", x=_of(x), w=WEIGHT_COLUMN),
                     )
                 )
             case "sum":
                 weighted = entry.call.factor.format(weight="w") + " * x"
-                calls.append(Call(_D + entry.name, "sum", expression(weighted, x=_of(x), w=_W)))
+                calls.append(Call(_D + entry.name, "sum", expression(weighted, x=_of(x), w=WEIGHT_COLUMN)))
             case _:
                 calls.append(
                     Call(
                         _CAME + entry.name,
                         entry.call.function,
-                        expression("case when w > 0 then x end", x=_of(x), w=_W),
+                        expression("case when w > 0 then x end", x=_of(x), w=WEIGHT_COLUMN),
                     )
                 )
                 calls.append(
                     Call(
                         _WENT + entry.name,
                         entry.call.function,
-                        expression("case when w < 0 then x end", x=_of(x), w=_W),
+                        expression("case when w < 0 then x end", x=_of(x), w=WEIGHT_COLUMN),
                     )
                 )
     return calls

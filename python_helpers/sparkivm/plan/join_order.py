@@ -24,6 +24,7 @@ from sparkivm.algebra import (
     UnionAll,
 )
 from sparkivm.algebra.relation import rewrite
+from sparkivm.plan.state import STAGED
 
 # Rows of a relation that is sent to every task.
 BROADCAST_ROWS = 500_000
@@ -94,7 +95,10 @@ def _next(known: frozenset[str], waiting: Sequence[Relation], predicates: Sequen
 
 
 def _reads_changes(relation: Relation) -> bool:
-    return any(isinstance(node, Changes) for node in relation.walk())
+    return any(
+        isinstance(node, Changes) or (isinstance(node, Scan) and node.table == STAGED)
+        for node in relation.walk()
+    )
 
 
 def _smaller(current: float, other: float) -> int | None:

@@ -12,6 +12,11 @@ from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.names import COUNT, RESERVED_PREFIX
 
+# Keys of a statement's tables that are no sources: the state, and changes that were computed beforehand.
+STATE = f"{RESERVED_PREFIX}state"
+STAGED = f"{RESERVED_PREFIX}staged"
+WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"  # of changes whose weights are an ordinary column
+
 Kind = Literal["count", "sum", "min", "max", "recomputed"]
 
 OVERFLOW = "a sum overflows its type"  # the error of a statement that would store one

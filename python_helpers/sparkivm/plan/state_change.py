@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sparkivm.algebra import Derivation, Relation
+from sparkivm.algebra import Derivation, Keys, Relation, Scan
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
-from sparkivm.plan.join_order import Sizes, order_joins
-from sparkivm.plan.state import GroupState, State
+from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
+from sparkivm.plan.state import STAGED, GroupState, State
 
-Form = Literal["append", "rewrite", "merge"]
+Form = Literal["append", "rewrite", "replace", "merge"]
+Kind = Literal["entries", "groups", "copies"]
 
 
 @dataclass(frozen=True)
@@ -20,28 +21,64 @@ class StateChange:
 
     append   `rows` are inserted
     rewrite  `rows` are the whole new content
+    replace  `rows` are the new content of a part of the state: where the column `part` has a staged value
     merge    `rows` are matched with the state by `keys`; see `kind`
+
+    `staged`, if there, is computed before the statement, and stands in `rows` as the table STAGED.
     """
 
     form: Form
     rows: Relation
-    kind: Literal["entries", "groups", "copies"]
+    kind: Kind
+    staged: Relation | None = None
+    part: str = ""
 
 
-def state_change(state: State, form: Form, changed: frozenset[str], sizes: Sizes) -> StateChange:
-    """The change of `state` while the tables in `changed` change; `sizes` only decide the join order."""
-    d = Derivation(changed)
+def state_change(
+    state: State, form: Form, changed: frozenset[str], sizes: Sizes, part: str = ""
+) -> StateChange:
+    """The change of `state` while the tables in `changed` change.
+
+    sizes  only decide the join order
+    part   for `replace`: a column of the state; any one is right
+    """
+    changes = order_joins(prune_empty(_changes(state, Derivation(changed))), sizes)
+    kind = _kind(state)
+    if not _staged(form, kind):
+        return StateChange(form, order_joins(prune_empty(_rows(state, form, changes)), sizes), kind)
+    staged = Scan(STAGED, tuple((name, name) for name in changes.columns))
+    sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(changes)}, sizes.changed)
+    keys = Keys.of(staged, ((part, part),)) if form == "replace" else None
+    rows = order_joins(prune_empty(_rows(state, form, staged, keys)), sizes)
+    return StateChange(form, rows, kind, changes, part)
+
+
+def _kind(state: State) -> Kind:
     if not isinstance(state, GroupState):
-        rows = {
-            "append": lambda: bag_changes.appended(state, d),
-            "rewrite": lambda: bag_changes.replaced(state, d),
-            "merge": lambda: bag_changes.merged(state, d).rows,
-        }[form]()
-        return StateChange(form, order_joins(prune_empty(rows), sizes), "copies")
+        return "copies"
+    return "entries" if state.linear else "groups"
+
+
+def _staged(form: Form, kind: Kind) -> bool:
+    """Whether the changes are read more than once: a change feed is slow to plan, and to read again."""
+    return form == "replace" or kind == "groups"
+
+
+def _changes(state: State, d: Derivation) -> Relation:
+    if not isinstance(state, GroupState):
+        return bag_changes.changes(state, d)
+    return group_changes.entries(state, d) if state.linear else group_changes.arguments(state, d)
+
+
+def _rows(state: State, form: Form, changes: Relation, part: Keys | None = None) -> Relation:
+    if not isinstance(state, GroupState):
+        match form:
+            case "append":
+                return bag_changes.appended(state, changes)
+            case "merge":
+                return bag_changes.merged(state, changes)
+        return bag_changes.replaced(state, changes, part)
     if state.linear:
-        entries = group_changes.entries(state, d)
-        rows = group_changes.folded(state, entries) if form == "rewrite" else entries
-        return StateChange(form, order_joins(prune_empty(rows), sizes), "entries")
-    change = group_changes.changed_groups(state, d)
-    rows = group_changes.replaced(state, change) if form == "rewrite" else change.rows
-    return StateChange(form, order_joins(prune_empty(rows), sizes), "groups")
+        return changes if form in ("append", "merge") else group_changes.folded(state, changes, part=part)
+    change = group_changes.changed_groups(state, changes)
+    return change.rows if form == "merge" else group_changes.replaced(state, change, part)

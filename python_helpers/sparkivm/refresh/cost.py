@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 from sparkivm.algebra import InnerJoin, LeftJoin, Relation, Scan
 from sparkivm.engine import RelationFacts
-from sparkivm.plan.group_changes import STATE
+from sparkivm.plan.state_change import StateChange
 
 # Measured on TPC-H at scale factor 1, two cores, local disk (docs/decisions/005-cost-rule.md).
 _BYTES_PER_S = 100e6
-_FIXED_S = {"append": 0.5, "rewrite": 0.9, "merge": 2.0, "full": 1.0}
+_FIXED_S = {"append": 0.5, "rewrite": 0.9, "replace": 2.5, "merge": 2.0, "full": 1.0}
 _WRITE_FACTOR = 3.0  # a byte of state written costs as much as this many read
-_MERGE_FACTOR = 4.0  # a merge reads the state twice and writes its touched part
+_REPLACE_FACTOR = 1.5  # replacing a part reads one column of the state, and the part
+_MERGE_FACTOR = 6.0  # a merge reads and shuffles the state thrice, and writes its touched part
+_STATE_FACTORS = {
+    "append": 0.0,
+    "rewrite": _WRITE_FACTOR,
+    "replace": _REPLACE_FACTOR,
+    "merge": _MERGE_FACTOR,
+}
 _JOIN_FACTOR = 1.3  # joining whole tables, against looking a small delta up in them
 _UNKNOWN_BYTES = 1 << 20
 
@@ -30,23 +37,22 @@ class Estimate:
 
 
 def estimate(
-    delta: Relation, core: Relation, form: str, state: RelationFacts, tables: Mapping[str, RelationFacts]
+    change: StateChange, core: Relation, state: RelationFacts, tables: Mapping[str, RelationFacts]
 ) -> Estimate:
     state_bytes = state.size_bytes or 0
-    writes = {"append": 0.0, "rewrite": _WRITE_FACTOR * state_bytes, "merge": _MERGE_FACTOR * state_bytes}[
-        form
-    ]
+    applies = state_bytes * _STATE_FACTORS[change.form]
+    reads = sum(_scanned(part, tables) for part in (change.staged, change.rows) if part is not None)
     joins = sum(isinstance(node, (InnerJoin, LeftJoin)) for node in core.walk())
     full = _scanned(core, tables) * (_JOIN_FACTOR if joins else 1.0) + _WRITE_FACTOR * state_bytes
     return Estimate(
-        (_scanned(delta, tables) + writes) / _BYTES_PER_S + _FIXED_S[form],
+        (reads + applies) / _BYTES_PER_S + _FIXED_S[change.form],
         full / _BYTES_PER_S + _FIXED_S["full"],
     )
 
 
 def _scanned(relation: Relation, tables: Mapping[str, RelationFacts]) -> float:
     """Bytes of the tables that a plan scans, once for each scan."""
-    scans = [node.table for node in relation.walk() if isinstance(node, Scan) and node.table != STATE]
+    scans = [node.table for node in relation.walk() if isinstance(node, Scan) and node.table in tables]
     return float(sum(_bytes(tables[table]) for table in scans))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sparkivm.changes.frontier import Frontier
@@ -11,14 +11,14 @@ from sparkivm.changes.source_change import SourceChange, records_changes, source
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.compile_model import ViewPlan
-from sparkivm.plan.group_changes import STATE
 from sparkivm.plan.join_order import Sizes
-from sparkivm.plan.state import BagState, GroupState
+from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import estimate
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
+from sparkivm.refresh.state_part import part_columns
 
 # Up to this size a state is rewritten rather than merged into: a MERGE has 13 to 27 Spark jobs in any case.
 SMALL_STATE_BYTES = 4 << 20
@@ -26,6 +26,8 @@ SMALL_STATE_BYTES = 4 << 20
 MOST_APPENDS = 8
 # More changed rows than this share of a source are not applied one by one.
 _LARGE_SHARE = 0.3
+# Above it there are too many values for a list of them.
+_MOST_ROWS_REPLACED = 200_000
 _BYTES_PER_FIELD = 4  # of a compressed row, roughly
 _UNKNOWN_BYTES = 64 << 20
 _SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
@@ -40,6 +42,12 @@ class Decision:
     change: StateChange | None = None
     fallback: Fallback | None = None
     explanation: str = ""
+    change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
+
+    def in_form(self, form: Form, part: str) -> StateChange:
+        """The change in another form, or of another part of the state."""
+        assert self.change_by is not None, "only an incremental refresh has a change"
+        return self.change_by(form, part)
 
 
 def decide(
@@ -66,15 +74,22 @@ def decide(
             large = _too_large(tables[key], change)
             if large is not None:
                 return Decision("full", changes, fallback=large)
+    sizes = _sizes(tables, state, moved)
+
+    def change_by(form: Form, part: str) -> StateChange:
+        return state_change(plan.state, form, frozenset(moved), sizes, part)
+
     form = apply_form(plan, frontier, state, moved)
-    result = state_change(plan.state, form, frozenset(moved), _sizes(tables, state, moved))
-    costs = estimate(result.rows, plan.core, form, state, tables)
+    result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
+    costs = estimate(result, plan.core, state, tables)
     if mode == "auto" and costs.incremental_s > costs.full_s:
         return Decision(
             "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
         )
     rows = sum(change.rows for change in moved.values())
-    return Decision("incremental", changes, result, explanation=f"{rows} changed rows, {costs}")
+    return Decision(
+        "incremental", changes, result, explanation=f"{rows} changed rows, {costs}", change_by=change_by
+    )
 
 
 def apply_form(
@@ -85,11 +100,20 @@ def apply_form(
     if isinstance(plan.state, GroupState):
         if plan.state.linear and small and frontier.appended < MOST_APPENDS:
             return "append"
-        return "rewrite" if small or frontier.several or not plan.state.keys else "merge"
-    assert isinstance(plan.state, BagState)
-    if keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
-        return "append"
-    return "rewrite" if small else "merge"
+        if small or frontier.several or not plan.state.keys:
+            return "rewrite"
+    else:
+        if keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
+            return "append"
+        if small:
+            return "rewrite"
+    few = sum(change.rows for change in moved.values()) <= _MOST_ROWS_REPLACED
+    return "replace" if few and parts_by(plan.state, state) else "merge"
+
+
+def parts_by(state: State, facts: RelationFacts) -> tuple[str, ...]:
+    """Columns by which a part of the state can be told from the rest."""
+    return part_columns(facts.fields, state.keys if isinstance(state, GroupState) else state.names)
 
 
 def _change_of(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sparkivm.algebra import Scan
+from sparkivm.algebra import Empty, Scan
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
@@ -16,13 +18,13 @@ from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import TableName, quoted, state_table
-from sparkivm.plan.group_changes import STATE
-from sparkivm.plan.state import OVERFLOW, BagState, GroupState
+from sparkivm.plan.state import OVERFLOW, STAGED, STATE, BagState, GroupState
+from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
-from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide
+from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide, parts_by
 from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
@@ -30,9 +32,10 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.state_part import StatePart, find_part
 from sparkivm.refresh.stored_state import StoredState, read_state
-from sparkivm.spark_sql.relations import select_text
-from sparkivm.statements.merge_state import merge_clauses
+from sparkivm.spark_sql.relations import select_text, step_texts
+from sparkivm.statements.applying_statement import applying_statement
 
 _MOST_TRIES = 4
 _HALF_LOG_RETENTION_MS = 15 * 24 * 3600 * 1000  # of Delta's default of 30 days
@@ -70,6 +73,7 @@ class _Refresh:
     statements: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
+    staged: str = field(default_factory=lambda: f"{STAGED}_{uuid.uuid4().hex[:12]}")  # a temporary view
 
     @property
     def view(self) -> TableName:
@@ -281,34 +285,24 @@ class _Refresh:
     def _incremental(
         self, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str], decision: Decision
     ) -> RefreshResult:
-        plan, change, old = compiled.plan, decision.change, stored.frontier
-        assert plan is not None and change is not None and old is not None and stored.facts is not None
-        appends_entries = change.kind == "entries" and change.form == "append"
-        frontier = replace(
-            self._frontier(compiled, settings, old),
-            base=stored.version,
-            several=appends_entries or (old.several and change.form != "rewrite"),
-            appended=old.appended + 1 if appends_entries else 0,
-        )
-        select = select_text(change.rows, self._texts(compiled, decision.changes, stored.facts))
-        columns = [quoted(name) for name in plan.state.names]
-        if change.form == "merge":
-            clauses = merge_clauses(plan.state, change)
-            sql = self.engine.render(
-                "merge_state",
-                state=self.state.sql,
-                source=select,
-                on=clauses.on,
-                clauses=list(clauses.clauses),
-            )
-        else:
-            macro = "append_state" if change.form == "append" else "rewrite_state"
-            sql = self.engine.render(macro, state=self.state.sql, columns=columns, select=select)
-        # A view that adds entries up is right for a folded state too, so it may be there first.
-        if appends_entries:
-            self._publish(compiled, stored, True)
+        plan, old = compiled.plan, stored.frontier
+        assert plan is not None and old is not None
         try:
-            committed = self._commit(stored.version, frontier, sql)
+            with self._staged(compiled, stored, decision) as (change, part):
+                appends_entries = change.kind == "entries" and change.form == "append"
+                frontier = replace(
+                    self._frontier(compiled, settings, old),
+                    base=stored.version,
+                    several=appends_entries or (old.several and change.form != "rewrite"),
+                    appended=old.appended + 1 if appends_entries else 0,
+                )
+                texts = self._texts(compiled, decision.changes, stored.facts, part)
+                predicate = part.predicate if part else ""
+                sql = applying_statement(self.engine, self.state, plan.state, change, predicate, texts)
+                # A view that adds entries up is right for a folded state too, so it may be there first.
+                if appends_entries:
+                    self._publish(compiled, stored, True)
+                committed = self._commit(stored.version, frontier, sql)
         except EngineError as error:
             if self.request.refresh_mode == "strict":
                 raise ModelError(
@@ -329,6 +323,46 @@ class _Refresh:
             ),
             compiled=compiled,
         )
+
+    @contextmanager
+    def _staged(
+        self, compiled: CompiledView, stored: StoredState, decision: Decision
+    ) -> Generator[tuple[StateChange, StatePart | None], None, None]:
+        """The change as it is applied, and the part of the state that it replaces.
+
+        Changes that are read several times are computed beforehand, and kept in memory meanwhile.
+        """
+        change, plan = decision.change, compiled.plan
+        assert change is not None and plan is not None and stored.facts is not None
+        if change.staged is None:
+            yield change, None
+            return
+        steps = step_texts(change.staged, self._texts(compiled, decision.changes), self.staged)
+        try:
+            for name, select in steps:
+                later = name != self.staged
+                self._execute(self.engine.render("stage_changes", name=name, select=select, later=later))
+            if change.form != "replace":
+                yield change, None
+                return
+            part = find_part(
+                self.engine,
+                self.staged,
+                f"{self.state.sql} version as of {stored.version}",
+                parts_by(plan.state, stored.facts),
+                exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
+            )
+            if part is None:
+                yield decision.in_form("merge", ""), None
+            elif not part.predicate:
+                yield StateChange("append", Empty(plan.state.names), "groups"), None
+            else:
+                yield decision.in_form("replace", part.column), part
+        finally:
+            # An error here would hide the one that led here; the names are never used again.
+            with suppress(EngineError):
+                for name, _ in reversed(steps):
+                    self.engine.execute(self.engine.render("unstage_changes", name=name))
 
     # steps
 
@@ -380,15 +414,19 @@ class _Refresh:
         return next((c.timestamp_ms for c in commits if c.version == source.version), 0)
 
     def _texts(
-        self, compiled: CompiledView, changes: Mapping[str, SourceChange], state: RelationFacts | None = None
+        self,
+        compiled: CompiledView,
+        changes: Mapping[str, SourceChange],
+        state: RelationFacts | None = None,
+        part: StatePart | None = None,
     ) -> DeltaTexts:
         pinned = {
             key: PinnedTable(facts.name, facts.version, changes.get(key))
             for key, facts in compiled.tables.items()
         }
         if state is not None:
-            pinned[STATE] = PinnedTable(state.name, state.version)
-        return DeltaTexts(pinned)
+            pinned[STATE] = PinnedTable(state.name, state.version, where=part.bounds if part else "")
+        return DeltaTexts(pinned, {STAGED: self.staged})
 
     def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
         """The public view's SELECT over a state with one entry per group, and with several."""
@@ -475,6 +513,10 @@ def _name(key: str) -> TableName:
 def _row_counts(form: str, committed: Committed) -> dict[str, Any]:
     """What the statement or its commit says of the state's rows."""
     metrics = committed.commit.metrics
+    if form == "replace":
+        deleted = _metric(committed.commit, "numDeletedRows")
+        written, copied = (_metric(committed.commit, n) for n in ("numOutputRows", "numCopiedRows"))
+        return {"inserted": None if written is None else written - (copied or 0), "deleted": deleted}
     if form == "merge":
         return {
             "inserted": _metric(committed.commit, "numTargetRowsInserted"),

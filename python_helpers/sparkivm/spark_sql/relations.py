@@ -42,6 +42,14 @@ def select_text(
     return _Printer(relation, sources, dialect).statement(weight)
 
 
+def step_texts(relation: Relation, sources: SourceTexts, name: str) -> list[tuple[str, str]]:
+    """The relation as a sequence of SELECTs, each with the name by which later ones read it, at last `name`.
+
+    Spark finds a cached relation again only if its plan has no CTE, so what is used twice is its own step.
+    """
+    return _Printer(relation, sources, SPARK, prefix=f"{name}_").steps(name)
+
+
 @dataclass(frozen=True)
 class _Block:
     """The parts of one SELECT."""
@@ -61,8 +69,8 @@ class _Block:
 
 
 class _Printer:
-    def __init__(self, root: Relation, sources: SourceTexts, dialect: SqlDialect) -> None:
-        self._root, self._sources, self._dialect = root, sources, dialect
+    def __init__(self, root: Relation, sources: SourceTexts, dialect: SqlDialect, prefix: str = "") -> None:
+        self._root, self._sources, self._dialect, self._prefix = root, sources, dialect, prefix
         self._uses = Counter(id(child) for node in root.walk() for child in node.children)
         self._ctes: dict[str, str] = {}
         self._cte_of: dict[int, str] = {}
@@ -86,6 +94,10 @@ class _Printer:
             return body
         ctes = ",\n".join(f"{name} as (\n{indent(text, '  ')}\n)" for name, text in self._ctes.items())
         return f"with {ctes}\n{body}"
+
+    def steps(self, name: str) -> list[tuple[str, str]]:
+        last = self._select(self._root)
+        return [*self._ctes.items(), (name, last)]
 
     # names
 
@@ -116,7 +128,7 @@ class _Printer:
             name = self._cte_of.get(id(relation))
             if name is None:
                 text = self._select(relation)
-                name = self._cte_of[id(relation)] = f"shared_{len(self._cte_of) + 1}"
+                name = self._cte_of[id(relation)] = f"{self._prefix}shared_{len(self._cte_of) + 1}"
                 self._ctes[name] = text
             return name
         return f"(\n{indent(self._select(relation), '  ')}\n)"
@@ -181,7 +193,7 @@ class _Printer:
     def _changes(self, table: str) -> str:
         """The CTE of a table's changes: one for the whole statement, as it must not read a feed twice."""
         tables = list(self._changed_fields)
-        name = f"changes_{tables.index(table) + 1}"
+        name = f"{self._prefix}changes_{tables.index(table) + 1}"
         if name not in self._ctes:
             self._ctes[name] = self._sources.changes(table, self._changed_fields[table])
         return name

@@ -1,0 +1,118 @@
+"""The part of a state that is replaced: the rows that have certain values in one column.
+
+DELETE and INSERT as one commit, without a MERGE's join: `INSERT INTO … REPLACE WHERE column IN (…)` reads one
+column to find the rows, marks them deleted, and appends. Measured on 6 million rows, of which 12,000 change:
+4 s, against 18 s for a MERGE (docs/decisions/009-replace-a-part-of-the-state.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sparkivm.engine import Engine, Field
+from sparkivm.names import literal, quoted
+
+# Planning takes about a second per 10,000 values.
+_MOST_VALUES = 20_000
+_LONGEST_TEXT = 1_000_000  # characters of all values
+# The part may hold this many rows for each changed one, and this many in any case.
+_MOST_ROWS_PER_CHANGE = 4
+_SMALL_PART_ROWS = 100_000
+# Delta prints the predicate and parses it again: nothing in a value may need an escape.
+_PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f]*")
+_WHOLE_NUMBER = re.compile(r"tinyint|smallint|int|bigint|decimal\(\d+,0\)")
+_MOST_COLUMNS_TRIED = 2
+
+
+@dataclass(frozen=True)
+class StatePart:
+    """The rows of a state for which `predicate` is true; `bounds` is true for them too, and for few others.
+
+    Both are empty if there are no such rows.
+    """
+
+    column: str
+    predicate: str
+    bounds: str
+
+
+def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ...]:
+    """Those columns whose values can be written down exactly, whole numbers first."""
+    types = {field.name: field.type for field in fields}
+    numbers = [name for name in names if _WHOLE_NUMBER.fullmatch(types.get(name, ""))]
+    return (*numbers, *(name for name in names if types.get(name) == "string"))
+
+
+def find_part(
+    engine: Engine, changes: str, state: str, columns: Sequence[str], exact: bool
+) -> StatePart | None:
+    """The part of a state that holds whatever may change, which is none of it if nothing changed.
+
+    None if the part is too large, or its values cannot be written down.
+
+    changes  FROM item of the changed rows
+    state    FROM item of the state
+    columns  of both, at least one
+    exact    whether a row with a changed value is a changed row, so nothing more is read
+    """
+    for column in columns if len(columns) == 1 else _most_selective(engine, changes, columns):
+        part = _part(engine, changes, column)
+        if part is not None and (exact or not part.predicate or _is_small(engine, changes, state, part)):
+            return part
+    return None
+
+
+def _part(engine: Engine, changes: str, column: str) -> StatePart | None:
+    name = quoted(column)
+    found = engine.query(f"select distinct {name} as value from {changes} limit {_MOST_VALUES + 1}")
+    values = sorted(row["value"] for row in found if row["value"] is not None)
+    if len(found) > _MOST_VALUES or not all(map(_is_plain, values)):
+        return None
+    texts = [_text(value) for value in values]
+    if sum(map(len, texts)) > _LONGEST_TEXT:
+        return None
+    alternatives, bounds = [], []
+    if values:
+        alternatives.append(f"{name} in ({', '.join(texts)})")
+        bounds.append(f"{name} between {texts[0]} and {texts[-1]}")
+    if len(values) < len(found):
+        alternatives.append(f"{name} is null")
+        bounds.append(f"{name} is null")
+    return StatePart(column, " or ".join(alternatives), " or ".join(bounds))
+
+
+def _most_selective(engine: Engine, changes: str, columns: Sequence[str]) -> list[str]:
+    """The columns to try: a number of a wide range has few rows per value, whatever the state holds."""
+    counts = ", ".join(
+        f"approx_count_distinct({name}) as n{i}, min({name}) as a{i}, max({name}) as z{i}"
+        for i, name in enumerate(map(quoted, columns))
+    )
+    (row,) = engine.query(f"select {counts} from {changes}")
+
+    def values(index: int) -> int:
+        """How many different values there may be."""
+        low, high = row[f"a{index}"], row[f"z{index}"]
+        return int(row[f"n{index}"] if low is None or isinstance(low, str) else high - low + 1)
+
+    ranked = sorted(range(len(columns)), key=lambda index: (-values(index), index))
+    return [columns[index] for index in ranked[:_MOST_COLUMNS_TRIED]]
+
+
+def _is_small(engine: Engine, changes: str, state: str, part: StatePart) -> bool:
+    (row,) = engine.query(
+        f"select (select count(*) from {changes}) as changed,"
+        f" (select count(*) from {state} where {part.predicate}) as held"
+    )
+    return bool(row["held"] <= _MOST_ROWS_PER_CHANGE * row["changed"] + _SMALL_PART_ROWS)
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, str) or _PLAIN.fullmatch(value) is not None
+
+
+def _text(value: Any) -> str:
+    return literal(value) if isinstance(value, str) else format(Decimal(value), "f")

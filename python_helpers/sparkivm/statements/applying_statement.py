@@ -1,0 +1,31 @@
+"""The one statement that changes a state."""
+
+from __future__ import annotations
+
+from sparkivm.engine import Engine
+from sparkivm.names import TableName, quoted
+from sparkivm.plan.state import State
+from sparkivm.plan.state_change import StateChange
+from sparkivm.spark_sql.relations import select_text
+from sparkivm.spark_sql.source_texts import SourceTexts
+from sparkivm.statements.merge_state import merge_clauses
+
+
+def applying_statement(
+    engine: Engine, table: TableName, state: State, change: StateChange, predicate: str, texts: SourceTexts
+) -> str:
+    """The statement's text; `predicate` is that of the part that is replaced."""
+    select = select_text(change.rows, texts)
+    columns = [quoted(name) for name in state.names]
+    match change.form:
+        case "append":
+            return engine.render("append_state", state=table.sql, columns=columns, select=select)
+        case "rewrite":
+            return engine.render("rewrite_state", state=table.sql, columns=columns, select=select)
+        case "replace":
+            return engine.render("replace_in_state", state=table.sql, predicate=predicate, select=select)
+        case "merge":
+            merge = merge_clauses(state, change)
+            return engine.render(
+                "merge_state", state=table.sql, source=select, on=merge.on, clauses=list(merge.clauses)
+            )
