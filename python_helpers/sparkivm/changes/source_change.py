@@ -12,6 +12,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
+DELETION_VECTORS = "delta.enableDeletionVectors"
 
 # Commits that leave every row as it is.
 _WITHOUT_ROWS = frozenset(
@@ -123,7 +124,7 @@ def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:
 
 
 def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
-    if source.properties.get("delta.enableDeletionVectors", "").lower() != "true":
+    if source.properties.get(DELETION_VECTORS, "").lower() != "true":
         return 0
     return sum(c.operation == "DELETE" or _replaces_a_part(c) for c in changing)
 

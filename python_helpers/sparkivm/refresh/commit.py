@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from sparkivm.changes.frontier import Frontier, read_frontier
 from sparkivm.engine import Commit, Engine, EngineError, Row
 from sparkivm.names import TableName
+from sparkivm.refresh.planning_settings import OLD_VERSIONS
 from sparkivm.refresh.stored_state import foreign_commit
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-# A version older than seven days may be read as long as its files are there; one that is not fails loudly.
-_OLD_VERSIONS = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 
 
 class Conflict(Exception):
@@ -45,7 +44,7 @@ def commit_statement(
         _METADATA: tagged.to_json(),
         _APPLICATION: f"sparkivm:{frontier.view}",
         _NUMBER: str(version + 1),
-        _OLD_VERSIONS: "false",
+        **OLD_VERSIONS,
     }
     engine.set(settings)
     try:

@@ -31,6 +31,7 @@ class Estimate:
 
     incremental_s: float
     full_s: float
+    read_bytes: float  # of sources, by the statements from changes
 
     def __str__(self) -> str:
         return f"estimated {self.incremental_s:.1f} s from changes, {self.full_s:.1f} s in full"
@@ -47,6 +48,7 @@ def estimate(
     return Estimate(
         (reads + applies) / _BYTES_PER_S + _FIXED_S[change.form],
         full / _BYTES_PER_S + _FIXED_S["full"],
+        reads,
     )
 
 

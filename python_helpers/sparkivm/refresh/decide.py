@@ -20,8 +20,10 @@ from sparkivm.refresh.cost import estimate
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.state_part import part_columns
 
-# Up to this size a state is rewritten rather than merged into: a MERGE has 13 to 27 Spark jobs in any case.
+# Up to this size a linear state takes appended entries, which readers add up.
 SMALL_STATE_BYTES = 4 << 20
+# Up to this size a state is rewritten: to look for its changed part takes longer.
+_REWRITTEN_BYTES = 1 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.
 MOST_APPENDS = 8
 # More changed rows than this share of a source are not applied one by one.
@@ -42,6 +44,7 @@ class Decision:
     change: StateChange | None = None
     fallback: Fallback | None = None
     explanation: str = ""
+    read_bytes: float = 0.0  # of sources, by an incremental refresh
     change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
 
     def in_form(self, form: Form, part: str) -> StateChange:
@@ -87,8 +90,9 @@ def decide(
             "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
         )
     rows = sum(change.rows for change in moved.values())
+    explanation = f"{rows} changed rows, {costs}"
     return Decision(
-        "incremental", changes, result, explanation=f"{rows} changed rows, {costs}", change_by=change_by
+        "incremental", changes, result, None, explanation, read_bytes=costs.read_bytes, change_by=change_by
     )
 
 
@@ -100,13 +104,13 @@ def apply_form(
     if isinstance(plan.state, GroupState):
         if plan.state.linear and small and frontier.appended < MOST_APPENDS:
             return "append"
-        if small or frontier.several or not plan.state.keys:
+        if frontier.several or not plan.state.keys:
             return "rewrite"
     else:
         if keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
             return "append"
-        if small:
-            return "rewrite"
+    if (state.size_bytes or 0) <= _REWRITTEN_BYTES:
+        return "rewrite"
     few = sum(change.rows for change in moved.values()) <= _MOST_ROWS_REPLACED
     return "replace" if few and parts_by(plan.state, state) else "merge"
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import uuid
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +11,7 @@ from sparkivm.algebra import Empty, Scan
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
-from sparkivm.changes.source_change import CHANGE_FEED, SourceChange, records_changes
+from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, SourceChange, records_changes
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
@@ -27,14 +25,16 @@ from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_te
 from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide, parts_by
 from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.staging import Staging
 from sparkivm.refresh.state_part import StatePart, find_part
 from sparkivm.refresh.stored_state import StoredState, read_state
-from sparkivm.spark_sql.relations import select_text, step_texts
+from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements.applying_statement import applying_statement
 
 _MOST_TRIES = 4
@@ -73,7 +73,6 @@ class _Refresh:
     statements: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
-    staged: str = field(default_factory=lambda: f"{STAGED}_{uuid.uuid4().hex[:12]}")  # a temporary view
 
     @property
     def view(self) -> TableName:
@@ -268,7 +267,7 @@ class _Refresh:
         location = (
             f"{layout.location_root.rstrip('/')}/{self.state.identifier}" if layout.location_root else None
         )
-        properties = {CHANGE_FEED: "true", "delta.enableDeletionVectors": "true", **layout.tblproperties}
+        properties = {CHANGE_FEED: "true", **layout.tblproperties}
         sql = self.engine.render(
             "rebuild_state",
             state=self.state.sql,
@@ -286,9 +285,13 @@ class _Refresh:
         self, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str], decision: Decision
     ) -> RefreshResult:
         plan, old = compiled.plan, stored.frontier
-        assert plan is not None and old is not None
+        assert plan is not None and old is not None and stored.facts is not None
         try:
-            with self._staged(compiled, stored, decision) as (change, part):
+            with (
+                planned_for_changes(self.engine, decision.read_bytes),
+                Staging(self.engine, self.statements) as staging,
+            ):
+                change, part = self._change(compiled, stored, decision, staging)
                 appends_entries = change.kind == "entries" and change.form == "append"
                 frontier = replace(
                     self._frontier(compiled, settings, old),
@@ -296,9 +299,10 @@ class _Refresh:
                     several=appends_entries or (old.several and change.form != "rewrite"),
                     appended=old.appended + 1 if appends_entries else 0,
                 )
-                texts = self._texts(compiled, decision.changes, stored.facts, part)
+                texts = self._texts(compiled, decision.changes, stored.facts, part, staging.name)
+                select = select_text(change.rows, texts)
                 predicate = part.predicate if part else ""
-                sql = applying_statement(self.engine, self.state, plan.state, change, predicate, texts)
+                sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
                 # A view that adds entries up is right for a folded state too, so it may be there first.
                 if appends_entries:
                     self._publish(compiled, stored, True)
@@ -324,45 +328,41 @@ class _Refresh:
             compiled=compiled,
         )
 
-    @contextmanager
-    def _staged(
-        self, compiled: CompiledView, stored: StoredState, decision: Decision
-    ) -> Generator[tuple[StateChange, StatePart | None], None, None]:
+    def _switch_on_deletion_vectors(self, state: RelationFacts) -> None:
+        """A large state marks rows as deleted; a small one does not, as its readers would look for marks."""
+        if DELETION_VECTORS in {**state.properties, **self.request.layout.tblproperties}:
+            return
+        self._execute(self.engine.render("enable_deletion_vectors", table=self.state.sql))
+
+    def _change(
+        self, compiled: CompiledView, stored: StoredState, decision: Decision, staging: Staging
+    ) -> tuple[StateChange, StatePart | None]:
         """The change as it is applied, and the part of the state that it replaces.
 
-        Changes that are read several times are computed beforehand, and kept in memory meanwhile.
+        Changes that are read several times are computed beforehand.
         """
         change, plan = decision.change, compiled.plan
         assert change is not None and plan is not None and stored.facts is not None
         if change.staged is None:
-            yield change, None
-            return
-        steps = step_texts(change.staged, self._texts(compiled, decision.changes), self.staged)
-        try:
-            for name, select in steps:
-                later = name != self.staged
-                self._execute(self.engine.render("stage_changes", name=name, select=select, later=later))
-            if change.form != "replace":
-                yield change, None
-                return
-            part = find_part(
-                self.engine,
-                self.staged,
-                f"{self.state.sql} version as of {stored.version}",
-                parts_by(plan.state, stored.facts),
-                exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
-            )
-            if part is None:
-                yield decision.in_form("merge", ""), None
-            elif not part.predicate:
-                yield StateChange("append", Empty(plan.state.names), "groups"), None
-            else:
-                yield decision.in_form("replace", part.column), part
-        finally:
-            # An error here would hide the one that led here; the names are never used again.
-            with suppress(EngineError):
-                for name, _ in reversed(steps):
-                    self.engine.execute(self.engine.render("unstage_changes", name=name))
+            return change, None
+        staging.stage(change.staged, self._texts(compiled, decision.changes))
+        if change.form not in ("replace", "merge"):
+            return change, None
+        self._switch_on_deletion_vectors(stored.facts)
+        if change.form == "merge":
+            return change, None
+        part = find_part(
+            self.engine,
+            staging.name,
+            f"{self.state.sql} version as of {stored.version}",
+            parts_by(plan.state, stored.facts),
+            exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
+        )
+        if part is None:
+            return decision.in_form("merge", ""), None
+        if not part.predicate:
+            return StateChange("append", Empty(plan.state.names), "groups"), None
+        return decision.in_form("replace", part.column), part
 
     # steps
 
@@ -419,6 +419,7 @@ class _Refresh:
         changes: Mapping[str, SourceChange],
         state: RelationFacts | None = None,
         part: StatePart | None = None,
+        staged: str = "",
     ) -> DeltaTexts:
         pinned = {
             key: PinnedTable(facts.name, facts.version, changes.get(key))
@@ -426,7 +427,7 @@ class _Refresh:
         }
         if state is not None:
             pinned[STATE] = PinnedTable(state.name, state.version, where=part.bounds if part else "")
-        return DeltaTexts(pinned, {STAGED: self.staged})
+        return DeltaTexts(pinned, {STAGED: staged})
 
     def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
         """The public view's SELECT over a state with one entry per group, and with several."""

@@ -6,16 +6,17 @@ from sparkivm.engine import Engine
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import State
 from sparkivm.plan.state_change import StateChange
-from sparkivm.spark_sql.relations import select_text
-from sparkivm.spark_sql.source_texts import SourceTexts
 from sparkivm.statements.merge_state import merge_clauses
 
 
 def applying_statement(
-    engine: Engine, table: TableName, state: State, change: StateChange, predicate: str, texts: SourceTexts
+    engine: Engine, table: TableName, state: State, change: StateChange, select: str, predicate: str
 ) -> str:
-    """The statement's text; `predicate` is that of the part that is replaced."""
-    select = select_text(change.rows, texts)
+    """The statement's text.
+
+    select     the rows of the change
+    predicate  of the part that is replaced
+    """
     columns = [quoted(name) for name in state.names]
     match change.form:
         case "append":

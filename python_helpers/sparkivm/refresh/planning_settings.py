@@ -1,0 +1,36 @@
+"""Settings under which Spark reads changes.
+
+Adaptive execution plans a query again after each of its stages, and each time Delta lists the files of
+every table that is left, by a Spark job. For a small change this takes longer than the stages do: 3.3 s
+instead of 2.2 s for a statement of 31 jobs. So it is off, and there are few partitions, unless much is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sparkivm.engine import Engine
+
+# A version older than seven days may be read as long as its files are there; one that is not fails loudly.
+OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"}
+
+_MUCH_READ_BYTES = 8 << 30
+_BYTES_PER_PARTITION = 256 << 20  # read; what is exchanged are changes and the rows that they meet
+_FEWEST_PARTITIONS = 2
+
+
+@contextmanager
+def planned_for_changes(engine: Engine, read_bytes: float) -> Generator[None, None, None]:
+    """The session as it should be for statements that read so many bytes of tables."""
+    settings = dict(OLD_VERSIONS)
+    if read_bytes <= _MUCH_READ_BYTES:
+        partitions = max(_FEWEST_PARTITIONS, math.ceil(read_bytes / _BYTES_PER_PARTITION))
+        settings["spark.sql.adaptive.enabled"] = "false"
+        settings["spark.sql.shuffle.partitions"] = str(partitions)
+    engine.set(settings)
+    try:
+        yield
+    finally:
+        engine.unset(tuple(settings))
