@@ -35,6 +35,7 @@ class RelationFacts:
     partition_columns: tuple[str, ...] = ()
     # views
     view_text: str = ""
+    comment: str = ""
     view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analysed
     temporary: bool = False
     # anything else: parquet, csv, hive, jdbc ...

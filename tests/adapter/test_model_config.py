@@ -28,6 +28,10 @@ def test_options_may_stand_in_meta():
     assert options.layout.partition_by == ("day",)
 
 
+def test_options_of_others_are_theirs():
+    IncrementalViewOptions.of(model(owner="sales team", refreshed_by="cron", meta={"refresh_modes": 3}))
+
+
 def test_docs_only_where_asked_for():
     options = IncrementalViewOptions.of(
         model(persist_docs={"relation": True, "columns": True}, full_refresh=False)
@@ -48,6 +52,8 @@ def test_docs_only_where_asked_for():
         ({"file_format": "parquet"}, "file_format is 'parquet'"),
         ({"clustered_by": "a", "buckets": 4}, "Delta has no buckets"),
         ({"partition_by": "a", "liquid_clustered_by": "b"}, "exclude each other"),
+        ({"refresh_mod": "strict"}, "there is no option refresh_mod; write refresh_mode"),
+        ({"liquid_cluster_by": "a"}, "there is no option liquid_cluster_by; write liquid_clustered_by"),
     ],
 )
 def test_refused(config, message):

@@ -25,7 +25,7 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.state_change import state_change
 from sparkivm.spark_sql.dialects import DUCKDB, SPARK
-from sparkivm.spark_sql.relations import select_text
+from sparkivm.spark_sql.relations import select_text, step_texts
 from tests.golden.tpch import ROWS, TABLES
 
 HERE = Path(__file__).parent
@@ -93,7 +93,7 @@ def golden(engine, text: str) -> str:
     parts = {
         "plan": "\n".join(tree_lines(plan_tree(plan), 0)),
         "public view": plan.finalizer.text("tpch.model__ivm", "one", SPARK),
-        **({"staged": select_text(change.staged, texts)} if change.staged else {}),
+        **(dict(step_texts(change.staged, texts, STAGED)) if change.staged else {}),
         f"{form} of {change.kind}": select_text(change.rows, texts),
     }
     return "".join(f"-- {title}\n{body}\n\n" for title, body in parts.items())

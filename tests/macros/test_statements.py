@@ -85,7 +85,27 @@ def test_public_view():
     )
 
 
+def test_replace_in_state():
+    assert MACROS.render("replace_in_state", state="t", predicate="`a` in (1, 2)", select="select 1") == (
+        "insert into t replace where `a` in (1, 2)\nselect 1"
+    )
+
+
+def test_stage_changes():
+    storage = "options ('storageLevel' 'MEMORY_AND_DISK') as\nselect 1 as a"
+    assert MACROS.render("stage_changes", name="v", select="select 1 as a", later=False) == (
+        f"cache table v {storage}"
+    )
+    assert MACROS.render("stage_changes", name="v", select="select 1 as a", later=True) == (
+        f"cache lazy table v {storage}"
+    )
+    assert MACROS.render("unstage_changes", name="v") == "drop view if exists v"
+
+
 def test_short_statements():
+    assert MACROS.render("enable_deletion_vectors", table="t") == (
+        "alter table t set tblproperties (delta.enableDeletionVectors = true)"
+    )
     assert MACROS.render("enable_change_capture", table="t") == (
         "alter table t set tblproperties (delta.enableChangeDataFeed = true)"
     )

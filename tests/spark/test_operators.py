@@ -10,6 +10,7 @@ import pytest
 
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.shop import change, open_shop
+from tests.spark.state_sizes import Size, take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -110,7 +111,11 @@ FAMILIES = {
 }
 
 
-def test_views_follow_their_sources(spark):
+# Each half of the views is refreshed twice: by three forms of the applying statement at least.
+SIZES: tuple[Size, ...] = ("large", "large", "small", "huge")
+
+
+def test_views_follow_their_sources(spark, monkeypatch):
     lab = Lab(spark, "operators")
     open_shop(lab)
     views = [
@@ -120,8 +125,9 @@ def test_views_follow_their_sources(spark):
     ]
     side_by_side(lab, views, View.build)
     wrong = []
-    for batch in range(4):
+    for batch, size in enumerate(SIZES):
         change(lab, batch)
+        take_states_for(size, monkeypatch)
         half = views[batch % 2 :: 2]  # the others catch up with two batches at once
         problems = side_by_side(lab, half, problem_of)
         wrong += [

@@ -15,10 +15,10 @@ import pytest
 
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
-from sparkivm.refresh import decide, refresh_view
 from tests.fuzz.random_queries import QueryMaker
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.random_world import RandomWorld
+from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -68,10 +68,7 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
     for batch in range(_BATCHES + 1):
         if batch:
             world.change()
-        # Some refreshes take their state for a large one, which is merged into.
-        threshold = rng.choice((0, 4 << 20))
-        for module in (decide, refresh_view):
-            monkeypatch.setattr(module, "SMALL_STATE_BYTES", threshold)
+        take_states_for(rng.choice(SIZES), monkeypatch)
         where = f"world {seed}, batch {batch}"
         alive = side_by_side(lab, living, lambda view, where=where: step(view, world, where, outcome))
         living = [view for view, lives in zip(living, alive, strict=True) if lives]

@@ -9,9 +9,9 @@ import pytest
 
 from sparkivm.engine import Row
 from sparkivm.reasons import Reason
-from sparkivm.refresh import decide, refresh_view
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
+from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = pytest.mark.spark
 
@@ -19,6 +19,7 @@ LINEAR = "select k, count(*) as n, sum(x) as s from t group by k"
 EXTREMA = "select k, max(x) as most, sum(x) as s from t group by k"
 ROWS = "select t.id, t.x, u.x as other from t join t as u on t.k = u.k"
 PAIRS = 8
+_BEFORE = ("create or replace view", "cache", "alter table", "drop view")  # what does not apply the change
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ class Overtaken(PlainEngine):
         self._meanwhile: list[Callable[[], object]] = [meanwhile]
 
     def execute(self, sql: str) -> Sequence[Row]:
-        if self._meanwhile and not sql.startswith("create or replace view"):
+        if self._meanwhile and not sql.startswith(_BEFORE):
             self._meanwhile.pop()()
         return super().execute(sql)
 
@@ -50,12 +51,9 @@ def overtaken(view: View, meanwhile: Callable[[], object]) -> View:
     return View(slow, view.request)
 
 
-@pytest.fixture(params=["small", "large"])
+@pytest.fixture(params=SIZES)
 def size(request, monkeypatch):
-    """Large states are merged into."""
-    if request.param == "large":
-        for module in (decide, refresh_view):
-            monkeypatch.setattr(module, "SMALL_STATE_BYTES", 0)
+    take_states_for(request.param, monkeypatch)
 
 
 @pytest.mark.usefixtures("size")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any, Optional, get_args
 
 from dbt.adapters.spark.impl import SparkConfig
@@ -11,6 +12,14 @@ from dbt_common.exceptions import CompilationError
 
 from sparkivm.refresh.request import ChangeCapture, RefreshMode, StateLayout
 
+_OWN = (
+    "refresh_mode",
+    "change_capture",
+    "liquid_clustered_by",
+    "partition_by",
+    "tblproperties",
+    "location_root",
+)
 _CHOICES = {"refresh_mode": get_args(RefreshMode), "change_capture": get_args(ChangeCapture)}
 
 
@@ -22,6 +31,10 @@ class SparkIvmConfig(SparkConfig):
     change_capture: Optional[str] = None
     liquid_clustered_by: Optional[list[str] | str] = None
     tblproperties: Optional[dict[str, str]] = None
+
+
+# Names that may stand beside ours although they are nearly the same.
+_KNOWN = frozenset(field.name for field in fields(SparkIvmConfig))
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,10 @@ class IncrementalViewOptions:
         def refuse(what: str) -> CompilationError:
             return CompilationError(f"incremental_view {model['name']}: {what}")
 
+        for name in config:
+            meant = get_close_matches(name, _OWN, n=1, cutoff=0.8)
+            if meant and name not in _KNOWN:
+                raise refuse(f"there is no option {name}; write {meant[0]}")
         for name, choices in _CHOICES.items():
             if option(name, "auto") not in choices:
                 raise refuse(f"{name} is '{option(name)}' and has to be one of {', '.join(choices)}")

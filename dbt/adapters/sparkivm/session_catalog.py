@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -88,6 +89,7 @@ class SessionCatalog:
 
         if table.tableType().name() == "VIEW":
             text, namespace = table.viewText(), table.viewCatalogAndNamespace().mkString(_SEPARATOR)
+            comment = table.comment()
             return RelationFacts(
                 name,
                 "view",
@@ -96,6 +98,7 @@ class SessionCatalog:
                     k: v for k, v in self._map(table.properties()).items() if not k.startswith("view.")
                 },
                 view_text=str(text.get()) if text.isDefined() else "",
+                comment=str(comment.get()) if comment.isDefined() else "",
                 view_namespace=tuple(namespace.split(_SEPARATOR)) if namespace else (),
                 temporary=temporary,
             )
@@ -120,21 +123,37 @@ class SessionCatalog:
             provider="delta",
         )
 
+    # To find a class takes milliseconds, one for each package of its name.
+
+    @cached_property
+    def _option(self) -> Any:
+        return self._jvm.scala.Option
+
+    @cached_property
+    def _table_identifier(self) -> Any:
+        return self._jvm.org.apache.spark.sql.catalyst.TableIdentifier
+
+    @cached_property
+    def _logs(self) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.DeltaLog
+
+    @cached_property
+    def _files(self) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.util.FileNames
+
     def _identifier(self, name: TableName) -> Any:
-        schema = self._jvm.scala.Option.apply(name.schema or None)
-        return self._jvm.org.apache.spark.sql.catalyst.TableIdentifier(name.identifier, schema)
+        return self._table_identifier(name.identifier, self._option.apply(name.schema or None))
 
     def _delta(self, table: Any) -> Any:
         """The log of a table in the catalog, and its newest snapshot."""
-        logs = self._jvm.org.apache.spark.sql.delta.DeltaLog
-        return logs.forTableWithSnapshot(self._java, table, self._no_options)
+        return self._logs.forTableWithSnapshot(self._java, table, self._no_options)
 
     def _map(self, scala_map: Any) -> dict[str, str]:
         mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
         return dict(json.loads(mapper.writeValueAsString(scala_map)))
 
     def _commits(self, log: Any, after: int, newest: int) -> Iterator[Commit]:
-        files = self._jvm.org.apache.spark.sql.delta.util.FileNames
+        files = self._files
         hadoop, store = log.newDeltaHadoopConf(), log.store()
         version = after + 1
         while version <= newest:
@@ -155,7 +174,7 @@ class SessionCatalog:
 
     def _next_commit(self, listing: Any, newest: int) -> int:
         """The first version in a listing of the log."""
-        files = self._jvm.org.apache.spark.sql.delta.util.FileNames
+        files = self._files
         while listing.hasNext():
             status = listing.next()
             if files.isDeltaFile(status):

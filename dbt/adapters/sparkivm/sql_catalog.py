@@ -41,6 +41,7 @@ class SqlCatalog:
                 fields,
                 properties=self._view_properties(sql) if table else {},
                 view_text=table.get("View Text", ""),
+                comment=table.get("Comment", ""),
                 view_namespace=_parts(table.get("View Catalog and Namespace", "")),
                 temporary=not table,
             )

@@ -46,6 +46,7 @@ class SourceChange:
     rows: int = 0  # that came or went at most, an update counted twice
     append_only: bool = False
     nets: bool = False  # changes may cancel each other
+    scans: int = 0  # how often the table itself is read to find them
 
 
 def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
@@ -75,16 +76,17 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     rows = sum(map(_rows, changing))
     if not changing and not replaced:
         return SourceChange("none", old, new)
+    vector_deletes = _vector_deletes(source, changing)
     if (
         replaced
         or not _feed_covers(source, later)
         or any(_renames(commit, frontier) for commit in later)
-        or _vector_deletes(source, changing) > _MOST_VECTOR_DELETES
+        or vector_deletes > _MOST_VECTOR_DELETES
     ):
-        return SourceChange("diff", old, new, rows, nets=True)
+        return SourceChange("diff", old, new, rows, nets=True, scans=2)
     append_only = all(map(_appends, changing))
     nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
-    return SourceChange("feed", old, new, rows, append_only, nets)
+    return SourceChange("feed", old, new, rows, append_only, nets, vector_deletes)
 
 
 def changes_rows(commit: Commit) -> bool:

@@ -8,7 +8,7 @@ from textwrap import indent
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end
-from sparkivm.names import TableName, quoted, state_table
+from sparkivm.names import WEIGHT, TableName, quoted, state_table
 from sparkivm.refresh.compiled_view import compile_view, pinned_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
@@ -42,13 +42,22 @@ def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
     public = engine.describe(view)
     if public is None or public.kind != "view":
         raise ModelError(str(view), "its public view is missing", "run the model, then test it")
-    view_rows, query_rows = f"select {columns} from {view.sql}", f"select {columns} from query"
-    only_in = (("view", view_rows, query_rows), ("query", query_rows, view_rows))
-    differences = "\nunion all\n".join(
-        f"select 'only in the {side}' as which_diff, * from ({more} except all {less}) as only_in_{side}"
-        for side, more, less in only_in
-    )
-    return f"with query as (\n{indent(query, '  ')}\n)\n{differences}"
+    more = f"sum({WEIGHT})"
+    return f"""\
+with query as (
+{indent(query, "  ")}
+)
+select
+  concat(case when {more} > 0 then 'only in the view' else 'only in the query' end,
+    case when abs({more}) > 1 then concat(', ', abs({more}), ' times') else '' end) as which_diff,
+  {columns}
+from (
+  select {columns}, 1 as {WEIGHT} from {view.sql}
+  union all
+  select {columns}, -1 as {WEIGHT} from query
+) as both_sides
+group by {columns}
+having {more} <> 0"""
 
 
 class _FrontierCatalog(SourceCatalog):

@@ -1,27 +1,28 @@
-"""A first estimate of what a refresh costs: bytes read and written, and the statements' fixed costs."""
+"""A first estimate of what a refresh costs: bytes read and written, and the fixed costs of statements.
+
+All figures were measured on TPC-H at scale factor 1, two cores, local disk (docs/decisions/005-cost-rule.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sparkivm.algebra import InnerJoin, LeftJoin, Relation, Scan
+from sparkivm.algebra import Changes, InnerJoin, LeftJoin, Relation, Scan
+from sparkivm.algebra.scan import Leaf
+from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
 from sparkivm.plan.state_change import StateChange
 
-# Measured on TPC-H at scale factor 1, two cores, local disk (docs/decisions/005-cost-rule.md).
-_BYTES_PER_S = 100e6
-_FIXED_S = {"append": 0.5, "rewrite": 0.9, "replace": 2.5, "merge": 2.0, "full": 1.0}
-_WRITE_FACTOR = 3.0  # a byte of state written costs as much as this many read
-_REPLACE_FACTOR = 1.5  # replacing a part reads one column of the state, and the part
-_MERGE_FACTOR = 6.0  # a merge reads and shuffles the state thrice, and writes its touched part
-_STATE_FACTORS = {
-    "append": 0.0,
-    "rewrite": _WRITE_FACTOR,
-    "replace": _REPLACE_FACTOR,
-    "merge": _MERGE_FACTOR,
-}
-_JOIN_FACTOR = 1.3  # joining whole tables, against looking a small delta up in them
+_FULL_BYTES_PER_S = 25e6  # whole tables are joined and grouped
+_DELTA_BYTES_PER_S = 45e6  # a small change is looked up in them
+_JOIN_FACTOR = 1.3  # joining whole tables, against reading one
+_FIXED_S = {"append": 0.8, "rewrite": 1.0, "replace": 3.0, "merge": 4.0, "full": 1.0}
+# How often the bytes of the state are read, about: by a merge thrice, with an exchange.
+_STATE_READS = {"append": 0.0, "rewrite": 2.0, "replace": 1.2, "merge": 6.0}
+_STAGING_S = 1.0
+_FEED_S = 0.3  # to plan a change feed
+_SCAN_S = 0.1  # to list the files of a table
 _UNKNOWN_BYTES = 1 << 20
 
 
@@ -38,25 +39,41 @@ class Estimate:
 
 
 def estimate(
-    change: StateChange, core: Relation, state: RelationFacts, tables: Mapping[str, RelationFacts]
+    change: StateChange,
+    core: Relation,
+    state: RelationFacts,
+    tables: Mapping[str, RelationFacts],
+    changes: Mapping[str, SourceChange],
 ) -> Estimate:
+    """Compare the change with computing `core` again; `tables` and `changes` by the key of the source."""
     state_bytes = state.size_bytes or 0
-    applies = state_bytes * _STATE_FACTORS[change.form]
-    reads = sum(_scanned(part, tables) for part in (change.staged, change.rows) if part is not None)
-    joins = sum(isinstance(node, (InnerJoin, LeftJoin)) for node in core.walk())
-    full = _scanned(core, tables) * (_JOIN_FACTOR if joins else 1.0) + _WRITE_FACTOR * state_bytes
-    return Estimate(
-        (reads + applies) / _BYTES_PER_S + _FIXED_S[change.form],
-        full / _BYTES_PER_S + _FIXED_S["full"],
-        reads,
+
+    parts = [part for part in (change.staged, change.rows) if part is not None]
+    scans = [scan for part in parts for scan in _leaves(part, Scan) if scan.table in tables]
+    feeds = {feed.table: feed for part in parts for feed in _leaves(part, Changes)}.values()
+    read = sum(_bytes(scan, tables) for scan in scans)
+    read += sum(_bytes(feed, tables) * changes[feed.table].scans for feed in feeds)
+    incremental_s = (
+        _FIXED_S[change.form]
+        + (_STAGING_S if change.staged is not None else 0.0)
+        + _FEED_S * len(feeds)
+        + _SCAN_S * len(scans)
+        + (read + _STATE_READS[change.form] * state_bytes) / _DELTA_BYTES_PER_S
     )
 
+    joins = any(isinstance(node, (InnerJoin, LeftJoin)) for node in core.walk())
+    whole = sum(_bytes(scan, tables) for scan in _leaves(core, Scan))
+    full_s = _FIXED_S["full"] + (whole * (_JOIN_FACTOR if joins else 1.0) + state_bytes) / _FULL_BYTES_PER_S
+    return Estimate(incremental_s, full_s, read)
 
-def _scanned(relation: Relation, tables: Mapping[str, RelationFacts]) -> float:
-    """Bytes of the tables that a plan scans, once for each scan."""
-    scans = [node.table for node in relation.walk() if isinstance(node, Scan) and node.table in tables]
-    return float(sum(_bytes(tables[table]) for table in scans))
+
+def _leaves(relation: Relation, kind: type[Leaf]) -> list[Leaf]:
+    """The leaves of a kind, as often as the plan reads them."""
+    return [node for node in relation.walk() if isinstance(node, kind)]
 
 
-def _bytes(facts: RelationFacts) -> int:
-    return _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
+def _bytes(leaf: Leaf, tables: Mapping[str, RelationFacts]) -> float:
+    """Bytes of the columns that are read, all columns taken for equally wide."""
+    facts = tables[leaf.table]
+    size = _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
+    return size * len({source for _, source in leaf.fields}) / max(1, len(facts.fields))

@@ -23,13 +23,15 @@ from sparkivm.refresh.state_part import part_columns
 # Up to this size a linear state takes appended entries, which readers add up.
 SMALL_STATE_BYTES = 4 << 20
 # Up to this size a state is rewritten: to look for its changed part takes longer.
-_REWRITTEN_BYTES = 1 << 20
+REWRITTEN_BYTES = 1 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.
-MOST_APPENDS = 8
+MOST_APPENDS = 16
+# Sources this small take seconds either way, and a rebuild would change each row for the views over it.
+_TINY_BYTES = 8 << 20
 # More changed rows than this share of a source are not applied one by one.
 _LARGE_SHARE = 0.3
 # Above it there are too many values for a list of them.
-_MOST_ROWS_REPLACED = 200_000
+MOST_ROWS_REPLACED = 200_000
 _BYTES_PER_FIELD = 4  # of a compressed row, roughly
 _UNKNOWN_BYTES = 64 << 20
 _SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
@@ -84,8 +86,9 @@ def decide(
 
     form = apply_form(plan, frontier, state, moved)
     result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-    costs = estimate(result, plan.core, state, tables)
-    if mode == "auto" and costs.incremental_s > costs.full_s:
+    costs = estimate(result, plan.core, state, tables, moved)
+    tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES
+    if mode == "auto" and not tiny and costs.incremental_s > costs.full_s:
         return Decision(
             "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
         )
@@ -109,9 +112,9 @@ def apply_form(
     else:
         if keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
             return "append"
-    if (state.size_bytes or 0) <= _REWRITTEN_BYTES:
+    if (state.size_bytes or 0) <= REWRITTEN_BYTES:
         return "rewrite"
-    few = sum(change.rows for change in moved.values()) <= _MOST_ROWS_REPLACED
+    few = sum(change.rows for change in moved.values()) <= MOST_ROWS_REPLACED
     return "replace" if few and parts_by(plan.state, state) else "merge"
 
 
@@ -147,8 +150,11 @@ def _sizes(
 
 
 def _estimated_rows(facts: RelationFacts) -> float:
-    size = _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
-    return max(1.0, size / (_BYTES_PER_FIELD * max(1, len(facts.fields))))
+    return max(1.0, _bytes(facts) / (_BYTES_PER_FIELD * max(1, len(facts.fields))))
+
+
+def _bytes(facts: RelationFacts) -> int:
+    return _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
 
 
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:

@@ -146,7 +146,15 @@ class _Refresh:
             if now is None or now.kind != "view" or digest(now.view_text) != text:
                 return False
         view = self.engine.describe(self.view)
-        return view is not None and view.kind == "view" and digest(view.view_text.strip()) in frontier.public
+        return (
+            view is not None
+            and view.kind == "view"
+            and digest(view.view_text.strip()) in frontier.public
+            and self._says_the_comment(view)
+        )
+
+    def _says_the_comment(self, view: RelationFacts) -> bool:
+        return not self.request.comment or view.comment == self.request.comment
 
     def _no_op(self, stored: StoredState) -> RefreshResult:
         assert stored.frontier is not None
@@ -438,10 +446,12 @@ class _Refresh:
         return finalizer.text(self.state.sql, "one"), finalizer.text(self.state.sql, "several")
 
     def _publish(self, compiled: CompiledView, stored: StoredState | None, several: bool) -> None:
-        """Create or replace the public view if its text changed; one that adds up may stay."""
+        """Create or replace the public view if its text or comment changed; one that adds up may stay."""
         one, adding = self._public_texts(compiled)
         existing = self.engine.describe(self.view)
-        text = existing.view_text.strip() if existing is not None and existing.kind == "view" else None
+        text = None
+        if existing is not None and existing.kind == "view" and self._says_the_comment(existing):
+            text = existing.view_text.strip()
         if stored is not None and (text == adding or (text == one and not several)):
             return
         self._create_view(adding if several else one)

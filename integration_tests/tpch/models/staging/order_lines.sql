@@ -1,3 +1,6 @@
+-- An ordinary view, as staging models often are: the incremental views that read it are compiled through it.
+{{ config(materialized='view') }}
+
 select
   o_orderkey,
   l_linenumber,

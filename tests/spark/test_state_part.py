@@ -1,0 +1,131 @@
+"""Which part of a large state a refresh replaces."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.lab import Lab, View
+from tests.spark.state_sizes import take_states_for
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def lab(spark, monkeypatch):
+    take_states_for("large", monkeypatch)
+    lab = Lab(spark, "state_part")
+    lab.table(
+        "t", "id int, name string, x double", "(1, 'a', 1)", "(2, 'b', 2)", "(3, null, 3)", "(3, null, 3)"
+    )
+    yield lab
+    lab.run("drop schema state_part cascade")
+
+
+def statement(view: View) -> str:
+    """The statement that applied the last refresh, on one line."""
+    applied = [sql for sql in view.lab.engine.ran if sql.startswith(("insert", "merge"))]
+    return " ".join(applied[-1].split())
+
+
+def refreshed(view: View) -> tuple[str, str]:
+    result = view.must_be("incremental")
+    return result.apply_form, statement(view)
+
+
+def test_rows_are_told_by_a_number(lab):
+    view = lab.view("v", "select name, id, x from t").build()
+    lab.run("update t set x = 9 where id = 2", "insert into t values (7, 'z', 0)")
+    form, sql = refreshed(view)
+    assert form == "replace"
+    assert "replace where `id` in (2, 7)" in sql
+
+
+def test_rows_are_told_by_a_text(lab):
+    view = lab.view("v", "select name, x from t").build()
+    lab.run("update t set x = 9 where id = 2")
+    assert "replace where `name` in ('b')" in refreshed(view)[1]
+
+
+def test_null_is_a_value_too(lab):
+    view = lab.view("v", "select name, x from t").build()
+    lab.run("update t set name = 'c' where id = 3")
+    assert "replace where `name` in ('c') or `name` is null" in refreshed(view)[1]
+
+
+def test_one_of_two_equal_rows_goes(lab):
+    view = lab.view("v", "select id, name, x from t where x > 0").build()
+    lab.table("u", "id int", "(3)")
+    lab.run("delete from t where id = 3", "insert into t values (3, null, 3)")
+    assert refreshed(view)[0] == "replace"
+
+
+@pytest.mark.parametrize("name", ["it''s", 'say "so"', "back\\\\slash", "${env:HOME}", "line\\nbreak"])
+def test_a_text_that_needs_escapes_is_merged(lab, name):
+    view = lab.view("v", "select name, x from t").build()
+    lab.run(f"insert into t values (8, '{name}', 1)", "delete from t where id = 1")
+    assert refreshed(view)[0] == "merge"
+
+
+def test_columns_that_cannot_be_written_down_are_merged(lab):
+    view = lab.view("v", "select x from t").build()
+    lab.run("delete from t where id = 1")
+    assert refreshed(view)[0] == "merge"
+
+
+def test_a_part_that_is_most_of_the_state_is_merged(lab, monkeypatch):
+    monkeypatch.setattr("sparkivm.refresh.state_part._SMALL_PART_ROWS", 0)
+    view = lab.view("v", "select 1 as one, x from t").build()
+    lab.run("insert into t select id, name, 4 + id from t", "insert into t select id, name, 8 + x from t")
+    view.must_be("incremental")
+    lab.run("update t set x = -1 where id = 2 and x = 2")
+    assert refreshed(view)[0] == "merge"
+
+
+def test_changes_that_cancel_write_nothing(lab):
+    view = lab.view("v", "select id, name from t").build()
+    lab.run("update t set x = x + 1")
+    view.must_be("incremental")
+    assert "rows_inserted" not in statement(view)
+    assert view.must_be("no_op").rows_inserted is None
+
+
+def test_groups_are_told_by_their_key(lab):
+    view = lab.view("v", "select id, max(x) as most, count(*) as n from t group by id").build()
+    lab.run("delete from t where id = 2", "insert into t values (1, 'a', 5)")
+    form, sql = refreshed(view)
+    assert form == "replace"
+    assert "replace where `id` in (1, 2)" in sql
+
+
+def test_a_large_state_marks_rows_deleted_and_a_small_one_does_not(lab, monkeypatch):
+    view = lab.view("v", "select id, x from t").build()
+    lab.run("delete from t where id = 1")
+    take_states_for("small", monkeypatch)
+    view.must_be("incremental")
+    assert "delta.enableDeletionVectors" not in properties(view)
+    lab.run("delete from t where id = 2")
+    take_states_for("large", monkeypatch)
+    view.must_be("incremental")
+    assert properties(view)["delta.enableDeletionVectors"] == "true"
+
+
+def test_views_over_it_follow(lab):
+    below = lab.view("below", "select id, name, x from t").build()
+    above = lab.view("above", "select name, count(*) as n, min(x) as least from below group by name").build()
+    for change in ("update t set x = x - 1 where id = 1", "delete from t where id = 3"):
+        lab.run(change)
+        assert refreshed(below)[0] == "replace"
+        refreshed(above)
+
+
+def test_nothing_is_left_in_the_session(lab):
+    view = lab.view("v", "select id, x from t").build()
+    lab.run("delete from t where id = 1")
+    view.must_be("incremental")
+    session = lab.engine.session
+    assert [row.viewName for row in session.sql("show views").collect() if row.isTemporary] == []
+    assert lab.engine.settings(["spark.sql.adaptive.enabled"]) != {"spark.sql.adaptive.enabled": "false"}
+
+
+def properties(view: View) -> dict[str, str]:
+    return {row.key: row.value for row in view.lab.rows(f"show tblproperties {view.state}")}
