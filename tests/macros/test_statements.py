@@ -109,7 +109,6 @@ def test_short_statements():
     assert MACROS.render("enable_change_capture", table="t") == (
         "alter table t set tblproperties (delta.enableChangeDataFeed = true)"
     )
-    assert MACROS.render("drop_state", state="t") == "drop table if exists t"
 
 
 def test_each_file_holds_its_macro_and_public_ones_are_described():

@@ -65,7 +65,7 @@ def test_stale_driver_applies_nothing_twice(lab, sql):
     assert result.mode == "no_op", result
     view.check()
     assert view.state_differences() == []
-    assert len(view.history()) == 2
+    assert len([commit for commit in view.history() if commit.operation != "SET TBLPROPERTIES"]) == 2
 
 
 def test_stale_driver_whose_rival_saw_more(lab):

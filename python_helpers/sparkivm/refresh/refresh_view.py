@@ -351,13 +351,12 @@ class _Refresh:
         """
         change, plan = decision.change, compiled.plan
         assert change is not None and plan is not None and stored.facts is not None
+        if change.form in ("replace", "merge"):
+            self._switch_on_deletion_vectors(stored.facts)
         if change.staged is None:
             return change, None
         staging.stage(change.staged, self._texts(compiled, decision.changes))
-        if change.form not in ("replace", "merge"):
-            return change, None
-        self._switch_on_deletion_vectors(stored.facts)
-        if change.form == "merge":
+        if change.form != "replace":
             return change, None
         part = find_part(
             self.engine,
