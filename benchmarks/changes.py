@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from benchmarks.order_keys import OrderChooser, Placement
+from benchmarks.order_keys import OrderChooser, Placement, order_key
 from benchmarks.tpch_data import ORDERS_PER_SCALE
 
 
@@ -82,11 +82,12 @@ class SourceChanges:
         """)
 
     def update_lineitems(self) -> RowCounts:
-        """Mark the lineitems of one order in 2,000 as returned, at a higher discount."""
+        """Mark the lineitems of one recent order in 20 as returned, at a higher discount."""
+        recent = order_key(round(0.99 * self._n_orders))
         return self._run(f"""
             update {self._schema}.lineitem
             set l_returnflag = 'R', l_discount = least(l_discount + 0.01, 0.10)
-            where l_orderkey % 2000 = 1
+            where l_orderkey > {recent} and l_orderkey % 20 = 1
         """)
 
     def merge_suppliers(self) -> RowCounts:

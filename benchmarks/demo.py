@@ -44,7 +44,7 @@ class ModelRuns:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="benchmarks.demo", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor (default: 1)")
+    parser.add_argument("--sf", type=float, default=2.0, help="TPC-H scale factor (default: 2)")
     parser.add_argument("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     parser.add_argument("--memory", default="4g", help="memory of Spark's JVM (default: 4g)")
     options = parser.parse_args(arguments)
@@ -97,7 +97,7 @@ def _run_all(spark: SparkSession, scale: float) -> list[ModelRuns]:
     created = [run for run in views.run() if run.mode == "create"]
 
     headline("3. The sources change")
-    _change_sources(SourceChanges(spark, SOURCE_SCHEMA, scale))
+    _change_sources(SourceChanges(spark, SOURCE_SCHEMA, scale, placement="recent"))
 
     headline("4. dbt run: the views are refreshed from the changes")
     refreshed = _by_name(views.run())
@@ -124,8 +124,8 @@ def _run_all(spark: SparkSession, scale: float) -> list[ModelRuns]:
 def _change_sources(changes: SourceChanges) -> None:
     """Inserts, updates, deletes and a MERGE, in five tables; prints what each changed."""
     steps: tuple[tuple[str, Callable[[], RowCounts]], ...] = (
-        ("insert 0.1 % of orders, delete as many", partial(changes.apply, INSERTS_AND_DELETES)),
-        ("update lineitems: some are returned", changes.update_lineitems),
+        ("insert 0.1 % of orders, delete as many recent ones", partial(changes.apply, INSERTS_AND_DELETES)),
+        ("update lineitems: some of recent orders are returned", changes.update_lineitems),
         ("update customers: some move to another nation", changes.update_customers),
         ("merge suppliers: new balances, new suppliers", changes.merge_suppliers),
         ("delete parts", changes.delete_parts),

@@ -16,6 +16,6 @@ def take_states_for(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
     """small: append or rewrite; large: replace a part, or merge where no part can be told; huge: merge."""
     small = size == "small"
     for module in (decide, refresh_view):
-        monkeypatch.setattr(module, "SMALL_STATE_BYTES", 4 << 20 if small else 0)
+        monkeypatch.setattr(module, "SMALL_STATE_BYTES", 8 << 20 if small else 0)
     monkeypatch.setattr(decide, "REWRITTEN_BYTES", 1 << 20 if small else 0)
     monkeypatch.setattr(decide, "MOST_ROWS_REPLACED", 0 if size == "huge" else 200_000)

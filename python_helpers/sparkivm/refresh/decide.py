@@ -21,13 +21,13 @@ from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.state_part import part_columns
 
 # Up to this size a linear state takes appended entries, which readers add up.
-SMALL_STATE_BYTES = 4 << 20
+SMALL_STATE_BYTES = 8 << 20
 # Up to this size a state is rewritten: to look for its changed part takes longer.
 REWRITTEN_BYTES = 1 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.
 MOST_APPENDS = 16
 # Sources this small take seconds either way, and a rebuild would change each row for the views over it.
-_TINY_BYTES = 8 << 20
+_TINY_BYTES = 32 << 20
 # More changed rows than this share of a source are not applied one by one.
 _LARGE_SHARE = 0.3
 # Above it there are too many values for a list of them.
