@@ -69,6 +69,37 @@ def test_a_text_that_needs_escapes_is_merged(lab, code):
     assert refreshed(view)[0] == "merge"
 
 
+def test_a_text_that_is_no_utf8_is_merged(lab):
+    view = lab.view("v", "select name, x from t").build()
+    lab.run("insert into t values (8, cast(x'ff' as string), 1)", "delete from t where id = 1")
+    assert refreshed(view)[0] == "merge"
+
+
+@pytest.mark.parametrize("name", ["null", "not", "true", "select", "from", "values"])
+def test_a_column_named_like_a_keyword_is_not_looked_at(lab, name):
+    view = lab.view("v", f"select id as `{name}`, x from t").build()
+    lab.run("delete from t where id = 1")
+    assert refreshed(view)[0] == "merge"
+
+
+@pytest.mark.parametrize("name", ["a.b", "1a", "Ünï", "o_orderkey"])
+def test_a_column_with_any_other_name(lab, name):
+    view = lab.view("v", f"select id as `{name}`, x from t").build()
+    lab.run("delete from t where id = 1", "insert into t values (4, 'd', 4)")
+    form, sql = refreshed(view)
+    assert form == "replace"
+    assert f"replace where `{name}` in (1, 4)" in sql
+
+
+@pytest.mark.parametrize("type_", ["tinyint", "smallint", "int", "bigint"])
+def test_whole_numbers_of_any_type(lab, type_):
+    view = lab.view("v", f"select cast(id as {type_}) as k, x from t").build()
+    lab.run("update t set x = 9 where id = 2", "insert into t values (-7, 'z', 0)")
+    form, sql = refreshed(view)
+    assert form == "replace"
+    assert "`k` in (-7, 2)" in sql
+
+
 def test_columns_that_cannot_be_written_down_are_merged(lab):
     view = lab.view("v", "select x from t").build()
     lab.run("delete from t where id = 1")

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
+
+from sqlglot.dialects.spark import Spark
 
 from sparkivm.engine import Engine, Field
 from sparkivm.names import literal, quoted
@@ -22,9 +23,12 @@ _LONGEST_TEXT = 1_000_000  # characters of all values
 # The part may hold this many rows for each changed one, and this many in any case.
 _MOST_ROWS_PER_CHANGE = 4
 _SMALL_PART_ROWS = 100_000
-# Delta prints the predicate and parses it again: nothing in a value may need an escape.
-_PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f]*")
-_WHOLE_NUMBER = re.compile(r"tinyint|smallint|int|bigint|decimal\(\d+,0\)")
+# Delta prints the predicate and parses it again: nothing in a value may need an escape. Bytes that are not
+# UTF-8 arrive here as U+FFFD.
+_PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f\ufffd]*")
+# Delta prints names without quotes: `not in (1)` or `null in (1)` would be true of other rows.
+_KEYWORDS = frozenset(word.lower() for word in Spark.Tokenizer.KEYWORDS)
+_WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})  # Delta 4.4 fails for decimals
 _MOST_COLUMNS_TRIED = 2
 
 
@@ -42,8 +46,8 @@ class StatePart:
 
 def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ...]:
     """Those columns whose values can be written down exactly, whole numbers first."""
-    types = {field.name: field.type for field in fields}
-    numbers = [name for name in names if _WHOLE_NUMBER.fullmatch(types.get(name, ""))]
+    types = {field.name: field.type for field in fields if field.name.lower() not in _KEYWORDS}
+    numbers = [name for name in names if types.get(name) in _WHOLE_NUMBERS]
     return (*numbers, *(name for name in names if types.get(name) == "string"))
 
 
@@ -115,4 +119,4 @@ def _is_plain(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    return literal(value) if isinstance(value, str) else format(Decimal(value), "f")
+    return literal(value) if isinstance(value, str) else str(value)
