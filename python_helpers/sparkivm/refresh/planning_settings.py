@@ -29,8 +29,10 @@ def planned_for_changes(engine: Engine, read_bytes: float) -> Generator[None, No
         partitions = max(_FEWEST_PARTITIONS, math.ceil(read_bytes / _BYTES_PER_PARTITION))
         settings["spark.sql.adaptive.enabled"] = "false"
         settings["spark.sql.shuffle.partitions"] = str(partitions)
+    before = engine.settings(tuple(settings))
     engine.set(settings)
     try:
         yield
     finally:
-        engine.unset(tuple(settings))
+        engine.set(before)
+        engine.unset([name for name in settings if name not in before])
