@@ -125,24 +125,25 @@ class View:
         self.database.execute(f"insert into state ({self._names}) {self._text(relation, version)}")
 
     def _replace(self, part: str, rows: Relation, version: int) -> None:
-        self._table("source", rows, version)
         column = DUCKDB.name(part)
-        self.database.execute(
-            f"delete from state where exists (select 1 from {STAGED} s where s.{column} is not distinct from state.{column})"
-        )
-        self.database.execute(f"insert into state ({self._names}) select {self._names} from source")
+        gone = f"exists (select 1 from {STAGED} s where s.{column} is not distinct from state.{column})"
+        self._exchange(rows, version, gone, "true")
 
     def _merge(self, rows: Relation, version: int) -> None:
-        self.database.execute(f"create or replace table source as {self._text(rows, version)}")
         equal = " and ".join(
             f"state.{name} is not distinct from s.{name}" for name in map(DUCKDB.name, self.plan.state.names)
         )
         mark = DUCKDB.name(bag_changes.MATCH)
-        self.database.execute(
-            f"delete from state where exists (select 1 from source s where s.{mark} and {equal})"
+        self._exchange(
+            rows, version, f"exists (select 1 from source s where s.{mark} and {equal})", f"not {mark}"
         )
+
+    def _exchange(self, rows: Relation, version: int, gone: str, came: str) -> None:
+        """Delete from the state where `gone`, then insert those of `rows` that `came`."""
+        self._table("source", rows, version)
+        self.database.execute(f"delete from state where {gone}")
         self.database.execute(
-            f"insert into state ({self._names}) select {self._names} from source where not {mark}"
+            f"insert into state ({self._names}) select {self._names} from source where {came}"
         )
 
     @property

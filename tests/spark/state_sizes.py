@@ -10,12 +10,14 @@ from sparkivm.refresh import decide, refresh_view
 
 Size = Literal["small", "large", "huge"]
 SIZES: tuple[Size, ...] = ("small", "large", "huge")
+_SMALL_STATE, _REWRITTEN = decide.SMALL_STATE_BYTES, decide.REWRITTEN_BYTES
+_MOST_REPLACED = decide.MOST_ROWS_REPLACED
 
 
 def take_states_for(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
     """small: append or rewrite; large: replace a part, or merge where no part can be told; huge: merge."""
     small = size == "small"
     for module in (decide, refresh_view):
-        monkeypatch.setattr(module, "SMALL_STATE_BYTES", 8 << 20 if small else 0)
-    monkeypatch.setattr(decide, "REWRITTEN_BYTES", 1 << 20 if small else 0)
-    monkeypatch.setattr(decide, "MOST_ROWS_REPLACED", 0 if size == "huge" else 200_000)
+        monkeypatch.setattr(module, "SMALL_STATE_BYTES", _SMALL_STATE if small else 0)
+    monkeypatch.setattr(decide, "REWRITTEN_BYTES", _REWRITTEN if small else 0)
+    monkeypatch.setattr(decide, "MOST_ROWS_REPLACED", 0 if size == "huge" else _MOST_REPLACED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Optional, get_args
 
@@ -31,10 +31,6 @@ class SparkIvmConfig(SparkConfig):
     change_capture: Optional[str] = None
     liquid_clustered_by: Optional[list[str] | str] = None
     tblproperties: Optional[dict[str, str]] = None
-
-
-# Names that may stand beside ours although they are nearly the same.
-_KNOWN = frozenset(field.name for field in fields(SparkIvmConfig))
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class IncrementalViewOptions:
 
         for name in config:
             meant = get_close_matches(name, _OWN, n=1, cutoff=0.8)
-            if meant and name not in _KNOWN:
+            if meant and name not in _OWN:
                 raise refuse(f"there is no option {name}; write {meant[0]}")
         for name, choices in _CHOICES.items():
             if option(name, "auto") not in choices:

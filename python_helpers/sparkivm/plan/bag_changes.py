@@ -15,7 +15,6 @@ from sparkivm.algebra import (
     Pair,
     Project,
     Relation,
-    Scan,
     Unweigh,
     Weigh,
 )
@@ -24,7 +23,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.state import STATE, WEIGHT_COLUMN, BagState
+from sparkivm.plan.state import WEIGHT_COLUMN, BagState, stored
 
 MATCH = f"{RESERVED_PREFIX}match"
 _STORED = f"{RESERVED_PREFIX}stored"
@@ -45,8 +44,7 @@ def replaced(state: BagState, changed: Relation, part: Keys | None = None) -> Re
 
     law  V₁|K = V₀|K ⊎ dV|K, and V₁ = V₀ outside of K if K holds the keys of dV. Any columns are a key.
     """
-    stored = scan(state).restrict(part) if part else scan(state)
-    net = Unweigh(Consolidate(plus(stored, _weighed(state, changed))), WEIGHT_COLUMN)
+    net = Unweigh(Consolidate(plus(stored(state, part), _weighed(state, changed))), WEIGHT_COLUMN)
     return _copies(state, _not_negative(net, "the state lacks a row that has to be deleted"))
 
 
@@ -60,12 +58,12 @@ def merged(state: BagState, changed: Relation) -> Relation:
     less = Filter(changed, expression("w < 0", w=WEIGHT_COLUMN))
     more = Filter(changed, expression("w > 0", w=WEIGHT_COLUMN))
     keys = Keys.of(less, ((name, name) for name in state.names))
-    counts = Aggregate(scan(state).restrict(keys), state.names, (Call(_STORED, "count_rows"),))
-    stored = renamed(
+    counts = Aggregate(stored(state, keys), state.names, (Call(_STORED, "count_rows"),))
+    counted = renamed(
         counts, [*((f"{RESERVED_PREFIX}s_{i}", n) for i, n in enumerate(state.names)), (_STORED, _STORED)]
     )
     pairs = tuple(Pair(n, f"{RESERVED_PREFIX}s_{i}", null_safe=True) for i, n in enumerate(state.names))
-    joined = LeftJoin(less, stored, JoinCondition(pairs))
+    joined = LeftJoin(less, counted, JoinCondition(pairs))
     left_over = expression("coalesce(s, 0) + w", s=_STORED, w=WEIGHT_COLUMN)
     remaining = Project(joined, (*((n, column(n)) for n in state.names), (WEIGHT_COLUMN, left_over)))
     checked = _not_negative(remaining, "the state lacks a row that has to be deleted")
@@ -90,8 +88,3 @@ def _not_negative(counted: Relation, error: str) -> Relation:
 
 def _marked(rows: Relation, match: str) -> Relation:
     return Project(rows, (*((name, column(name)) for name in rows.columns), (MATCH, expression(match))))
-
-
-def scan(state: BagState) -> Scan:
-    """The state table as it was when its frontier was read."""
-    return Scan(STATE, tuple((name, name) for name in state.names))

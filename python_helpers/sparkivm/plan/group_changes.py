@@ -18,7 +18,6 @@ from sparkivm.algebra import (
     Relation,
     Restricted,
     Scalar,
-    Scan,
     UnionAll,
     Unweigh,
 )
@@ -27,7 +26,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.state import STATE, WEIGHT_COLUMN, GroupState, StateColumn, guarded
+from sparkivm.plan.state import WEIGHT_COLUMN, GroupState, StateColumn, guarded, stored
 
 _REDO = f"{RESERVED_PREFIX}redo"
 
@@ -57,17 +56,11 @@ def folded(state: GroupState, *more: Relation, part: Keys | None = None) -> Rela
 
     With `part`, which holds the keys of `more`, only the groups with these keys.
     """
-    stored: Relation = scan(state).restrict(part) if part else scan(state)
     calls = tuple(Call(entry.name, "sum", column(entry.name)) for entry in state.columns)
     # Without keys there is one row whatever the table holds.
-    total = Aggregate(plus(stored, *more), state.keys, calls)
+    total = Aggregate(plus(stored(state, part), *more), state.keys, calls)
     alive = expression("n > 0", n=state.columns[0].name)
     return guarded(state, Filter(total, alive) if state.keys else total)
-
-
-def scan(state: GroupState, prefix: str = "") -> Scan:
-    """The state table as it was when its frontier was read."""
-    return Scan(STATE, tuple((prefix + name, name) for name in state.names))
 
 
 def arguments(state: GroupState, d: Derivation) -> Relation:
@@ -92,8 +85,8 @@ def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> 
         return change.rows
     keys = Keys.of(change.keys, ((key, key) for key in state.keys))
     alive = Filter(change.rows, expression("n > 0", n=state.columns[0].name))
-    stored = scan(state).restrict(part) if part else scan(state)
-    return UnionAll((Restricted(stored, keys, excluded=True), only(alive, state.names)))
+    rest = Restricted(stored(state, part), keys, excluded=True)
+    return UnionAll((rest, only(alive, state.names)))
 
 
 def _reread(state: GroupState, changed: Relation) -> GroupRows:
@@ -117,8 +110,7 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
     """
     keys, extrema = state.keys, [entry for entry in state.columns if not entry.linear]
     grouped = Aggregate(changed, keys, tuple(_delta_calls(state)))
-    stored = scan(state, _OLD)
-    joined = _beside(grouped, stored, keys, _OLD)
+    joined = _beside(grouped, stored(state, prefix=_OLD), keys, _OLD)
     items: list[tuple[str, Scalar]] = [(key, column(key)) for key in keys]
     for entry in state.columns:
         if entry.linear:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
+from sparkivm.algebra import Aggregate, Call, Keys, Project, Relation, Scalar, Scan
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.names import COUNT, RESERVED_PREFIX
@@ -100,6 +100,12 @@ class BagState:
 
 
 State = GroupState | BagState
+
+
+def stored(state: State, part: Keys | None = None, prefix: str = "") -> Relation:
+    """The state table as it was when its frontier was read; with `part` only its rows with these keys."""
+    table = Scan(STATE, tuple((prefix + name, name) for name in state.names))
+    return table.restrict(part) if part else table
 
 
 def group_state(core: Aggregate, argument_types: Sequence[str]) -> GroupState:

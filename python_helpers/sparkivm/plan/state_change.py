@@ -21,7 +21,7 @@ class StateChange:
 
     append   `rows` are inserted
     rewrite  `rows` are the whole new content
-    replace  `rows` are the new content of a part of the state: where the column `part` has a staged value
+    replace  `rows` are the new content of a part of the state: where one column has a staged value
     merge    `rows` are matched with the state by `keys`; see `kind`
 
     `staged`, if there, is computed before the statement, and stands in `rows` as the table STAGED.
@@ -31,7 +31,6 @@ class StateChange:
     rows: Relation
     kind: Kind
     staged: Relation | None = None
-    part: str = ""
 
 
 def state_change(
@@ -50,7 +49,7 @@ def state_change(
     sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(changes)}, sizes.changed)
     keys = Keys.of(staged, ((part, part),)) if form == "replace" else None
     rows = order_joins(prune_empty(_rows(state, form, staged, keys)), sizes)
-    return StateChange(form, rows, kind, changes, part)
+    return StateChange(form, rows, kind, changes)
 
 
 def _kind(state: State) -> Kind:

@@ -109,9 +109,8 @@ def apply_form(
             return "append"
         if frontier.several or not plan.state.keys:
             return "rewrite"
-    else:
-        if keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
-            return "append"
+    elif keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
+        return "append"
     if (state.size_bytes or 0) <= REWRITTEN_BYTES:
         return "rewrite"
     few = sum(change.rows for change in moved.values()) <= MOST_ROWS_REPLACED

@@ -19,7 +19,7 @@ from sparkivm.spark_sql.source_texts import SourceTexts
 
 
 class Staging:
-    """The views of one refresh, gone at its end; `statements` are told what was executed."""
+    """The views of one refresh, gone at its end; `statements` are told how they were made."""
 
     def __init__(self, engine: Engine, statements: MutableSequence[str]) -> None:
         self.name = f"{STAGED}_{uuid.uuid4().hex[:12]}"  # of the changes, once they are staged
