@@ -121,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--case", action="append", default=[], help="only this case; may be repeated")
     add("--sf", type=float, default=1.0, help="TPC-H scale factor (default: 1)")
     add("--json", help="file to write the results to")
-    add("--repeat", type=_repeats, default=3, help="timed rounds per case (default: 3)")
+    add("--repeat", type=_repeats, default=5, help="timed rounds per case (default: 5)")
     add("--keys", choices=("spread", "recent"), default="spread", help="where the changed orders lie")
     add("--seed", type=int, default=1, help="another seed changes other orders (default: 1)")
     add("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")

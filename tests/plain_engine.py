@@ -54,6 +54,9 @@ class PlainEngine(Engine):
         with _spark_errors():
             return self._metadata.commits(name, after)
 
+    def expect_commit(self, table: TableName) -> None:
+        self._metadata.expect_commit(table)
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         with _spark_errors():
             return self._metadata.schema_of(sql)

@@ -75,6 +75,9 @@ class Engine(Protocol):
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         """The commits of a Delta table above version `after`, oldest first; what is gone is missing."""
 
+    def expect_commit(self, table: TableName) -> None:
+        """A hint: a commit to this Delta table follows soon. What takes Delta long may begin now."""
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         """Names, types and nullability of a query's columns, by analysis only."""
 

@@ -1,5 +1,7 @@
 """What the engine says of relations; by calls into the JVM and by SQL it says the same."""
 
+import time
+
 import pytest
 
 from sparkivm.engine import EngineError, Field
@@ -49,6 +51,24 @@ def test_delta_table(engines, schema):
         Field("s", "struct<x:int,y:array<string>>"),
         Field("odd `name", "date"),
     )
+
+
+def test_what_a_commit_needs_is_looked_up_beforehand(spark, schema):
+    spark.sql("insert into metadata.off values (2L)")  # a version whose snapshot nobody has asked for
+    engine, name = PlainEngine(spark), TableName(schema, "off")
+    engine.describe(name)
+    before = snapshot_jobs(spark)
+    engine.expect_commit(name)
+    end = time.monotonic() + 60
+    while snapshot_jobs(spark) == before:
+        assert time.monotonic() < end, "no job computed the snapshot"
+        time.sleep(0.05)
+
+
+def snapshot_jobs(spark):
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    texts = [jobs.apply(i).description() for i in range(jobs.size())]
+    return sum("Compute snapshot" in text.get() for text in texts if text.isDefined())
 
 
 def test_names_are_found_in_any_case_and_with_the_catalog(engines, schema):

@@ -25,6 +25,8 @@ class Metadata(Protocol):
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]: ...
 
+    def expect_commit(self, table: TableName) -> None: ...
+
     def schema_of(self, sql: str) -> tuple[Field, ...]: ...
 
     def analyzed_plan(self, sql: str) -> str: ...
@@ -61,6 +63,9 @@ class AdapterEngine(Engine):
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         with spark_errors(), self._connections.exception_handler(f"commits of {name} after {after}"):
             return self._metadata.commits(name, after)
+
+    def expect_commit(self, table: TableName) -> None:
+        self._metadata.expect_commit(table)
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         with spark_errors(), self._connections.exception_handler(sql):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -68,6 +69,22 @@ class SessionCatalog:
         except Py4JError as error:
             logger.debug(f"the history of {name} is read by SQL: {error}")
             return self._by_sql.commits(name, after)
+
+    def expect_commit(self, table: TableName) -> None:
+        """Let Delta look up the transaction numbers of a table, by a Spark job, while we go on.
+
+        They are read when the commit begins, which then takes 0.15 to 0.3 s less. An error that matters
+        comes again there.
+        """
+        entry = self._described.get(table.key)
+        if entry is not None:
+            threading.Thread(target=self._look_up_transactions, args=(entry,), daemon=True).start()
+
+    def _look_up_transactions(self, entry: Any) -> None:
+        try:
+            self._delta(entry)._2().setTransactions()
+        except Py4JError as error:
+            logger.debug(f"transaction numbers are looked up by the commit: {error}")
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         return _fields(self._session.sql(sql)._jdf.schema().json())

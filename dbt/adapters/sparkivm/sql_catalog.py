@@ -65,6 +65,9 @@ class SqlCatalog:
         rows = self._query(f"describe history {name.sql}")
         return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]
 
+    def expect_commit(self, table: TableName) -> None:
+        """No statement does this."""
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         rows = self._query(f"describe query {sql}")
         columns = [(row["col_name"], row["data_type"]) for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import sqlglot
+import sqlglot.parser
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
@@ -52,6 +53,7 @@ def parse_model(model: str, sql: str) -> exp.Query:
     may not.
     """
     statement_text(model, sql)
+    _refuse_compiled_sqlglot(model)
     try:
         trees = [
             tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect=SparkText) if tree is not None
@@ -69,6 +71,16 @@ def parse_model(model: str, sql: str) -> exp.Query:
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement is read as {found}"))
     return trees[0]
+
+
+def _refuse_compiled_sqlglot(model: str) -> None:
+    """Python code cannot extend the classes of sqlglot's compiled build, as `SparkText` does."""
+    if not sqlglot.parser.__file__.endswith(".py"):
+        raise ModelError(
+            model,
+            "the installed sqlglot is its compiled build, and sparkivm needs the plain one",
+            "pip uninstall sqlglotc",
+        )
 
 
 def _first_line(error: SqlglotError) -> str:

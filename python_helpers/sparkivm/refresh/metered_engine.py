@@ -41,6 +41,9 @@ class MeteredEngine(Engine):
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         return self._timed(lambda: self._engine.commits(name, after))
 
+    def expect_commit(self, table: TableName) -> None:
+        self._timed(lambda: self._engine.expect_commit(table))
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         return self._timed(lambda: self._engine.schema_of(sql))
 

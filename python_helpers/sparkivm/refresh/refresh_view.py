@@ -96,6 +96,8 @@ class _Refresh:
         self._never_go_back(stored)
         if stored.frontier is not None and self._nothing_changed(stored, settings):
             return self._no_op(stored)
+        if stored.facts is not None:
+            self.engine.expect_commit(self.state)
 
         catalog = SourceCatalog(self.engine, self.pins, self.view, frozenset({self.view.key, self.state.key}))
         compiled = compile_view(self.engine, self.view, self.request.sql, catalog, stored.frontier)
