@@ -12,6 +12,11 @@ INT, DEC, DBL, STR = "int", "dec", "dbl", "str"
 _KINDS = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "double": DBL, "string": STR}
 _LITERALS = {INT: "1", DEC: "0.01", DBL: "1.5", STR: "'a'"}
 
+_JOINS = (
+    *("join", "join", "join", "left join", "left join", "left join", "right join", "cross join"),
+    *("full join", "full join", "left semi join", "left anti join"),
+)
+
 Column = tuple[str, str]  # name and kind
 
 
@@ -103,16 +108,15 @@ class QueryMaker:
         for _ in range(more):
             other = self.item(depth)
             both = rel.columns + other.columns
-            kind = rng.choice(
-                ("join", "join", "join", "left join", "left join", "left join", "right join", "cross join")
-            )
+            kind = rng.choice(_JOINS)
             on = "" if kind == "cross join" else f" on {self.join_predicate(rel, other)}"
-            rel = Rel(f"{rel.text} {kind} {other.text}{on}", both)
+            visible = rel.columns if kind in ("left semi join", "left anti join") else both
+            rel = Rel(f"{rel.text} {kind} {other.text}{on}", visible)
         return rel
 
     def _join_using(self, left: Rel, right: Rel) -> Rel:
         rng = self.rng
-        kind = rng.choice(("join", "left join", "right join"))
+        kind = rng.choice(("join", "left join", "right join", "full join", "left semi join"))
         shared = sorted(left.usable & right.usable)
         if not shared:
             return Rel(f"{left.text} cross join {right.text}", left.columns + right.columns)
@@ -120,6 +124,8 @@ class QueryMaker:
         kinds = {name.split(".")[-1]: kind for name, kind in left.columns}
         merged = [(name, kinds[name]) for name in names]
         text = f"{left.text} {kind} {right.text} using ({', '.join(names)})"
+        if kind == "left semi join":
+            return Rel(text, left.columns)
         return Rel(text, [*merged, *left.columns, *right.columns])
 
     def join_predicate(self, left: Rel, right: Rel) -> str:
@@ -306,6 +312,15 @@ class QueryMaker:
             calls += [f"sum({text})", f"sum({text})"]
         if kind == INT:  # AVG of a decimal is a DOUBLE in DuckDB
             calls.append(f"avg({text})")
+        if rng.random() < 0.2:
+            condition = self.predicate(columns)
+            calls = [f"{call} filter (where {condition})" for call in calls]
+            calls.append(f"count_if({condition})")
+        elif rng.random() < 0.15 and kind != DBL:
+            calls = [f"count(distinct {text})", *([f"sum(distinct {text})"] if kind in (INT, DEC) else [])]
+        elif rng.random() < 0.05:
+            condition = self.predicate(columns)
+            return f"case when bool_{rng.choice(('and', 'or'))}({condition}) then 1 else 0 end", INT
         call = rng.choice(calls)
         result = INT if call.startswith("count") else DBL if call.startswith("avg") else kind
         if rng.random() < 0.15 and result == INT:

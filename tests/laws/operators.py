@@ -13,6 +13,7 @@ from sparkivm.algebra import (
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -21,6 +22,7 @@ from sparkivm.algebra import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -148,6 +150,54 @@ def null_supplying_side_with_residual(a: Relation) -> Relation:
     return LeftJoin(b, a, JoinCondition(_equal(b, a).pairs, (residual,)))
 
 
+def _semi_and_anti_joins() -> Iterator[tuple[str, Operator]]:
+    """Each way to match, on each side, wanted or not."""
+    conditions: dict[str, Callable[[Relation, Relation], JoinCondition]] = {
+        "by_key": _equal,
+        "null_safe": lambda a, b: _equal(a, b, null_safe=True),
+        "with_residual": lambda a, b: JoinCondition(
+            _equal(a, b).pairs, (expression("x <> y", x=a.columns[1], y=b.columns[1]),)
+        ),
+        "not_false": lambda a, b: JoinCondition(
+            (), (expression("x = y or (x = y) is null", x=a.columns[0], y=b.columns[0]),)
+        ),
+        "on_true": lambda a, b: JoinCondition(),
+    }
+    for name, on in conditions.items():
+        for anti in (False, True):
+
+            def preserved(
+                a: Relation,
+                on: Callable[[Relation, Relation], JoinCondition] = on,
+                anti: bool = anti,
+            ) -> Relation:
+                b = table("s")
+                return SemiJoin(a, b, on(a, b), anti)
+
+            def tested(
+                a: Relation,
+                on: Callable[[Relation, Relation], JoinCondition] = on,
+                anti: bool = anti,
+            ) -> Relation:
+                b = table("t")
+                return SemiJoin(b, a, on(b, a), anti)
+
+            kind = "anti" if anti else "semi"
+            yield f"{kind}_join_{name}", preserved
+            yield f"{kind}_join_{name}_of_the_tested_side", tested
+
+
+def full_join(a: Relation) -> Relation:
+    b = table("s")
+    return FullJoin(a, b, _equal(a, b))
+
+
+def full_join_with_residual(a: Relation) -> Relation:
+    b = table("t")
+    residual = expression("x <= y", x=a.columns[1], y=b.columns[1])
+    return FullJoin(b, a, JoinCondition(_equal(b, a).pairs, (residual,)))
+
+
 def aggregate(a: Relation) -> Relation:
     x = column(a.columns[1])
     calls = (Call(_fresh("m"), "max", x), Call(_fresh("n"), "count_rows"), Call(_fresh("c"), "count", x))
@@ -184,11 +234,13 @@ OPERATORS: dict[str, Operator] = {
         left_join_on_true,
         null_supplying_side,
         null_supplying_side_with_residual,
+        full_join,
+        full_join_with_residual,
         aggregate,
         aggregate_without_keys,
         distinct,
     )
-}
+} | dict(_semi_and_anti_joins())
 
 
 def over_a_table(name: str) -> Relation:

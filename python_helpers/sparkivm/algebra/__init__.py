@@ -5,6 +5,7 @@ from typing import cast
 from sparkivm.algebra.aggregate import Aggregate, Call
 from sparkivm.algebra.derivation import Derivation
 from sparkivm.algebra.filter import Filter
+from sparkivm.algebra.full_join import FullJoin
 from sparkivm.algebra.inner_join import InnerJoin
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
@@ -14,6 +15,7 @@ from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Scan
+from sparkivm.algebra.semi_join import SemiJoin
 from sparkivm.algebra.union_all import UnionAll
 from sparkivm.algebra.values import OneRow
 from sparkivm.algebra.zset import Consolidate, Copies, Empty, Unweigh, Weigh
@@ -30,6 +32,7 @@ __all__ = [
     "Derivation",
     "Empty",
     "Filter",
+    "FullJoin",
     "InnerJoin",
     "JoinCondition",
     "Keys",
@@ -41,6 +44,7 @@ __all__ = [
     "Restricted",
     "Scalar",
     "Scan",
+    "SemiJoin",
     "UnionAll",
     "Unweigh",
     "Weigh",
@@ -57,6 +61,8 @@ AnyRelation = (
     | UnionAll
     | InnerJoin
     | LeftJoin
+    | FullJoin
+    | SemiJoin
     | Aggregate
     | Restricted
     | Weigh

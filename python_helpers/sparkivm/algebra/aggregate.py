@@ -15,12 +15,16 @@ from sparkivm.algebra.zset import Consolidate
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
 
-Function = Literal["count_rows", "count", "sum", "avg", "min", "max"]
+# `other`: any aggregate that is a function of the bag of its group's rows; only evaluated, never added up.
+Function = Literal["count_rows", "count", "sum", "avg", "min", "max", "other"]
 
 
 @dataclass(frozen=True)
 class Call:
-    """One aggregate of a group: its result column, and an expression over the input's columns."""
+    """One aggregate of a group: its result column, and an expression over the input's columns.
+
+    Of a function `other` the expression is the whole call.
+    """
 
     name: str
     function: Function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from sparkivm.algebra.scalar import Scalar, equality
+from sparkivm.algebra.scalar import Scalar, equal, equality
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,24 @@ class JoinCondition:
         return JoinCondition(tuple(pairs), tuple(residual))
 
     @property
+    def flipped(self) -> JoinCondition:
+        """The same condition where left is right."""
+        return JoinCondition(
+            tuple(Pair(pair.right, pair.left, pair.null_safe) for pair in self.pairs), self.residual
+        )
+
+    @property
     def left_to_right(self) -> list[tuple[str, str]]:
         return [(pair.left, pair.right) for pair in self.pairs]
 
     @property
     def right_to_left(self) -> list[tuple[str, str]]:
         return [(pair.right, pair.left) for pair in self.pairs]
+
+    @property
+    def predicates(self) -> tuple[Scalar, ...]:
+        """The same as a list of conjuncts."""
+        return (*(equal(pair.left, pair.right, pair.null_safe) for pair in self.pairs), *self.residual)
 
     @property
     def columns(self) -> frozenset[str]:

@@ -73,7 +73,7 @@ class LeftJoin(Relation):
             counts = counts_by_key(d, self.right, matching, self.on)
             copied = [(key, column(of)) for key, of in zip(counts.keys, counts.of, strict=True)]
             rows = Project(matching, (*((name, column(name)) for name in self.right.columns), *copied))
-            padding = Project(_transition(counts), (*nulls, *((key, column(key)) for key in counts.keys)))
+            padding = Project(transition(counts), (*nulls, *((key, column(key)) for key in counts.keys)))
             on = zip(self.on.pairs, counts.keys, strict=True)
             matched = InnerJoin(
                 (left_old, plus(rows, padding)),
@@ -84,7 +84,7 @@ class LeftJoin(Relation):
         matched = InnerJoin((left_old, d_right), self.predicates)
         counts = counts_by_row(d, self.left, self.right, self.on)
         repadded = InnerJoin(
-            (left_old, _transition(counts)),
+            (left_old, transition(counts)),
             tuple(equal(of, key, null_safe=True) for of, key in zip(counts.of, counts.keys, strict=True)),
         )
         padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
@@ -102,10 +102,10 @@ class LeftJoin(Relation):
     @property
     def predicates(self) -> tuple[Scalar, ...]:
         """The ON as a list of conjuncts."""
-        return (*(equal(p.left, p.right, p.null_safe) for p in self.on.pairs), *self.on.residual)
+        return self.on.predicates
 
 
-def _transition(counts: MatchCounts) -> Relation:
+def transition(counts: MatchCounts) -> Relation:
     """The keys with weight T: −1 for the first match that came, +1 for the last one that went."""
     pairs = zip(counts.keys, counts.new_keys, strict=True)
     on = JoinCondition(tuple(Pair(key, other, null_safe=True) for key, other in pairs))

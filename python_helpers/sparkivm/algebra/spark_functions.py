@@ -30,3 +30,19 @@ SCALAR_FUNCTIONS = frozenset(
     unix_timestamp url_decode url_encode validate_utf8 weekday width_bucket xxhash64 zeroifnull
     """.split()
 )
+
+# One value for the rows of a group, the same one for the same bag of rows. Where Spark documents that the
+# order of the rows decides (collect_list, or which of several ties max_by takes), any order is right.
+AGGREGATE_FUNCTIONS = frozenset(
+    """
+    approx_count_distinct approx_percentile array_agg bit_and bit_or bit_xor bitmap_construct_agg
+    bitmap_or_agg bool_and bool_or collect_list collect_set corr count_if count_min_sketch covar_pop
+    covar_samp every histogram_numeric hll_sketch_agg hll_union_agg kurtosis listagg max_by mean median
+    min_by mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy
+    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev
+    stddev_pop stddev_samp string_agg try_avg try_sum var_pop var_samp variance
+    """.split()
+)
+
+# Their value depends on which row comes first.
+ARBITRARY_AGGREGATES = frozenset("any_value first first_value last last_value".split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from sparkivm.algebra.spark_functions import SCALAR_FUNCTIONS
+from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 
 _TYPED_LITERALS = {
     exp.DataType.Type.DATE: "DATE",
@@ -26,12 +26,12 @@ class SparkText(Spark):
         FUNCTIONS = {  # noqa: RUF012  # what sqlglot's parsers look like
             name: build
             for name, build in Spark.Parser.FUNCTIONS.items()
-            if name.lower() not in SCALAR_FUNCTIONS
+            if name.lower() not in SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS
         }
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parse
             for name, parse in Spark.Parser.FUNCTION_PARSERS.items()
-            if name not in ("SUBSTR", "CHAR")
+            if name not in ("SUBSTR", "CHAR", "LISTAGG", "STRING_AGG")
         }
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from sparkivm.algebra import (
     Aggregate,
+    Call,
     Changes,
     Consolidate,
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -18,6 +20,7 @@ from sparkivm.algebra import (
     Relation,
     Restricted,
     Scan,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -66,17 +69,13 @@ def _label(relation: Relation) -> str:
         case InnerJoin():
             on = " and ".join(p.sql("spark") for p in relation.predicates)
             return f"InnerJoin {on}" if on else "CrossJoin"
-        case LeftJoin():
-            return f"LeftJoin {' and '.join(p.sql('spark') for p in relation.predicates) or 'true'}"
+        case LeftJoin() | FullJoin() | SemiJoin():
+            kind = "AntiJoin" if isinstance(relation, SemiJoin) and relation.anti else type(relation).__name__
+            return f"{kind} {' and '.join(p.sql('spark') for p in relation.predicates) or 'true'}"
         case Aggregate() if not relation.calls and relation.keys:
             return f"Distinct {', '.join(relation.keys)}"
         case Aggregate():
-            calls = ", ".join(
-                f"{c.name} = {c.function}({c.argument.sql('spark') if c.argument else ''})".replace(
-                    "count_rows()", "count(*)"
-                )
-                for c in relation.calls
-            )
+            calls = ", ".join(f"{call.name} = {_call(call)}" for call in relation.calls)
             by = f" by {', '.join(relation.keys)}" if relation.keys else ""
             return f"Aggregate{by}: {calls}" if calls else f"Aggregate{by}"
         case UnionAll():
@@ -89,3 +88,10 @@ def _label(relation: Relation) -> str:
 
 def _item(name: str, text: str) -> str:
     return name if text.strip("`") == name else f"{name} = {text}"
+
+
+def _call(call: Call) -> str:
+    argument = call.argument.sql("spark") if call.argument is not None else "*"
+    if call.function == "other":
+        return argument
+    return f"{call.function.removesuffix('_rows')}({argument})"

@@ -7,20 +7,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
-from sparkivm.algebra.aggregate import Function
 from sparkivm.algebra.scalar import column, replace_nodes
-from sparkivm.frontend.accepted_expressions import check_accepted, function_name
+from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.aggregate_calls import AROUND_AGGREGATES, ReadCall, read_call
+from sparkivm.frontend.expressions import is_aggregate
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
-
-_FUNCTIONS: dict[type[exp.Expr], Function] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-}
 
 
 class Aggregation:
@@ -30,7 +23,7 @@ class Aggregation:
         """keys: pairs of (resolved expression, wanted name)."""
         self._input, self._names = input, names
         self._keys: list[tuple[str, Scalar]] = []
-        self._calls: dict[tuple[str, Scalar | None], Call] = {}
+        self._calls: dict[ReadCall, Call] = {}
         for tree, wanted in keys:
             check_accepted(tree)
             scalar = Scalar(tree)
@@ -45,12 +38,8 @@ class Aggregation:
             key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
             if key is not None:
                 return column(key).tree
-            if isinstance(node, (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, f"an aggregate with {function_name(node).upper()}", whole
-                )
-            if isinstance(node, exp.AggFunc):
-                return column(self._call(node, whole)).tree
+            if isinstance(node, AROUND_AGGREGATES) or is_aggregate(node):
+                return column(self._name(read_call(node, whole))).tree
             return None
 
         result = replace_nodes(tree, replacement)
@@ -65,27 +54,14 @@ class Aggregation:
             )
         return Scalar(result)
 
-    def _call(self, node: exp.AggFunc, whole: exp.Expr) -> str:
-        function = _FUNCTIONS.get(type(node))
-        if function is None:
-            raise not_incremental(
-                Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {function_name(node)} has no rule", whole
-            )
-        argument = node.this
-        if isinstance(argument, exp.Distinct):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{function_name(node)}(DISTINCT …)", whole)
-        if node.expressions:
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "COUNT of several arguments", whole)
-        if isinstance(argument, exp.Star) or (function == "count" and isinstance(argument, exp.Literal)):
-            function, scalar = "count_rows", None
-        else:
-            check_accepted(argument)
-            scalar = Scalar(argument)
-        known = self._calls.get((function, scalar))
+    def _name(self, call: ReadCall) -> str:
+        """The column of a call, the same for equal calls."""
+        known = self._calls.get(call)
         if known is None:
-            wanted = function if scalar is None or not scalar.as_column else f"{function}_{scalar.as_column}"
-            known = Call(self._names.fresh(wanted), function, scalar)
-            self._calls[(function, scalar)] = known
+            function, argument = call
+            plain = argument.as_column if argument is not None else None
+            wanted = "aggregate" if function == "other" else f"{function}_{plain}" if plain else function
+            known = self._calls[call] = Call(self._names.fresh(wanted), function, argument)
         return known.name
 
     def relation(self) -> Aggregate:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved
 from sparkivm.reasons import Reason
-
-AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 
 def resolve(tree: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
@@ -61,4 +60,11 @@ def _refuse_constructs(tree: exp.Expr) -> None:
 
 
 def has_aggregate(tree: exp.Expr) -> bool:
-    return any(isinstance(node, exp.AggFunc) for node in tree.walk())
+    return any(is_aggregate(node) for node in tree.walk())
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether a node is the call of an aggregate, its FILTER or WITHIN GROUP left out."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower() in AGGREGATE_FUNCTIONS
+    return isinstance(node, exp.AggFunc)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sparkivm.algebra import InnerJoin, JoinCondition, LeftJoin, OneRow, Relation, Scalar, Scan
+from sparkivm.algebra import (
+    FullJoin,
+    InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    OneRow,
+    Relation,
+    Scalar,
+    Scan,
+    SemiJoin,
+)
 from sparkivm.algebra.project import Project
-from sparkivm.algebra.scalar import conjuncts, equal, integer
+from sparkivm.algebra.scalar import column, conjuncts, equal, integer
+from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.expressions import resolve
@@ -52,12 +65,7 @@ class FromReader:
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
-        if (
-            kind in ("SEMI", "ANTI")
-            or side == "FULL"
-            or method not in ("", "NATURAL")
-            or kind not in ("", "INNER", "OUTER", "CROSS")
-        ):
+        if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
             what = " ".join(word for word in (method, side, kind, "JOIN") if word)
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
         using = [identifier.name for identifier in join.args.get("using") or ()]
@@ -79,12 +87,34 @@ class FromReader:
             tree = resolve(on, both)
             check_accepted(tree)
             predicates.extend(conjuncts(Scalar(tree)))
+        if kind in ("SEMI", "ANTI"):
+            condition = JoinCondition.of(predicates, left.columns, right.columns)
+            return SemiJoin(left, right, condition, anti=kind == "ANTI"), left_scope
         scope = left_scope.joined(right_scope, using, keep_right=side == "RIGHT")
+        if side == "FULL":
+            full = FullJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns))
+            return self._merged(full, using, left_scope, right_scope)
         if side == "LEFT":
             return LeftJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns)), scope
         if side == "RIGHT":
             return LeftJoin(right, left, JoinCondition.of(predicates, right.columns, left.columns)), scope
         return InnerJoin((left, right), tuple(predicates)), scope
+
+    def _merged(
+        self, join: FullJoin, using: Sequence[str], left: Scope, right: Scope
+    ) -> tuple[Relation, Scope]:
+        """FULL JOIN USING shows the column of whichever side is there."""
+        if not using:
+            return join, left.joined(right)
+        shared: list[Visible] = []
+        items: dict[str, Scalar] = {name: column(name) for name in join.columns}
+        for name in using:
+            (shown, mine), (_, theirs) = left.named(name), right.named(name)
+            merged = self._reader.names.fresh(name)
+            items[merged] = expression("coalesce(l, r)", l=mine, r=theirs)
+            shared.append((shown, merged))
+        scope = left.joined(right, using)
+        return Project(join, tuple(items.items())), replace(scope, star=[*shared, *scope.star[len(using) :]])
 
     def _item(self, node: exp.Expr) -> tuple[Relation, Scope]:
         for extra in _TABLE_EXTRAS:

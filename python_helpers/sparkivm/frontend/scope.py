@@ -48,11 +48,13 @@ class Scope:
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
         """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""
         merged = [name.lower() for name in using]
-        shared = [
-            next(v for v in (other if keep_right else self).star if v[0].lower() == name) for name in merged
-        ]
+        shared = [(other if keep_right else self).named(name) for name in merged]
         rest = [v for v in (*self.star, *other.star) if v[0].lower() not in merged]
         return Scope([*shared, *rest], self.entries | other.entries, self.qualifiers | other.qualifiers)
+
+    def named(self, name: str) -> Visible:
+        """What a name of USING stands for."""
+        return next(visible for visible in self.star if visible[0].lower() == name.lower())
 
     def find(self, node: exp.Column) -> tuple[str, list[str]] | None:
         """The column that a reference names, and the struct fields that are taken from it."""

@@ -12,6 +12,7 @@ from sparkivm.algebra import (
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -19,6 +20,7 @@ from sparkivm.algebra import (
     Relation,
     Restricted,
     Scan,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -50,7 +52,7 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
         case InnerJoin():
             read = wanted.union(*(predicate.columns for predicate in relation.predicates))
             return relation.with_children(tuple(prune_columns(child, read) for child in relation.inputs))
-        case LeftJoin():
+        case LeftJoin() | FullJoin() | SemiJoin():
             read = wanted | relation.on.columns
             return relation.with_children(
                 (prune_columns(relation.left, read), prune_columns(relation.right, read))

@@ -8,11 +8,13 @@ from sparkivm.algebra import (
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     LeftJoin,
     Project,
     Relation,
     Restricted,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -35,11 +37,16 @@ def prune_empty(relation: Relation) -> Relation:
                 return Empty(node.columns)
             case Restricted():
                 return node.input if node.excluded and not empty[0] else Empty(node.columns)
-            case LeftJoin():
-                if empty[0]:
+            case SemiJoin():
+                return node.left if node.anti and not empty[0] else Empty(node.columns)
+            case LeftJoin() if empty[0]:
+                return Empty(node.columns)
+            case LeftJoin() | FullJoin():
+                if all(empty):
                     return Empty(node.columns)
-                mine = [(name, column(name)) for name in node.left.columns]
-                return Project(node.left, (*mine, *((name, null()) for name in node.right.columns)))
+                kept = node.children[empty.index(False)]
+                padded = ((n, column(n) if n in kept.columns else null()) for n in node.columns)
+                return Project(kept, tuple(padded))
             case UnionAll():
                 rest = tuple(child for child in node.inputs if not isinstance(child, Empty))
                 if not rest:

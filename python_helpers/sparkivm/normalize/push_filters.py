@@ -4,7 +4,9 @@
 σ_p(A ⋈ B) = σ_p(A) ⋈ B                  p over A alone; other predicates become part of the join
 σ_p(A ⟕ B) = σ_p(A) ⟕ B                  p over A alone
 A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
+σ_p(A ⋉_{on ∧ q} B) = σ_p(A) ⋉_on σ_q(B)  q over B alone; the same for ▷
 σ_p(A ⟕ B) = σ_p(A ⋈ B)                  p is not TRUE for a row of B that is all NULL
+σ_p(A ⟗ B) = σ_p(A ⟕ B)                  p is not TRUE for a row of A that is all NULL
 σ_p(γ_k(A)) = γ_k(σ_p(A))                p over the keys k alone, and there are keys
 """
 
@@ -19,6 +21,7 @@ from sparkivm.algebra import (
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -28,6 +31,7 @@ from sparkivm.algebra import (
     Restricted,
     Scalar,
     Scan,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -61,6 +65,10 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
             return _push_into_join(node, predicates, not_null)
         case LeftJoin():
             return _push_into_left_join(node, predicates, not_null)
+        case FullJoin():
+            return _push_into_full_join(node, predicates, not_null)
+        case SemiJoin():
+            return _push_into_semi_join(node, predicates, not_null)
         case Aggregate() if node.keys:
             keys = frozenset(node.keys)
             below = tuple(p for p in predicates if p.columns and p.columns <= keys)
@@ -130,6 +138,30 @@ def _push_into_left_join(node: LeftJoin, predicates: Predicates, not_null: froze
         on=on,
     )
     return _filtered(joined, above)
+
+
+def _push_into_full_join(node: FullJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+    """A side whose NULLs cannot survive pads nothing: the join is a LEFT JOIN of that side."""
+    rejected = not_null | all_rejected(predicates)
+    for preserved, other, on in (
+        (node.left, node.right, node.on),
+        (node.right, node.left, node.on.flipped),
+    ):
+        if rejected & frozenset(preserved.columns):
+            return _push(LeftJoin(preserved, other, on), predicates, not_null)
+    sides = (_push(side, (), frozenset()) for side in node.children)
+    return _filtered(node.with_children(tuple(sides)), predicates)
+
+
+def _push_into_semi_join(node: SemiJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+    right = frozenset(node.right.columns)
+    to_right = tuple(p for p in node.on.residual if p.columns and p.columns <= right)
+    return replace(
+        node,
+        left=_push(node.left, predicates, not_null | all_rejected(predicates)),
+        right=_push(node.right, to_right, all_rejected(node.predicates) & right),
+        on=JoinCondition(node.on.pairs, tuple(p for p in node.on.residual if p not in to_right)),
+    )
 
 
 def _distinct(predicates: Predicates) -> Predicates:

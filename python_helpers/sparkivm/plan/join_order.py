@@ -21,6 +21,7 @@ from sparkivm.algebra import (
     Restricted,
     Scalar,
     Scan,
+    SemiJoin,
     UnionAll,
 )
 from sparkivm.algebra.relation import rewrite
@@ -51,7 +52,7 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
         match node:
             case InnerJoin():
                 return _ordered(node, estimate)
-            case LeftJoin():
+            case LeftJoin() | SemiJoin():
                 return replace(node, broadcast_right=estimate(node.right) <= BROADCAST_ROWS)
             case Restricted():
                 return replace(node, broadcast=estimate(node.keys.source) <= BROADCAST_ROWS)
@@ -135,7 +136,7 @@ class RowEstimate:
                 return sum(map(self, relation.inputs))
             case InnerJoin():
                 return self._joined(relation)
-            case LeftJoin():
+            case LeftJoin() | SemiJoin():
                 return self(relation.left)
             case Restricted() if not relation.excluded:
                 return min(self(relation.input), self(relation.keys.source) * _ROWS_PER_KEY)

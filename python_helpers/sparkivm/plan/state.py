@@ -141,7 +141,7 @@ class _GroupStateBuilder:
                 Call(f"{RESERVED_PREFIX}{kind}_{label}", call.function, argument), kind, counted_by=count
             )
             return expression("x", x=self._add(entry))
-        sum_type = linear_sum_type(type_)
+        sum_type = None if call.function == "other" else linear_sum_type(type_)
         if call.function == "avg" and not _average_of_sum(type_):
             sum_type = None
         if sum_type is None:

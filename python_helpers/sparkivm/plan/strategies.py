@@ -9,6 +9,7 @@ from sparkivm.algebra import (
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -16,6 +17,7 @@ from sparkivm.algebra import (
     Relation,
     Restricted,
     Scan,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -50,7 +52,7 @@ def operator_strategy(node: Relation) -> str:
             return "linear"
         case InnerJoin():
             return f"linear, one term per changed input of {len(node.inputs)}"
-        case LeftJoin():
+        case LeftJoin() | FullJoin() | SemiJoin():
             return "transition by key" if node.on.pairs and not node.on.residual else "transition by row"
         case Aggregate():
             return "affected keys" if node.keys else "recomputed when its input changes"

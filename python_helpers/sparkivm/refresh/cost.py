@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sparkivm.algebra import Changes, InnerJoin, LeftJoin, Relation, Scan
+from sparkivm.algebra import Changes, FullJoin, InnerJoin, LeftJoin, Relation, Scan, SemiJoin
 from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
@@ -61,7 +61,7 @@ def estimate(
         + (read + _STATE_READS[change.form] * state_bytes) / _DELTA_BYTES_PER_S
     )
 
-    joins = any(isinstance(node, (InnerJoin, LeftJoin)) for node in core.walk())
+    joins = any(isinstance(node, (InnerJoin, LeftJoin, FullJoin, SemiJoin)) for node in core.walk())
     whole = sum(_bytes(scan, tables) for scan in _leaves(core, Scan))
     full_s = _FIXED_S["full"] + (whole * (_JOIN_FACTOR if joins else 1.0) + state_bytes) / _FULL_BYTES_PER_S
     return Estimate(incremental_s, full_s, read)

@@ -16,6 +16,7 @@ from sparkivm.algebra import (
     Copies,
     Empty,
     Filter,
+    FullJoin,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -24,6 +25,7 @@ from sparkivm.algebra import (
     Restricted,
     Scalar,
     Scan,
+    SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
@@ -160,12 +162,14 @@ class _Printer:
                 return f"select {_list(nulls)} from (select 1) as nothing where false"
             case OneRow():
                 return f"select {_list(())}"
-            case Filter() | Project() | Weigh() | InnerJoin() | LeftJoin():
+            case Filter() | Project() | Weigh() | InnerJoin() | LeftJoin() | FullJoin():
                 return self._block(relation).text(self._name(WEIGHT))
             case UnionAll():
                 return self._union(relation)
             case Aggregate():
                 return self._aggregate(relation)
+            case SemiJoin():
+                return self._semi_join(relation)
             case Restricted():
                 return self._restricted(relation)
             case Consolidate():
@@ -214,7 +218,7 @@ class _Printer:
 
     # one SELECT for a join and what is computed from each of its rows
 
-    def _block(self, relation: Filter | Project | Weigh | InnerJoin | LeftJoin) -> _Block:
+    def _block(self, relation: Filter | Project | Weigh | InnerJoin | LeftJoin | FullJoin) -> _Block:
         match relation:
             case Filter():
                 block = self._open_block(relation.input)
@@ -230,10 +234,15 @@ class _Printer:
                 return self._inner_join(relation)
             case LeftJoin():
                 return self._left_join(relation)
+            case FullJoin():
+                return self._full_join(relation)
 
     def _open_block(self, relation: Relation) -> _Block:
         """A block of the relation's columns, in whose FROM they still have their names."""
-        if isinstance(relation, (Filter, Weigh, InnerJoin, LeftJoin)) and self._uses[id(relation)] == 1:
+        if (
+            isinstance(relation, (Filter, Weigh, InnerJoin, LeftJoin, FullJoin))
+            and self._uses[id(relation)] == 1
+        ):
             return self._block(relation)
         item, alias = self._from(relation)
         weight = self._weight(relation, alias) if relation.weighted else ""
@@ -267,6 +276,21 @@ class _Printer:
         text = f"{left}\nleft join {right} on {condition}"
         return _Block(tuple(self._names(relation.columns)), weight, text, (), hint)
 
+    def _full_join(self, relation: FullJoin) -> _Block:
+        left, _ = self._from(relation.left)
+        right, _ = self._from(relation.right)
+        condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
+        return _Block(tuple(self._names(relation.columns)), "", f"{left}\nfull join {right} on {condition}")
+
+    def _semi_join(self, relation: SemiJoin) -> str:
+        left, left_alias = self._from(relation.left)
+        right, right_alias = self._from(relation.right)
+        condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
+        join = self._dialect.anti_join if relation.anti else self._dialect.semi_join
+        columns = [*self._names(relation.columns), *self._carried(relation.left, left_alias)]
+        hint = self._broadcast(right_alias) if relation.broadcast_right else ""
+        return f"select {hint}{_list(columns)}\nfrom {left}\n{join} {right} on {condition}"
+
     def _broadcast(self, alias: str) -> str:
         return f"/*+ broadcast({alias}) */ " if self._dialect.hints else ""
 
@@ -298,6 +322,8 @@ class _Printer:
 
     def _call(self, call: Call, weight: str, signed: bool) -> str:
         argument = self._scalar(call.argument) if call.argument is not None else ""
+        if call.function == "other" and not signed:
+            return argument
         if not signed or weight == "1":
             return "count(*)" if call.function == "count_rows" else f"{call.function}({argument})"
         match call.function:

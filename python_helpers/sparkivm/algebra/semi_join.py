@@ -1,0 +1,91 @@
+"""SEMI and ANTI JOIN: the rows of one side for which the other side has a match, or has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.filter import Filter
+from sparkivm.algebra.inner_join import InnerJoin
+from sparkivm.algebra.join_condition import JoinCondition
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.left_join import transition
+from sparkivm.algebra.match_counts import counts_by_key, counts_by_row
+from sparkivm.algebra.project import only
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.scalar import Scalar, conjunction, equal, is_not_null
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import negated
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+
+
+@dataclass(frozen=True, eq=False)
+class SemiJoin(Relation):
+    """A ⋉ B: the rows of A with a match in B; with `anti` A ▷ B, those without. No row of A is multiplied.
+
+    delta     d(A ▷ B) = dA ▷ B₁  ⊎  A₀ · T          d(A ⋉ B) = dA ⋉ B₁  ⊎  A₀ · (−T)
+              T as in LEFT JOIN: +1 for a row of A that lost its last match, −1 for one that gained its first
+    restrict  (A ⋉ B)|K = A|K ⋉ B|K′ with K′ the copy of K along the equal pairs
+    source    docs/laws.md [3]
+    """
+
+    left: Relation
+    right: Relation
+    on: JoinCondition
+    anti: bool = False
+    broadcast_right: bool = False  # B is small enough to be sent to every task
+
+    @property
+    def columns(self) -> Columns:
+        return self.left.columns
+
+    @property
+    def children(self) -> tuple[Relation, ...]:
+        return (self.left, self.right)
+
+    @property
+    def weighted(self) -> bool:
+        return self.left.weighted
+
+    @property
+    def bag_inputs(self) -> frozenset[int]:
+        return frozenset({1})
+
+    def with_children(self, children: tuple[Relation, ...]) -> Relation:
+        return replace(self, left=children[0], right=children[1])
+
+    def delta(self, d: Derivation) -> Relation:
+        d_left, d_right = d.delta(self.left), d.delta(self.right)
+        right_new = d.new(self.right)
+        if self.on.pairs:
+            right_new = right_new.restrict(Keys.of(d_left, self.on.right_to_left))
+        from_left = replace(self, left=d_left, right=right_new)
+
+        left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
+        if self.on.pairs and not self.on.residual:
+            # A NULL key matches nothing, so such rows of B count for nobody.
+            keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
+            counts = counts_by_key(d, self.right, Filter(d_right, keyed) if keyed else d_right, self.on)
+            equal_keys = tuple(
+                equal(pair.left, key, pair.null_safe)
+                for pair, key in zip(self.on.pairs, counts.keys, strict=True)
+            )
+        else:
+            counts = counts_by_row(d, self.left, self.right, self.on)
+            equal_keys = tuple(
+                equal(of, key, null_safe=True) for of, key in zip(counts.of, counts.keys, strict=True)
+            )
+        turned = only(InnerJoin((left_old, transition(counts)), equal_keys), self.columns)
+        return plus(from_left, turned if self.anti else negated(turned))
+
+    def restrict(self, keys: Keys) -> Relation:
+        copied = keys.across(self.on.left_to_right)
+        right = self.right.restrict(copied) if copied else self.right
+        return replace(self, left=self.left.restrict(keys), right=right)
+
+    @property
+    def predicates(self) -> tuple[Scalar, ...]:
+        """The ON as a list of conjuncts."""
+        return self.on.predicates

@@ -1,0 +1,103 @@
+"""Calls of aggregates: which have an incremental rule, and what the others are."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sparkivm.algebra import Scalar
+from sparkivm.algebra.aggregate import Function
+from sparkivm.algebra.scalar import conjunction
+from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, ARBITRARY_AGGREGATES
+from sparkivm.frontend.accepted_expressions import check_accepted, function_name
+from sparkivm.frontend.place import not_incremental
+from sparkivm.reasons import Reason
+
+ReadCall = tuple[Function, Scalar | None]  # as in `Call`
+
+# What may stand around the call of an aggregate.
+AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+
+_FUNCTIONS: dict[str, Function] = {
+    "count": "count",
+    "count_if": "count",
+    "sum": "sum",
+    "avg": "avg",
+    "mean": "avg",
+    "min": "min",
+    "max": "max",
+    # FALSE is below TRUE.
+    "bool_and": "min",
+    "every": "min",
+    "bool_or": "max",
+    "some": "max",
+}
+
+
+def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
+    """An aggregate over resolved columns. What FILTER leaves out is NULL, which these functions ignore.
+
+    whole  what the user wrote, for the place of an error
+    """
+    _refuse_arbitrary(node, whole)
+    condition = node.expression.this if isinstance(node, exp.Filter) else None
+    call = node.this if isinstance(node, exp.Filter) else node
+    name = function_name(call.this if isinstance(call, exp.WithinGroup) else call)
+    if name not in _FUNCTIONS and name not in AGGREGATE_FUNCTIONS:
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {name} has no rule", whole)
+    arguments = _arguments_of(call)
+    for part in (*arguments, *([condition] if condition is not None else [])):
+        check_accepted(part)
+    function = _FUNCTIONS.get(name, "other")
+    if isinstance(call.this, exp.Distinct) and function not in ("min", "max"):
+        function = "other"
+    if function == "other":
+        return "other", Scalar(node)
+    if function == "count":
+        return _count(name, arguments, condition)
+    return function, Scalar(_where(condition, arguments[0]))
+
+
+def _count(name: str, arguments: list[exp.Expr], condition: exp.Expr | None) -> ReadCall:
+    """COUNT of rows, of values, of rows in which all arguments have values, or that fulfill a condition."""
+    conditions = [condition] if condition is not None else []
+    if name == "count_if":
+        conditions += arguments
+    elif len(arguments) > 1:
+        conditions += [exp.Not(this=exp.Is(this=_operand(a), expression=exp.Null())) for a in arguments]
+    elif arguments and not isinstance(arguments[0], exp.Literal):
+        return "count", Scalar(_where(condition, arguments[0]))
+    counted = conjunction(map(Scalar, conditions))
+    return ("count_rows", None) if counted is None else ("count", Scalar(_where(counted.tree, _ONE)))
+
+
+_ONE = exp.Literal.number(1)
+
+
+def _where(condition: exp.Expr | None, argument: exp.Expr) -> exp.Expr:
+    """The argument where the condition is TRUE, else NULL."""
+    if condition is None:
+        return argument
+    return exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
+
+
+def _operand(tree: exp.Expr) -> exp.Expr:
+    return tree.copy() if isinstance(tree, exp.Column) else exp.Paren(this=tree.copy())
+
+
+def _arguments_of(call: exp.Expr) -> list[exp.Expr]:
+    """What a call is given, without DISTINCT and `*`."""
+    parts = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
+    if isinstance(call, exp.WithinGroup):
+        return [*_arguments_of(call.this), *(ordered.this for ordered in call.expression.expressions)]
+    if parts and isinstance(parts[0], exp.Distinct):
+        parts = parts[0].expressions
+    return [part for part in parts if not isinstance(part, exp.Star)]
+
+
+def _refuse_arbitrary(node: exp.Expr, whole: exp.Expr) -> None:
+    for part in node.walk():
+        name = function_name(part)
+        if name in ARBITRARY_AGGREGATES or isinstance(part, (exp.IgnoreNulls, exp.RespectNulls)):
+            raise not_incremental(
+                Reason.NON_DETERMINISTIC_EXPRESSION, f"{name} takes the value of any row of the group", whole
+            )
