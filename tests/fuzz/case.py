@@ -15,6 +15,7 @@ from tests.fuzz.smaller_queries import smaller_queries
 from tests.fuzz.view import View
 
 TREES_PER_WORLD = 20
+_SAME_ERROR = 45  # this much of the text of two errors is the same if they are
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,9 @@ def _kind(outcome: str | None) -> str | None:
     """What two failures have in common that are the same one."""
     if outcome is None:
         return None
-    return "difference" if outcome.startswith(("view after", "state after")) else outcome.split(":")[0]
+    if outcome.startswith(("view after", "state after")):
+        return "difference"
+    return outcome[:_SAME_ERROR]
 
 
 def _smaller(case: Case) -> Iterator[Case]:

@@ -56,6 +56,7 @@ def new_connection() -> duckdb.DuckDBPyConnection:
     """An empty database in memory that knows what the generated text asks for."""
     connection = duckdb.connect()
     connection.execute("set threads = 1")
+    connection.execute("set enable_progress_bar = false")
     connection.execute("set temp_directory = ''")  # a product of many tables fails rather than fills a disk
     # The rows are few; planning is what takes the time.
     connection.execute("pragma disable_optimizer")

@@ -37,6 +37,7 @@ class QueryMaker:
     max_depth: int = 2
     float_aggregates: bool = True
     _count: int = 0
+    _nesting: int = 0  # of subqueries in expressions
     _table: str | None = None  # the one that all FROM items read, for queries that are all self-joins
     ctes: list[str] = field(default_factory=list)
     cte_columns: dict[str, list[Column]] = field(default_factory=dict)
@@ -203,6 +204,85 @@ class QueryMaker:
         }
         return rng.choice(texts[kind]), kind
 
+    # subqueries
+
+    def test(self, columns: Sequence[Column]) -> str:
+        """A predicate made of a subquery."""
+        rng = self.rng
+        rel, where = self._correlated(columns)
+        kind = rng.choice((INT, INT, STR, DEC))
+        mine, theirs = _of_kind(columns, kind), _of_kind(rel.columns, kind)
+        roll = rng.random()
+        if roll < 0.45 or not mine or not theirs:
+            text = f"exists (select 1 from {rel.text}{where})"
+        elif roll < 0.85:
+            x = rng.choice((rng.choice(mine), f"coalesce({rng.choice(mine)}, {_LITERALS[kind]})"))
+            text = f"{x} {rng.choice(('in', 'in', 'not in'))} (select {rng.choice(theirs)} from {rel.text}{where})"
+        else:
+            inner = self._single(rng.choice(("max", "min")), theirs, rel, where, _LITERALS[kind])
+            text = f"{rng.choice(mine)} {rng.choice(('=', '<', '>='))} ({inner})"
+        roll = rng.random()
+        if roll < 0.2:
+            return f"not ({text})"
+        if roll < 0.35:
+            return f"({text} or {self.predicate(columns)})"
+        if roll < 0.4:
+            return f"({text}) is not null"
+        if roll < 0.45:
+            return f"not ({text} and {self.predicate(columns)})"
+        return text
+
+    def scalar_subquery(self, columns: Sequence[Column]) -> Column:
+        """An item of the SELECT list."""
+        rng = self.rng
+        rel, where = self._correlated(columns)
+        numbers = _of_kind(rel.columns, INT)
+        roll = rng.random()
+        if roll < 0.25:
+            return f"case when {self.test(columns)} then 1 else 0 end", INT
+        if roll < 0.5 or not numbers:
+            return f"(select count(*) from {rel.text}{where})", INT
+        call = rng.choice(("max", "min", "sum", "count", "count(distinct"))
+        return f"({self._single(call, numbers, rel, where)})", INT
+
+    def _single(self, call: str, values: list[str], rel: Rel, where: str, literal: str = "0") -> str:
+        """A SELECT of one row, or of none by its HAVING."""
+        rng = self.rng
+        text = f"{call}({rng.choice(values)})" if "(" not in call else f"{call} {rng.choice(values)})"
+        having = rng.choice(("", "", "", " having count(*) <> 1", " having count(*) < 3"))
+        return f"select {rng.choice((text, text, f'coalesce({text}, {literal})'))} from {rel.text}{where}{having}"
+
+    def _correlated(self, columns: Sequence[Column]) -> tuple[Rel, str]:
+        """FROM and WHERE of a subquery."""
+        rng = self.rng
+        rel = self.item(0)
+        if rng.random() < 0.15:
+            other = self.item(0)
+            on = self.join_predicate(rel, other)
+            kind = rng.choice(("join", "left join"))
+            rel = Rel(f"{rel.text} {kind} {other.text} on {on}", rel.columns + other.columns)
+        parts: list[str] = []
+        for _ in range(rng.choice((0, 1, 1, 1, 1, 2))):
+            kind = rng.choice((INT, INT, INT, STR, DEC))
+            mine, theirs = _of_kind(rel.columns, kind), _of_kind(columns, kind)
+            if mine and theirs:
+                operator = rng.choice(("=", "=", "=", "=", "<=>", "<", "<>"))
+                parts.append(f"{rng.choice(mine)} {operator} {rng.choice(theirs)}")
+        if rng.random() < 0.2:
+            parts.append(self.predicate(rel.columns))
+        if self._nesting < 1 and rng.random() < 0.12:
+            self._nesting += 1
+            parts.append(self.test(rng.choice((rel.columns, rel.columns + list(columns)))))
+            self._nesting -= 1
+        return rel, f" where {' and '.join(parts)}" if parts else ""
+
+    def _any_numbers(self) -> tuple[list[str], Rel, str]:
+        """Arguments of `_single` for a subquery without correlation."""
+        rel = self._aliased(
+            self.rng.choice(TABLES), self.fresh(), [(name, _KINDS[type_]) for name, type_ in COLUMNS]
+        )
+        return _of_kind(rel.columns, INT), rel, ""
+
     # SELECT
 
     def select(self, depth: int) -> tuple[str, list[Column]]:
@@ -222,11 +302,14 @@ class QueryMaker:
         items: list[str] = []
         columns: list[Column] = []
         for _ in range(rng.choice((1, 2, 3, 4))):
-            text, kind = self.scalar(rel.columns)
+            make = self.scalar_subquery if rng.random() < 0.04 else self.scalar
+            text, kind = make(rel.columns)
             name = self.fresh("c")
             items.append(f"{text} as {name}")
             columns.append((name, kind))
-            if kind == INT and rng.random() < 0.05:  # the next item may use this one's alias
+            if (
+                kind == INT and rng.random() < 0.05 and "select" not in text
+            ):  # the next item may use its alias
                 again = self.fresh("c")
                 items.append(f"{name} + 1 as {again}")
                 columns.append((again, INT))
@@ -234,7 +317,12 @@ class QueryMaker:
         return f"select {distinct}{', '.join(items)} from {rel.text}{where}", columns
 
     def _where(self, columns: Sequence[Column]) -> str:
-        return " where " + " and ".join(self.predicate(columns) for _ in range(self.rng.choice((1, 1, 2))))
+        rng = self.rng
+        parts = [
+            self.test(columns) if rng.random() < 0.2 else self.predicate(columns)
+            for _ in range(rng.choice((1, 1, 2)))
+        ]
+        return f" where {' and '.join(parts)}"
 
     def _star(self, depth: int) -> tuple[str, list[Column]]:
         rng = self.rng
@@ -299,6 +387,7 @@ class QueryMaker:
                     f"{calls[0][0][0]} is not null",
                     f"{other} is not null",
                     f"not ({other} is null)",
+                    f"count(*) > ({self._single('count', *self._any_numbers())})",
                 )
             )
         return text, columns

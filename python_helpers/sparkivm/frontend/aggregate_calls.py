@@ -14,9 +14,6 @@ from sparkivm.reasons import Reason
 
 ReadCall = tuple[Function, Scalar | None]  # as in `Call`
 
-# What may stand around the call of an aggregate.
-AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
-
 _FUNCTIONS: dict[str, Function] = {
     "count": "count",
     "count_if": "count",

@@ -9,8 +9,8 @@ from sqlglot import exp
 from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.frontend.accepted_expressions import check_accepted
-from sparkivm.frontend.aggregate_calls import AROUND_AGGREGATES, ReadCall, read_call
-from sparkivm.frontend.expressions import is_aggregate
+from sparkivm.frontend.aggregate_calls import ReadCall, read_call
+from sparkivm.frontend.expressions import is_called
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
@@ -19,9 +19,18 @@ from sparkivm.reasons import Reason
 class Aggregation:
     """One SELECT's grouping: expressions become columns of the Aggregate, which is built at the end."""
 
-    def __init__(self, input: Relation, keys: Sequence[tuple[exp.Expr, str]], names: NameAllocator) -> None:
-        """keys: pairs of (resolved expression, wanted name)."""
-        self._input, self._names = input, names
+    def __init__(
+        self,
+        input: Relation,
+        keys: Sequence[tuple[exp.Expr, str]],
+        names: NameAllocator,
+        constant: frozenset[str],
+    ) -> None:
+        """A grouping by `keys`, pairs of (resolved expression, wanted name).
+
+        constant  columns that are none of the input's, and the same for all of its rows
+        """
+        self._input, self._names, self._constant = input, names, constant
         self._keys: list[tuple[str, Scalar]] = []
         self._calls: dict[ReadCall, Call] = {}
         for tree, wanted in keys:
@@ -38,14 +47,14 @@ class Aggregation:
             key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
             if key is not None:
                 return column(key).tree
-            if isinstance(node, AROUND_AGGREGATES) or is_aggregate(node):
+            if is_called(node):
                 return column(self._name(read_call(node, whole))).tree
             return None
 
         result = replace_nodes(tree, replacement)
         check_accepted(result)
         own = {name for name, _ in self._keys} | {call.name for call in self._calls.values()}
-        stray = Scalar(result).columns - own
+        stray = Scalar(result).columns - own - self._constant
         if stray:
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
@@ -12,23 +12,39 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved
 from sparkivm.reasons import Reason
 
+# What may stand around the call of an aggregate.
+AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
-def resolve(tree: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr] | None = None) -> exp.Expr:
+# The column that a subquery becomes.
+SubqueryColumn = Callable[[exp.Expr, Scope, Mapping[str, exp.Expr]], exp.Expr]
+
+
+def resolve(
+    tree: exp.Expr,
+    scope: Scope,
+    aliases: Mapping[str, exp.Expr] | None = None,
+    subquery: SubqueryColumn | None = None,
+) -> exp.Expr:
     """A copy of `tree` whose columns are columns of the relation.
 
-    aliases  earlier items of the SELECT list by lower-case alias, already resolved; FROM's columns come first
+    aliases   earlier items of the SELECT list by lower-case alias, resolved; columns of FROM come first
+    subquery  what to do with subqueries, which are refused without
     """
-    _refuse_constructs(tree)
+    _refuse_constructs(tree, subquery is not None)
 
     def replacement(node: exp.Expr) -> exp.Expr | None:
+        if subquery is not None and is_subquery(node):
+            return subquery(node, scope, aliases or {})
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             return None
         found = scope.find(node)
         if found is None:
             alias = (aliases or {}).get(node.parts[0].name.lower())
-            if alias is None:
+            if alias is not None:
+                return _with_fields(alias, [part.name for part in node.parts[1:]])
+            found = scope.find_outside(node)
+            if found is None:
                 raise unresolved(node)
-            return _with_fields(alias, [part.name for part in node.parts[1:]])
         name, fields = found
         return _with_fields(column(name).tree, fields)
 
@@ -44,13 +60,23 @@ def _with_fields(tree: exp.Expr, fields: list[str]) -> exp.Expr:
     return tree
 
 
-def _refuse_constructs(tree: exp.Expr) -> None:
+def is_subquery(node: exp.Expr) -> bool:
+    """Whether a node is an expression made of a query: scalar, EXISTS or IN."""
+    return isinstance(node, (exp.Subquery, exp.Exists, exp.Query)) or (
+        isinstance(node, exp.In) and bool(node.args.get("query"))
+    )
+
+
+def outside_of_subqueries(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, those within its subqueries left out."""
+    return tree.walk(prune=is_subquery)
+
+
+def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
     """What needs rules of its own that do not exist yet."""
-    for node in tree.walk():
-        if isinstance(node, (exp.Subquery, exp.Exists, exp.Select, exp.SetOperation)):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in an expression", node)
-        if isinstance(node, exp.In) and node.args.get("query"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "IN with a subquery", node)
+    for node in outside_of_subqueries(tree):
+        if is_subquery(node) and not subqueries:
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
         if isinstance(node, exp.Window):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a window function", node)
         if isinstance(node, exp.Lambda):
@@ -60,7 +86,21 @@ def _refuse_constructs(tree: exp.Expr) -> None:
 
 
 def has_aggregate(tree: exp.Expr) -> bool:
-    return any(is_aggregate(node) for node in tree.walk())
+    return bool(aggregate_calls(tree))
+
+
+def aggregate_calls(tree: exp.Expr) -> list[exp.Expr]:
+    """The topmost calls of aggregates in a resolved expression, with what stands around them."""
+    found: list[exp.Expr] = []
+    for node in tree.walk(prune=is_called):
+        if is_called(node):
+            found.append(node)
+    return found
+
+
+def is_called(node: exp.Expr) -> bool:
+    """Whether a node is an aggregate with its FILTER or WITHIN GROUP."""
+    return isinstance(node, AROUND_AGGREGATES) or is_aggregate(node)
 
 
 def is_aggregate(node: exp.Expr) -> bool:

@@ -81,7 +81,7 @@ class FromReader:
                     Reason.SQL_NOT_UNDERSTOOD, f"USING names {name}, which a side lacks", join
                 )
             predicates.append(equal(mine[0], other[0]))
-        both = left_scope.joined(right_scope)
+        both = replace(left_scope.joined(right_scope), outer=self._reader.outer)
         on = join.args.get("on")
         if on is not None:
             tree = resolve(on, both)
@@ -158,6 +158,8 @@ class FromReader:
             else:
                 fields = tuple((self._reader.names.fresh(field.name), field.name) for field in found.fields)
                 relation = Scan(found.key, fields)
+                types = {field.name: field.type for field in found.fields}
+                self._reader.names.types |= {name: types[source] for name, source in fields}
                 visible = [(source, name) for name, source in fields]
         visible = _with_column_aliases(visible, node)
         scope = _aliased(visible, node.alias or parts[-1])

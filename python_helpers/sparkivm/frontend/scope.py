@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from sparkivm.algebra import Project, Relation, Scalar, Scan, UnionAll
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
 from sparkivm.names import RESERVED_PREFIX
@@ -16,10 +17,11 @@ Visible = tuple[str, str]  # (name as the user writes it, column of the relation
 
 
 class NameAllocator:
-    """Column names that are unique in a whole query, so that joins need no qualifiers."""
+    """Column names that are unique in a whole query, so that joins need no qualifiers; types of some."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
+        self.types: dict[str, str] = {}  # of the columns of tables
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
@@ -34,6 +36,25 @@ class NameAllocator:
         self._used[f"{key}_{number}"] = 1
         return f"{wanted}_{number}"
 
+    def same_type(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
+        """Whether two expressions, each over its relation, have types that compare one to one."""
+        types = [self._type_of(relation, scalar.as_column) for relation, scalar in (one, other)]
+        return types[0] is not None and (types[0] == types[1] or _INTEGERS.issuperset(map(str, types)))
+
+    def _type_of(self, relation: Relation, name: str | None) -> str | None:
+        """The Spark type of a column that is passed on from a table, None for others."""
+        if name is None or isinstance(relation, UnionAll):
+            return None
+        if isinstance(relation, Scan):
+            return self.types.get(name)
+        if isinstance(relation, Project):
+            return self._type_of(relation.input, dict(relation.items)[name].as_column)
+        owner = next((child for child in relation.children if name in child.columns), None)
+        return None if owner is None else self._type_of(owner, name)
+
+
+_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+
 
 @dataclass
 class Scope:
@@ -44,6 +65,7 @@ class Scope:
     qualifiers: dict[str, tuple[str, ...]] = field(
         default_factory=dict
     )  # alias -> the table's full name, if unaliased
+    outer: Scope | None = None  # of the query around this one
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
         """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""
@@ -67,6 +89,24 @@ class Scope:
                     return found, parts[length + 1 :]
         found = self._only(self.star, parts[0], node)
         return None if found is None else (found, parts[1:])
+
+    def find_outside(self, node: exp.Column) -> tuple[str, list[str]] | None:
+        """The same in the queries around this one."""
+        if self.outer is None:
+            return None
+        return self.outer.find(node) or self.outer.find_outside(node)
+
+    @property
+    def outside(self) -> frozenset[str]:
+        """Columns of the queries around this one."""
+        if self.outer is None:
+            return frozenset()
+        return self.outer.columns | self.outer.outside
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All columns that are visible by some name."""
+        return frozenset(column for entry in (self.star, *self.entries.values()) for _, column in entry)
 
     def expand(self, qualifier: list[str], node: exp.Expr) -> list[Visible]:
         """What `alias.*` stands for, or `*` without a qualifier."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar, UnionAll
+from sparkivm.algebra import Aggregate, Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column
@@ -16,10 +16,17 @@ from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
-from sparkivm.frontend.expressions import has_aggregate, resolve
+from sparkivm.frontend.expressions import (
+    aggregate_calls,
+    has_aggregate,
+    is_aggregate,
+    outside_of_subqueries,
+    resolve,
+)
 from sparkivm.frontend.from_clause import FromReader
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, unresolved
+from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.reasons import Reason
 
 _DEEPEST_VIEW = 40
@@ -62,9 +69,11 @@ class SelectReader:
         names: NameAllocator,
         ctes: dict[str, _Cte],
         depth: int,
+        outer: Scope | None = None,
     ) -> None:
+        """outer: what a subquery sees of the query around it."""
         self._catalog, self._namespace, self.names = catalog, namespace, names
-        self._ctes, self._depth = ctes, depth
+        self._ctes, self._depth, self.outer = ctes, depth, outer
 
     # what FROM asks
 
@@ -102,8 +111,20 @@ class SelectReader:
         relation, visible = inner.rows(tree)
         return relation, [name for _, name in visible]
 
+    def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[str]]:
+        """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""
+        query = tree.this if isinstance(tree, exp.Subquery) else tree
+        if not isinstance(query, exp.Query):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this subquery", tree)
+        if exists and not query.args.get("offset") and _number(query, "limit") != 0:
+            query = query.copy()  # whether there is a row
+            query.set("limit", None)
+        inner = SelectReader(self._catalog, self._namespace, self.names, self._ctes, self._depth, scope)
+        relation, visible = inner.rows(query)
+        return relation, [name for _, name in visible]
+
     def _within(self, ctes: dict[str, _Cte]) -> SelectReader:
-        return SelectReader(self._catalog, self._namespace, self.names, ctes, self._depth)
+        return SelectReader(self._catalog, self._namespace, self.names, ctes, self._depth, self.outer)
 
     def _with(self, tree: exp.Query) -> SelectReader:
         """The reader inside of a query's own WITH."""
@@ -226,12 +247,14 @@ class SelectReader:
     ) -> tuple[Relation, list[Visible], list[SortKey]]:
         self._refuse_clauses(tree)
         relation, scope = FromReader(self).read(tree)
+        scope = replace(scope, outer=self.outer)
+        subqueries = Subqueries(self)
         where = tree.args.get("where")
         if where is not None:
-            predicate = resolve(where.this, scope)
+            predicate = resolve(where.this, scope, subquery=subqueries.column)
             check_accepted(predicate)
-            relation = Filter(relation, Scalar(predicate))
-        items = self._items(tree, scope)
+            relation = subqueries.filtered(relation, Scalar(predicate))
+        items = self._items(tree, scope, subqueries)
         having, group = tree.args.get("having"), tree.args.get("group")
         grouped = group is not None or any(has_aggregate(item.tree) for item in items) or having is not None
         distinct = tree.args.get("distinct") is not None
@@ -239,9 +262,11 @@ class SelectReader:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "DISTINCT ON", tree)
 
         aliases = {item.name.lower(): item.tree for item in items}
-        sort_trees = [(node, self._sort_tree(node, items, aliases, scope)) for node in sort]
+        sort_trees = [(node, self._sort_tree(node, items, aliases, scope, subqueries)) for node in sort]
         if grouped:
-            relation, scalars, sort_scalars = self._grouped(tree, relation, scope, items, sort_trees)
+            relation, scalars, sort_scalars = self._grouped(
+                tree, relation, scope, items, sort_trees, subqueries
+            )
         else:
             for item in items:
                 check_accepted(item.tree)
@@ -249,6 +274,7 @@ class SelectReader:
                 check_accepted(sort_tree)
             scalars = [Scalar(item.tree) for item in items]
             sort_scalars = [Scalar(sort_tree) for _, sort_tree in sort_trees]
+            relation = subqueries.joined(relation, subqueries.waiting)
         return self._project(relation, items, scalars, sort, sort_scalars, distinct)
 
     def _project(
@@ -293,17 +319,28 @@ class SelectReader:
         scope: Scope,
         items: list[_Item],
         sort_trees: list[tuple[exp.Expr, exp.Expr]],
+        subqueries: Subqueries,
     ) -> tuple[Relation, list[Scalar], list[Scalar]]:
-        aggregation = Aggregation(relation, self._group_keys(tree, scope, items), self.names)
-        scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
-        sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
         having = tree.args.get("having")
         condition = None
         if having is not None:
             aliases = {item.name.lower(): item.tree for item in items}
-            condition = aggregation.rewrite(self._over_output(having.this, items, aliases, scope), having)
+            condition = self._over_output(having.this, items, aliases, scope, subqueries)
+        keys = self._group_keys(tree, scope, items)
+        # What is grouped or aggregated has to be there before, all else is computed from the groups.
+        trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]
+        trees += [condition] if condition is not None else []
+        early = [key for key, _ in keys] + [call for one in trees for call in aggregate_calls(one)]
+        read = frozenset().union(*(Scalar(one).columns for one in early))
+        relation = subqueries.joined(relation, read & subqueries.waiting)
+        aggregation = Aggregation(relation, keys, self.names, scope.outside | subqueries.waiting)
+        scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
+        sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
+        kept = [aggregation.rewrite(condition, condition)] if condition is not None else []
         result: Relation = aggregation.relation()
-        return (Filter(result, condition) if condition is not None else result), scalars, sort_scalars
+        for predicate in kept:
+            result = subqueries.filtered(result, predicate)
+        return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
 
     def _group_keys(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> list[tuple[exp.Expr, str]]:
         group = tree.args.get("group")
@@ -340,7 +377,7 @@ class SelectReader:
                 keys.append((resolved, wanted))
         return keys
 
-    def _items(self, tree: exp.Select, scope: Scope) -> list[_Item]:
+    def _items(self, tree: exp.Select, scope: Scope, subqueries: Subqueries) -> list[_Item]:
         items: list[_Item] = []
         aliases: dict[str, exp.Expr] = {}
         for node in tree.expressions:
@@ -359,7 +396,7 @@ class SelectReader:
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node
                 )
-            resolved = resolve(inner, scope, aliases)
+            resolved = resolve(inner, scope, aliases, subqueries.column)
             name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, len(items))
             items.append(_Item(name, resolved, node))
             if isinstance(node, exp.Alias):
@@ -369,7 +406,12 @@ class SelectReader:
     # ORDER BY and HAVING
 
     def _sort_tree(
-        self, node: exp.Expr, items: list[_Item], aliases: dict[str, exp.Expr], scope: Scope
+        self,
+        node: exp.Expr,
+        items: list[_Item],
+        aliases: dict[str, exp.Expr],
+        scope: Scope,
+        subqueries: Subqueries,
     ) -> exp.Expr:
         tree = node.this if isinstance(node, exp.Ordered) else node
         if isinstance(tree, exp.Literal) and not tree.is_string and tree.this.isdigit():
@@ -377,23 +419,29 @@ class SelectReader:
             if not 0 < position <= len(items):
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"ORDER BY {position}", node)
             return items[position - 1].tree
-        return self._over_output(tree, items, aliases, scope)
+        return self._over_output(tree, items, aliases, scope, subqueries)
 
     @staticmethod
     def _over_output(
-        tree: exp.Expr, items: list[_Item], aliases: dict[str, exp.Expr], scope: Scope
+        tree: exp.Expr,
+        items: list[_Item],
+        aliases: dict[str, exp.Expr],
+        scope: Scope,
+        subqueries: Subqueries,
     ) -> exp.Expr:
         """An expression in which names are output columns first, columns of FROM second.
 
         Which of the two Spark takes depends on the place; where both exist and differ the query is refused.
         """
-        for node in tree.find_all(exp.Column):
-            if node.find_ancestor(exp.AggFunc) is not None:
+        calls = [call for call in outside_of_subqueries(tree) if is_aggregate(call)]
+        in_calls = {id(node) for call in calls for node in call.walk()}
+        for node in outside_of_subqueries(tree):
+            if not isinstance(node, exp.Column) or id(node) in in_calls:
                 continue  # an aggregate's argument is a matter of FROM
             parts = [part.name for part in node.parts]
             alias = aliases.get(parts[0].lower())
             found = scope.find(node)
-            if alias is None and found is None:
+            if alias is None and found is None and scope.find_outside(node) is None:
                 raise unresolved(node)
             if alias is not None and found is not None and Scalar(alias) != column(found[0]):
                 raise not_incremental(
@@ -401,7 +449,7 @@ class SelectReader:
                     f"{parts[0]} is both a column and another expression's alias",
                     node,
                 )
-        return resolve(tree, scope, aliases)
+        return resolve(tree, scope, aliases, subqueries.column)
 
     @staticmethod
     def _output_key(node: exp.Expr, visible: list[Visible]) -> SortKey:
@@ -433,10 +481,6 @@ class SelectReader:
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, words, node if isinstance(node, exp.Expr) else tree
                 )
-        if any(
-            isinstance(node, exp.Query) and not isinstance(node, exp.Subquery) for node in tree.expressions
-        ):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in the SELECT list", tree)
 
 
 def _presentation(tree: exp.Query) -> bool:

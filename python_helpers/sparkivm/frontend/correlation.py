@@ -1,0 +1,328 @@
+"""Subqueries freed of the columns of the query around them: what was a free column becomes one of their own.
+
+A correlated relation I stands for one relation I(f) per row f of the outer relation A. It is replaced by one
+relation I′ with columns f′, such that the rows of I′ with f′ = f are those of I(f):
+
+    σ_{c = f}(B)          I′ = B, f′ = c              an equality with a column binds f, and A is not read
+    σ_{p(f)}(B)           I′ = σ_{p(f′)}(D × B)       else f ranges over D = δ(π_f(A)), the domain
+    γ_k(B(f))             I′ = γ_{k,f′}(B′)
+    γ(B(f)), no keys      I′ = D ⟕ γ_{f′}(B′)         one row also for an f without rows
+    B(f) ⋈ C(f)           I′ = B′ ⋈ C′ on equal f′
+
+The rule for γ is that of Galindo-Legaria and Joshi 2001, the domain that of Seshadri, Pirahesh, Leung 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from sparkivm.algebra import (
+    Aggregate,
+    Call,
+    Filter,
+    InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    Pair,
+    Project,
+    Relation,
+    Scalar,
+    SemiJoin,
+    UnionAll,
+)
+from sparkivm.algebra.project import renamed
+from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, integer, is_not_null, null
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.scope import NameAllocator
+from sparkivm.reasons import Fallback, Reason
+
+
+def scalars_of(node: Relation) -> list[Scalar]:
+    """The expressions of one operator."""
+    match node:
+        case Filter():
+            return [node.predicate]
+        case Project():
+            return [scalar for _, scalar in node.items]
+        case InnerJoin():
+            return list(node.predicates)
+        case Aggregate():
+            return [call.argument for call in node.calls if call.argument is not None]
+    return list(getattr(node, "predicates", ()))
+
+
+def free_columns(relation: Relation) -> frozenset[str]:
+    """Columns that expressions in a relation read and no relation below them has."""
+    free: frozenset[str] = frozenset()
+    for node in relation.walk():
+        known = frozenset(name for child in node.children for name in child.columns)
+        free = free.union(*(scalar.columns - known for scalar in scalars_of(node)))
+    return free
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A relation without the outer columns; `columns` says which of its own stands for each of them."""
+
+    relation: Relation
+    columns: Mapping[str, str] = field(default_factory=dict)
+    strict: frozenset[str] = frozenset()  # outer columns whose column is never NULL here
+
+    def pairs(self) -> tuple[Pair, ...]:
+        """Pairs of (outer column, column that stands for it)."""
+        return tuple(Pair(of, mine, of not in self.strict) for of, mine in self.columns.items())
+
+
+class Correlation:
+    """Frees relations from the columns of one outer relation."""
+
+    def __init__(self, outer: Relation, names: NameAllocator) -> None:
+        self._outer, self._names = outer, names
+        self._columns = frozenset(outer.columns)
+
+    def pulled(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]] | None:
+        """The relation without its correlated predicates, and these: what a semi-join can test by itself.
+
+        None if one stands where it cannot be moved up, as below an aggregate.
+        """
+        if not self._free(relation):
+            return relation, ()
+        match relation:
+            case Filter():
+                mine, up = self._split(conjuncts(relation.predicate))
+                below = self.pulled(relation.input)
+                if below is None:
+                    return None
+                kept = conjunction(mine)
+                return (Filter(below[0], kept) if kept else below[0]), (*below[1], *up)
+            case Project():
+                below = self.pulled(relation.input)
+                if below is None or any(self._outside(scalar) for _, scalar in relation.items):
+                    return None
+                known = dict(relation.items)
+                needed = {c for p in below[1] for c in p.columns if c in below[0].columns}
+                items = {**known, **{name: column(name) for name in sorted(needed - known.keys())}}
+                if any(known.get(name, column(name)).as_column != name for name in needed):
+                    return None
+                return Project(below[0], tuple(items.items())), below[1]
+            case InnerJoin():
+                parts = [self.pulled(child) for child in relation.inputs]
+                mine, up = self._split(relation.predicates)
+                inputs, predicates = [], list(up)
+                for part in parts:
+                    if part is None:
+                        return None
+                    inputs.append(part[0])
+                    predicates += part[1]
+                return InnerJoin(tuple(inputs), tuple(mine)), tuple(predicates)
+        return None
+
+    def bind(self, relation: Relation) -> Bound:
+        """The relation with columns of its own for those of the outer relation.
+
+        Raises: NotIncremental for operators of which it is not known how.
+        """
+        if not self._free(relation):
+            return Bound(relation)
+        match relation:
+            case Filter():
+                return self._filtered(self.bind(relation.input), conjuncts(relation.predicate))
+            case Project():
+                below = self._with(self.bind(relation.input), map(self._outside, self._scalars(relation)))
+                items = tuple((name, scalar.rename(below.columns)) for name, scalar in relation.items)
+                taken = {name for name, scalar in items if scalar.as_column != name}
+                columns = {of: self._names.fresh(of) if c in taken else c for of, c in below.columns.items()}
+                passed = {columns[of]: column(mine) for of, mine in below.columns.items()}
+                passed |= dict(items)
+                return replace(
+                    below, relation=Project(below.relation, tuple(passed.items())), columns=columns
+                )
+            case InnerJoin():
+                return self._joined(relation)
+            case LeftJoin() | SemiJoin():
+                return self._beside(relation)
+            case UnionAll():
+                return self._union(relation)
+            case Aggregate():
+                return self._grouped(relation)
+        what = f"{type(relation).__name__} in a correlated subquery has no rule"
+        raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what))
+
+    def ranging(self, bound: Bound, outer_columns: Iterable[str]) -> Bound:
+        """The same with columns for these outer columns too, each row for every value of theirs."""
+        return self._with(bound, [frozenset(outer_columns)])
+
+    # what is free
+
+    def _outside(self, scalar: Scalar) -> frozenset[str]:
+        return scalar.columns & self._columns
+
+    def _free(self, relation: Relation) -> frozenset[str]:
+        return free_columns(relation) & self._columns
+
+    @staticmethod
+    def _scalars(relation: Relation) -> list[Scalar]:
+        return scalars_of(relation)
+
+    def _split(self, predicates: Iterable[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+        """Those without and those with outer columns."""
+        inside: list[Scalar] = []
+        outside: list[Scalar] = []
+        for predicate in predicates:
+            (outside if self._outside(predicate) else inside).append(predicate)
+        return inside, outside
+
+    # one rule per operator
+
+    def _filtered(self, bound: Bound, predicates: Iterable[Scalar]) -> Bound:
+        inside, outside = self._split(predicates)
+        rest: list[Scalar] = []
+        for predicate in outside:
+            found = self._equality(predicate, bound)
+            if found is None:
+                rest.append(predicate)
+                continue
+            of, mine = found
+            name, relation = mine.as_column, bound.relation
+            if name is None or name in bound.columns.values():
+                name = self._names.fresh(of)
+                passed = tuple((c, column(c)) for c in relation.columns)
+                relation = Project(relation, (*passed, (name, mine)))
+            inside.append(is_not_null(name))
+            bound = Bound(relation, {**bound.columns, of: name}, bound.strict | {of})
+        bound = self._with(bound, map(self._outside, rest))
+        kept = conjunction([*inside, *(predicate.rename(bound.columns) for predicate in rest)])
+        return replace(bound, relation=Filter(bound.relation, kept)) if kept else bound
+
+    def _equality(self, predicate: Scalar, bound: Bound) -> tuple[str, Scalar] | None:
+        """(outer column that is not bound yet, expression over the relation) that a predicate equates."""
+        tree = predicate.tree
+        if not isinstance(tree, exp.EQ):
+            return None
+        for one, other in ((tree.this, tree.expression), (tree.expression, tree.this)):
+            of, mine = Scalar(one).as_column, Scalar(other)
+            if of not in self._columns or of in bound.columns or self._outside(mine):
+                continue
+            if self._same_type(of, bound.relation, mine):
+                return of, mine
+        return None
+
+    def _same_type(self, of: str, relation: Relation, mine: Scalar) -> bool:
+        """Whether different values of `mine` never equal the same outer value, as '1' and '01' equal 1."""
+        return self._names.same_type((self._outer, column(of)), (relation, mine))
+
+    def _with(self, bound: Bound, wanted: Iterable[frozenset[str]]) -> Bound:
+        """The same with columns for these outer columns too, which range over their domain."""
+        missing = frozenset[str]().union(*wanted) - bound.columns.keys()
+        if not missing:
+            return bound
+        domain = self._domain([*bound.columns, *sorted(missing)])
+        same = tuple(
+            equal(domain.columns[of], mine, null_safe=of not in bound.strict)
+            for of, mine in bound.columns.items()
+        )
+        return Bound(InnerJoin((domain.relation, bound.relation), same), domain.columns, bound.strict)
+
+    def _domain(self, outer_columns: Iterable[str]) -> Bound:
+        names = {of: self._names.fresh(of) for of in outer_columns}
+        rows = renamed(self._outer, ((mine, of) for of, mine in names.items()))
+        return Bound(Aggregate(rows, tuple(names.values()), ()), names)
+
+    def _joined(self, relation: InnerJoin) -> Bound:
+        parts: list[Bound] = []
+        columns: dict[str, str] = {}
+        same: list[Scalar] = []
+        for child in relation.inputs:
+            part = self._apart(self.bind(child), [part.relation for part in parts])
+            parts.append(part)
+            for of, mine in part.columns.items():
+                if of in columns:
+                    same.append(equal(columns[of], mine, null_safe=True))
+                columns.setdefault(of, mine)
+        strict = frozenset[str]().union(*(part.strict for part in parts))
+        joined = InnerJoin(tuple(part.relation for part in parts), tuple(same))
+        return self._filtered(Bound(joined, columns, strict), relation.predicates)
+
+    def _beside(self, relation: LeftJoin | SemiJoin) -> Bound:
+        """The preserved side has all outer columns that ON or the other side reads."""
+        right = self.bind(relation.right)
+        left = self._with(
+            self.bind(relation.left), [frozenset(right.columns), *map(self._outside, relation.on.predicates)]
+        )
+        right = self._apart(right, [left.relation])
+        predicates = [predicate.rename(left.columns) for predicate in relation.on.predicates]
+        predicates += [equal(left.columns[of], mine, null_safe=True) for of, mine in right.columns.items()]
+        on = JoinCondition.of(predicates, left.relation.columns, right.relation.columns)
+        return replace(left, relation=replace(relation, left=left.relation, right=right.relation, on=on))
+
+    def _apart(self, bound: Bound, others: Iterable[Relation]) -> Bound:
+        """The same beside others: a domain is made of the outer relation, and may have columns of one name."""
+        taken = frozenset(name for other in others for name in other.columns)
+        names = {mine: self._names.fresh(of) for of, mine in bound.columns.items() if mine in taken}
+        if not names:
+            return bound
+        relation = renamed(bound.relation, ((names.get(name, name), name) for name in bound.relation.columns))
+        columns = {of: names.get(mine, mine) for of, mine in bound.columns.items()}
+        return replace(bound, relation=relation, columns=columns)
+
+    def _union(self, relation: UnionAll) -> Bound:
+        parts = [self.bind(child) for child in relation.inputs]
+        wanted = frozenset(of for part in parts for of in part.columns)
+        parts = [self._with(part, [wanted]) for part in parts]
+        columns = {of: self._names.fresh(of) for of in sorted(wanted)}
+        own = [(name, name) for name in relation.columns]
+        inputs = tuple(
+            renamed(part.relation, [*own, *((mine, part.columns[of]) for of, mine in columns.items())])
+            for part in parts
+        )
+        strict = wanted.intersection(*(part.strict for part in parts))
+        return Bound(UnionAll(inputs), columns, strict)
+
+    def _grouped(self, relation: Aggregate) -> Bound:
+        bound = self._with(self.bind(relation.input), map(self._outside, self._scalars(relation)))
+        own = tuple(bound.columns.values())
+        calls = tuple(
+            replace(call, argument=call.argument.rename(bound.columns)) if call.argument is not None else call
+            for call in relation.calls
+        )
+        if relation.keys:
+            keys = tuple(dict.fromkeys((*relation.keys, *own)))
+            return replace(bound, relation=Aggregate(bound.relation, keys, calls))
+        # Without keys there is a row also for an outer row to which nothing belongs.
+        domain = self._domain(bound.columns)
+        groups, marker = marked_groups(Aggregate(bound.relation, own, calls), self._names)
+        pairs = tuple(Pair(domain.columns[of], mine, True) for of, mine in bound.columns.items())
+        joined = LeftJoin(domain.relation, groups, JoinCondition(pairs))
+        values = tuple((call.name, or_empty(marker, call)) for call in relation.calls)
+        passed = tuple((name, column(name)) for name in domain.columns.values())
+        return replace(domain, relation=Project(joined, (*passed, *values)))
+
+
+def marked_groups(groups: Relation, names: NameAllocator) -> tuple[Relation, str]:
+    """An aggregate with a column that is not NULL, so that an outer join shows which group is there."""
+    marker = names.fresh("found")
+    passed = tuple((name, column(name)) for name in groups.columns)
+    return Project(groups, (*passed, (marker, integer(1)))), marker
+
+
+def or_empty(marker: str, call: Call) -> Scalar:
+    """The value of an aggregate, or its value for no rows where there is no group."""
+    empty = value_of_nothing(call)
+    return expression("case when m is null then e else x end", m=marker, e=empty, x=call.name)
+
+
+def value_of_nothing(call: Call) -> Scalar:
+    """What an aggregate is for no rows."""
+    if call.function in ("count_rows", "count"):
+        return integer(0)
+    if call.function == "other" and call.argument is not None:
+        word = call.argument.sql("spark").partition("(")[0].lower()
+        if word in ("count", "approx_count_distinct", "regr_count"):
+            return integer(0)
+        if word in ("collect_list", "collect_set", "array_agg"):
+            return expression("array()")
+    return null()

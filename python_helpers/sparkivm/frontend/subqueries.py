@@ -1,0 +1,338 @@
+"""Subqueries in expressions: scalar, EXISTS and IN, each joined to the rows in whose expression it stands.
+
+I(f) are the rows of the subquery for a row of A; see correlation.py for what they are joined by.
+
+    EXISTS, IN in a conjunct     A ⋉ I
+    NOT EXISTS in a conjunct     A ▷ I
+    x NOT IN I in a conjunct     (A ▷_{x = y} I) ▷ σ_{y is null}(I), and ▷ I if x is NULL
+    EXISTS elsewhere             A ⟕ γ(I), more than 0 rows
+    scalar                       A ⟕ γ(I), the one value; two rows are an error
+    x IN I elsewhere             TRUE if x is found; else NULL if I has a NULL, or x is NULL and I has rows;
+                                 else FALSE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from sqlglot import exp
+
+from sparkivm.algebra import (
+    Aggregate,
+    Call,
+    Filter,
+    InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    Pair,
+    Project,
+    Relation,
+    Scalar,
+    SemiJoin,
+)
+from sparkivm.algebra.project import renamed
+from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, integer
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.correlation import Bound, Correlation, marked_groups, value_of_nothing
+from sparkivm.frontend.expressions import resolve
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import Scope
+from sparkivm.reasons import Reason
+
+if TYPE_CHECKING:
+    from sparkivm.frontend.select import SelectReader
+
+Kind = Literal["scalar", "exists", "in"]
+
+_TWO_ROWS = "case when n > 1 then raise_error('a scalar subquery returned more than one row') else v end"
+_IN = "case when hit is not null then true when (x is null and n > 0) or u > 0 then null else false end"
+_IN_COUNTED = "case when h > 0 then true when u > 0 then null else false end"
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A subquery whose column has a name, but is not computed yet."""
+
+    kind: Kind
+    rows: Relation
+    values: tuple[str, ...]  # the columns that it returns
+    operands: tuple[Scalar, ...]  # left of IN
+    node: exp.Expr
+
+
+class Subqueries:
+    """The subqueries of one SELECT: read where they stand, joined when it is known to what."""
+
+    def __init__(self, reader: SelectReader) -> None:
+        self._reader = reader
+        self._waiting: dict[str, _Waiting] = {}
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """Columns of subqueries that no relation has yet."""
+        return frozenset(self._waiting)
+
+    def column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
+        """The column that stands for a subquery from now on."""
+        kind: Kind = "scalar"
+        query: exp.Expr = node
+        operands: tuple[Scalar, ...] = ()
+        if isinstance(node, exp.Exists):
+            kind, query = "exists", node.this
+        elif isinstance(node, exp.In):
+            kind, query = "in", node.args["query"]
+            operand = resolve(node.this, scope, aliases, self.column)
+            parts = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
+            for part in parts:
+                check_accepted(part)
+            operands = tuple(map(Scalar, parts))
+        rows, values = self._reader.read_subquery(query, scope, exists=kind == "exists")
+        expected = {"scalar": 1, "in": len(operands), "exists": len(values)}[kind]
+        if len(values) != expected:
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, f"a subquery returns {len(values)} columns for {expected}", node
+            )
+        name = self._reader.names.fresh("subquery")
+        self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, node)
+        return column(name).tree
+
+    def joined(self, relation: Relation, wanted: frozenset[str]) -> Relation:
+        """The relation with the columns of those subqueries that are in `wanted`."""
+        for name in list(self._waiting):
+            if name in wanted and name in self._waiting:
+                relation = self._join(relation, name)
+        return relation
+
+    def filtered(self, relation: Relation, predicate: Scalar) -> Relation:
+        """The rows for which a predicate is TRUE that may have subqueries."""
+        kept = [p for p in conjuncts(predicate) if not p.columns & self.waiting]
+        if kept:
+            relation = _filter(relation, conjunction(kept))
+        for conjunct in conjuncts(predicate):
+            waiting = conjunct.columns & self.waiting
+            if not waiting:
+                continue
+            tested = self._tested(relation, conjunct)
+            relation = tested or _filter(self.joined(relation, waiting), conjunct)
+        return relation
+
+    # EXISTS and IN as conjuncts
+
+    def _tested(self, relation: Relation, conjunct: Scalar) -> Relation | None:
+        """The rows that pass a conjunct that is nothing but EXISTS or IN, or its negation."""
+        tree, anti = conjunct.tree, False
+        while isinstance(tree, (exp.Not, exp.Paren)):
+            anti ^= isinstance(tree, exp.Not)
+            tree = tree.this
+        name = Scalar(tree).as_column
+        waiting = self._waiting.get(name or "")
+        if name is None or waiting is None or waiting.kind == "scalar":
+            return None
+        if anti and len(waiting.operands) > 1:
+            return None
+        below = frozenset().union(*(operand.columns for operand in waiting.operands)) & self.waiting
+        relation, operands = self._as_columns(self.joined(relation, below), waiting.operands)
+        pulled = Correlation(relation, self._reader.names).pulled(waiting.rows)
+        if pulled is None:
+            return None
+        del self._waiting[name]
+        rows, predicates = pulled
+        # EXISTS has no operands, and its columns do not matter.
+        matches = (equal(x, y) for x, y in zip(operands, waiting.values, strict=False))
+        result = _semi_join(relation, rows, (*predicates, *matches), anti)
+        if anti and operands:
+            return self._without_unknown(result, rows, predicates, operands[0], waiting.values[0])
+        return result
+
+    def _without_unknown(
+        self, relation: Relation, rows: Relation, predicates: tuple[Scalar, ...], x: str, y: str
+    ) -> Relation:
+        """The rows of which it is known that x is none of the values y: no NULL, or no value at all."""
+        read = frozenset().union(*(p.columns for p in predicates)) & frozenset(rows.columns)
+        names = {name: self._reader.names.fresh(name) for name in sorted(read)}
+        for some, condition in (
+            (Filter(rows, expression("y is null", y=y)), ()),
+            (rows, (expression("x is null", x=x),)),
+        ):
+            mine = {name: self._reader.names.fresh(name) for name in names}
+            items = tuple((new, column(old)) for old, new in mine.items())
+            one = self._reader.names.fresh("one")
+            distinct = Aggregate(Project(some, (*items, (one, integer(1)))), (*mine.values(), one), ())
+            on = (*(p.rename(mine) for p in predicates), *condition)
+            relation = _semi_join(relation, distinct, on, anti=True)
+        return relation
+
+    # anywhere else
+
+    def _join(self, relation: Relation, name: str) -> Relation:
+        waiting = self._waiting.pop(name)
+        below = frozenset().union(*(operand.columns for operand in waiting.operands)) & self.waiting
+        relation, operands = self._as_columns(self.joined(relation, below), waiting.operands)
+        correlation = Correlation(relation, self._reader.names)
+        match waiting.kind:
+            case "scalar":
+                joined, value = self._scalar(relation, waiting, correlation)
+            case "exists":
+                joined, value = self._exists(relation, waiting, correlation)
+            case "in":
+                joined, value = self._in(relation, waiting, correlation, operands)
+        kept = tuple((passed, column(passed)) for passed in relation.columns)
+        return Project(joined, (*kept, (name, value)))
+
+    def _scalar(
+        self, relation: Relation, waiting: _Waiting, correlation: Correlation
+    ) -> tuple[Relation, Scalar]:
+        single = self._single_row(relation, waiting, correlation)
+        if single is not None:
+            return single
+        bound = correlation.bind(waiting.rows)
+        n, v = self._fresh("n"), self._fresh("value")
+        calls = (
+            Call(n, "count_rows"),
+            Call(v, "other", expression("any_value(x)", x=waiting.values[0])),
+        )
+        joined = self._beside(relation, bound, calls)
+        return joined, expression(_TWO_ROWS, n=n, v=v)
+
+    def _single_row(
+        self, relation: Relation, waiting: _Waiting, correlation: Correlation
+    ) -> tuple[Relation, Scalar] | None:
+        """An aggregate of everything, with projections and HAVING on top: its groups are what is joined."""
+        value: Scalar = column(waiting.values[0])
+        having: list[Scalar] = []
+        node = waiting.rows
+        while isinstance(node, (Project, Filter)):
+            if isinstance(node, Filter):
+                having.append(node.predicate)
+            else:
+                items = dict(node.items)
+                value, having = value.substitute(items), [p.substitute(items) for p in having]
+            node = node.input
+        if not isinstance(node, Aggregate) or node.keys:
+            return None
+        read = value.columns.union(*(p.columns for p in having))
+        if not read <= {call.name for call in node.calls}:
+            return None
+        kept = conjunction(having)
+        if kept is not None:
+            value = expression("case when p then v end", p=kept, v=value)
+        bound = correlation.bind(node.input)
+        if not bound.columns:
+            return InnerJoin((relation, node), ()), value
+        calls = tuple(
+            replace(call, argument=call.argument.rename(bound.columns)) if call.argument is not None else call
+            for call in node.calls
+        )
+        names = {of: self._fresh(of) for of in bound.columns}
+        outer = frozenset().union(*(c.argument.columns for c in calls if c.argument is not None))
+        if outer & frozenset(relation.columns):
+            return None
+        grouped = Aggregate(bound.relation, tuple(bound.columns.values()), calls)
+        groups, marker = marked_groups(_renamed_keys(grouped, bound, names), self._reader.names)
+        pairs = tuple(Pair(of, names[of], null_safe=of not in bound.strict) for of in bound.columns)
+        of_nothing = value.substitute({call.name: value_of_nothing(call) for call in calls})
+        result = expression("case when m is null then e else v end", m=marker, e=of_nothing, v=value)
+        return LeftJoin(relation, groups, JoinCondition(pairs)), result
+
+    def _exists(
+        self, relation: Relation, waiting: _Waiting, correlation: Correlation
+    ) -> tuple[Relation, Scalar]:
+        n = self._fresh("n")
+        joined = self._beside(relation, correlation.bind(waiting.rows), (Call(n, "count_rows"),))
+        return joined, expression("coalesce(n, 0) > 0", n=n)
+
+    def _in(
+        self,
+        relation: Relation,
+        waiting: _Waiting,
+        correlation: Correlation,
+        operands: tuple[str, ...],
+    ) -> tuple[Relation, Scalar]:
+        bound = correlation.bind(waiting.rows)
+        same = [
+            self._reader.names.same_type((relation, column(x)), (waiting.rows, column(y)))
+            for x, y in zip(operands, waiting.values, strict=True)
+        ]
+        if len(operands) > 1 or not all(same):
+            return self._in_domain(relation, waiting, correlation, bound, operands)
+        x, y = operands[0], waiting.values[0]
+        n, u = self._fresh("n"), self._fresh("nulls")
+        counted = (
+            Call(n, "count_rows"),
+            Call(u, "count", expression("case when y is null then 1 end", y=y)),
+        )
+        beside = self._beside(relation, bound, counted)
+        hit, found = self._fresh("hit"), self._fresh(y)
+        names = {of: self._fresh(of) for of in bound.columns}
+        keys = (*((names[of], bound.columns[of]) for of in names), (found, y))
+        values = Aggregate(renamed(bound.relation, keys), (*names.values(), found), ())
+        passed = tuple((name, column(name)) for name in values.columns)
+        pairs = tuple(Pair(of, names[of], of not in bound.strict) for of in names)
+        marked = Project(values, (*passed, (hit, integer(1))))
+        joined = LeftJoin(beside, marked, JoinCondition((*pairs, Pair(x, found))))
+        return joined, expression(_IN, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
+
+    def _in_domain(
+        self,
+        relation: Relation,
+        waiting: _Waiting,
+        correlation: Correlation,
+        bound: Bound,
+        operands: tuple[str, ...],
+    ) -> tuple[Relation, Scalar]:
+        """x is compared with each value, for each x that occurs."""
+        every = correlation.ranging(bound, operands)
+        comparisons = [
+            expression("(x = y)", x=every.columns[x], y=y)
+            for x, y in zip(operands, waiting.values, strict=True)
+        ]
+        condition = conjunction(comparisons)
+        assert condition is not None, "IN compares something"
+        h, u = self._fresh("hits"), self._fresh("unknown")
+        calls = (
+            Call(h, "count", expression("case when p then 1 end", p=condition)),
+            Call(u, "count", expression("case when (p) is null then 1 end", p=condition)),
+        )
+        return self._beside(relation, every, calls), expression(_IN_COUNTED, h=h, u=u)
+
+    def _beside(self, relation: Relation, bound: Bound, calls: tuple[Call, ...]) -> Relation:
+        """Each row with the aggregate of the subquery's rows that belong to it; NULLs if there are none."""
+        if not bound.columns:
+            return InnerJoin((relation, Aggregate(bound.relation, (), calls)), ())
+        names = {of: self._fresh(of) for of in bound.columns}
+        grouped = Aggregate(bound.relation, tuple(bound.columns.values()), calls)
+        pairs = tuple(Pair(of, names[of], null_safe=of not in bound.strict) for of in names)
+        return LeftJoin(relation, _renamed_keys(grouped, bound, names), JoinCondition(pairs))
+
+    def _as_columns(
+        self, relation: Relation, scalars: tuple[Scalar, ...]
+    ) -> tuple[Relation, tuple[str, ...]]:
+        """The relation with each expression as a column, and the names of these."""
+        new = {
+            self._fresh("operand"): scalar for scalar in scalars if scalar.as_column not in relation.columns
+        }
+        names = {scalar: name for name, scalar in new.items()}
+        if new:
+            passed = tuple((name, column(name)) for name in relation.columns)
+            relation = Project(relation, (*passed, *new.items()))
+        return relation, tuple(names.get(scalar) or scalar.as_column or "" for scalar in scalars)
+
+    def _fresh(self, name: str) -> str:
+        return self._reader.names.fresh(name)
+
+
+def _filter(relation: Relation, predicate: Scalar | None) -> Relation:
+    return relation if predicate is None else Filter(relation, predicate)
+
+
+def _semi_join(left: Relation, right: Relation, predicates: tuple[Scalar, ...], anti: bool) -> SemiJoin:
+    return SemiJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns), anti)
+
+
+def _renamed_keys(grouped: Aggregate, bound: Bound, names: Mapping[str, str]) -> Project:
+    """Groups with keys of their own, as several of one relation may be joined to the same rows."""
+    keys = ((names[of], mine) for of, mine in bound.columns.items())
+    return renamed(grouped, (*keys, *((call.name, call.name) for call in grouped.calls)))
