@@ -260,7 +260,7 @@ class Correlation:
         return replace(left, relation=replace(relation, left=left.relation, right=right.relation, on=on))
 
     def _apart(self, bound: Bound, others: Iterable[Relation]) -> Bound:
-        """The same beside others: a domain is made of the outer relation, and may have columns of one name."""
+        """The same beside others: a domain is made of the outer relation, and has columns named alike."""
         taken = frozenset(name for other in others for name in other.columns)
         names = {mine: self._names.fresh(of) for of, mine in bound.columns.items() if mine in taken}
         if not names:
