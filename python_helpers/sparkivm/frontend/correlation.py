@@ -34,7 +34,7 @@ from sparkivm.algebra import (
     UnionAll,
 )
 from sparkivm.algebra.project import renamed
-from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, integer, is_not_null, null
+from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.scope import NameAllocator
@@ -294,35 +294,22 @@ class Correlation:
             return replace(bound, relation=Aggregate(bound.relation, keys, calls))
         # Without keys there is a row also for an outer row to which nothing belongs.
         domain = self._domain(bound.columns)
-        groups, marker = marked_groups(Aggregate(bound.relation, own, calls), self._names)
+        groups = Aggregate(bound.relation, own, calls)
         pairs = tuple(Pair(domain.columns[of], mine, True) for of, mine in bound.columns.items())
         joined = LeftJoin(domain.relation, groups, JoinCondition(pairs))
-        values = tuple((call.name, or_empty(marker, call)) for call in relation.calls)
+        values = tuple((call.name, or_of_nothing(call)) for call in relation.calls)
         passed = tuple((name, column(name)) for name in domain.columns.values())
         return replace(domain, relation=Project(joined, (*passed, *values)))
 
 
-def marked_groups(groups: Relation, names: NameAllocator) -> tuple[Relation, str]:
-    """An aggregate with a column that is not NULL, so that an outer join shows which group is there."""
-    marker = names.fresh("found")
-    passed = tuple((name, column(name)) for name in groups.columns)
-    return Project(groups, (*passed, (marker, integer(1)))), marker
-
-
-def or_empty(marker: str, call: Call) -> Scalar:
-    """The value of an aggregate, or its value for no rows where there is no group."""
-    empty = value_of_nothing(call)
-    return expression("case when m is null then e else x end", m=marker, e=empty, x=call.name)
-
-
-def value_of_nothing(call: Call) -> Scalar:
-    """What an aggregate is for no rows."""
+def or_of_nothing(call: Call) -> Scalar:
+    """An aggregate beside an outer join: its value for no rows where no group was found."""
     if call.function in ("count_rows", "count"):
-        return integer(0)
+        return expression("coalesce(x, 0)", x=call.name)
     if call.function == "other" and call.argument is not None:
         word = call.argument.sql("spark").partition("(")[0].lower()
         if word in ("count", "approx_count_distinct", "regr_count"):
-            return integer(0)
+            return expression("coalesce(x, 0)", x=call.name)
         if word in ("collect_list", "collect_set", "array_agg"):
-            return expression("array()")
-    return null()
+            return expression("coalesce(x, array())", x=call.name)
+    return column(call.name)

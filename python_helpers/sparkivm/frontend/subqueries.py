@@ -36,7 +36,7 @@ from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
-from sparkivm.frontend.correlation import Bound, Correlation, marked_groups, value_of_nothing
+from sparkivm.frontend.correlation import Bound, Correlation, or_of_nothing
 from sparkivm.frontend.expressions import resolve
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope
@@ -231,10 +231,9 @@ class Subqueries:
         if outer & frozenset(relation.columns):
             return None
         grouped = Aggregate(bound.relation, tuple(bound.columns.values()), calls)
-        groups, marker = marked_groups(_renamed_keys(grouped, bound, names), self._reader.names)
+        groups = _renamed_keys(grouped, bound, names)
         pairs = tuple(Pair(of, names[of], null_safe=of not in bound.strict) for of in bound.columns)
-        of_nothing = value.substitute({call.name: value_of_nothing(call) for call in calls})
-        result = expression("case when m is null then e else v end", m=marker, e=of_nothing, v=value)
+        result = value.substitute({call.name: or_of_nothing(call) for call in calls})
         return LeftJoin(relation, groups, JoinCondition(pairs)), result
 
     def _exists(
