@@ -1,0 +1,48 @@
+"""Queries of TPC-H as views that may never be rebuilt, while all eight tables change.
+
+SPARKIVM_TPCH_QUERIES  how many of the 22, drawn by the seed (4)
+SPARKIVM_TPCH_ROUNDS   how many rounds of changes (1)
+SPARKIVM_TPCH_SEED     (random, printed)
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from sparkivm.refresh.pins import Pins
+from tests.spark.lab import Lab, View, side_by_side
+from tests.tpch.world import TpchWorld
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+_HOW_MANY = int(os.environ.get("SPARKIVM_TPCH_QUERIES", "4"))
+_ROUNDS = int(os.environ.get("SPARKIVM_TPCH_ROUNDS", "1"))
+_SEED = int(os.environ.get("SPARKIVM_TPCH_SEED", random.SystemRandom().randrange(10**9)))
+_QUERIES = sorted((Path(__file__).parents[1] / "tpch" / "queries").glob("*.sql"))
+
+
+def test_queries_are_kept_equal_to_their_recomputation(spark):
+    assert len(_QUERIES) == 22
+    queries = random.Random(_SEED).sample(_QUERIES, _HOW_MANY)
+    print(f"\nSPARKIVM_TPCH_SEED={_SEED}: {', '.join(sorted(path.stem for path in queries))}")
+    lab = Lab(spark, "tpch_queries")
+    world = TpchWorld(lab, _SEED)
+    views = [lab.view(path.stem, path.read_text(), refresh_mode="strict") for path in queries]
+    side_by_side(lab, views, View.build)
+    for number in range(1, _ROUNDS + 1):
+        world.change()
+        pins = Pins()
+        results = side_by_side(lab, views, lambda view, pins=pins: view.refresh(pins))
+        assert {result.mode for result in results} <= {"incremental", "no_op"}
+        different = [view.name for view, found in zip(views, differences(lab, views), strict=True) if found]
+        assert not different, f"round {number}: {different}"
+    hidden = side_by_side(lab, views, View.state_differences)
+    assert not any(hidden), [view.name for view, found in zip(views, hidden, strict=True) if found]
+
+
+def differences(lab, views):
+    return side_by_side(lab, views, View.differences)
