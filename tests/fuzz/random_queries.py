@@ -17,6 +17,11 @@ _JOINS = (
     *("full join", "full join", "left semi join", "left anti join"),
 )
 
+_SET_OPERATIONS = (
+    *(" union all ", " union all ", " union all ", " union ", " union "),
+    *(" intersect ", " except ", " intersect all ", " except all "),
+)
+
 Column = tuple[str, str]  # name and kind
 
 
@@ -47,7 +52,7 @@ class QueryMaker:
         rng = self.rng
         if rng.random() < 0.12:
             self._table = rng.choice(TABLES)
-        body, columns = self.select(rng.randint(0, self.max_depth))
+        body, columns = self.select(rng.randint(0, self.max_depth), top=True)
         text = (f"with {', '.join(self.ctes)} " if self.ctes else "") + body
         roll = rng.random()
         if roll < 0.08:
@@ -283,9 +288,74 @@ class QueryMaker:
         )
         return _of_kind(rel.columns, INT), rel, ""
 
+    # windows
+
+    def window(self, columns: Sequence[Column]) -> Column:
+        """A window function whose value does not depend on the order of rows that tie."""
+        rng = self.rng
+        sortable = [name for name, _ in columns]
+        numbers = _of_kind(columns, INT) or ["1"]
+        partition = rng.sample(sortable, min(len(sortable), rng.choice((0, 1, 1, 1, 2))))
+        some = [self._sort_key(name) for name in rng.sample(sortable, min(2, len(sortable)))]
+        every = [self._sort_key(name) for name in rng.sample(sortable, len(sortable))]
+        number = rng.choice(numbers)
+        call, order, frame = rng.choice(
+            (
+                ("row_number()", every, ""),
+                ("row_number()", every, ""),
+                ("rank()", some, ""),
+                ("dense_rank()", some, ""),
+                (f"sum({number})", [], ""),
+                (f"sum({number})", some, ""),
+                (f"count({number})", some, ""),
+                (f"max({number})", [], ""),
+                (f"min({number})", every, "rows between 1 preceding and 1 following"),
+                (f"sum({number})", every, "rows between unbounded preceding and current row"),
+                (f"lag({number})", every, ""),
+                (f"lead({number}, 1, 7)", every, ""),
+                (f"first_value({number})", every, ""),
+                (f"last_value({number})", every, "rows between current row and unbounded following"),
+                (f"sum({number}) filter (where {self.predicate(columns)})", some, ""),
+                ("ntile(2)", every, ""),
+            )
+        )
+        parts = [f"partition by {', '.join(partition)}"] if partition else []
+        parts += [f"order by {', '.join(order)}"] if order else []
+        return f"{call} over ({' '.join([*parts, frame]).strip()})", INT
+
+    def _first_of_each(self, depth: int) -> tuple[str, list[Column]]:
+        """The usual way to take some rows of each key."""
+        rng = self.rng
+        rel = self.item(depth)
+        names = [name for name, _ in rel.columns]
+        inner = [(self.fresh("c"), kind) for _, kind in rel.columns]
+        items = ", ".join(f"{name} as {new}" for name, (new, _) in zip(names, inner, strict=True))
+        order = ", ".join(self._sort_key(name) for name in rng.sample(names, len(names)))
+        number, alias = self.fresh("c"), self.fresh()
+        ranked = f"row_number() over (partition by {rng.choice(names)} order by {order}) as {number}"
+        kept = f"{alias}.{number} {rng.choice(('= 1', '= 1', '<= 2', '> 1'))}"
+        columns = [(name, kind) for name, kind in inner if rng.random() < 0.7] or inner[:1]
+        outer = ", ".join(f"{alias}.{name}" for name, _ in columns)
+        return (
+            f"select {outer} from (select {items}, {ranked} from {rel.text}) as {alias} where {kept}",
+            columns,
+        )
+
+    def _top(self, depth: int) -> tuple[str, list[Column]]:
+        """Some first rows of all, below the top."""
+        rng = self.rng
+        rel = self.item(depth)
+        columns = [(self.fresh("c"), kind) for _, kind in rel.columns]
+        items = ", ".join(
+            f"{name} as {new}" for (name, _), (new, _) in zip(rel.columns, columns, strict=True)
+        )
+        order = ", ".join(self._sort_key(name) for name, _ in columns)
+        limit = rng.choice(("limit 1", "limit 3", "limit 2 offset 1"))
+        return f"(select {items} from {rel.text} order by {order} {limit})", columns
+
     # SELECT
 
-    def select(self, depth: int) -> tuple[str, list[Column]]:
+    def select(self, depth: int, top: bool = False) -> tuple[str, list[Column]]:
         rng = self.rng
         roll = rng.random()
         if roll < 0.1:
@@ -295,6 +365,10 @@ class QueryMaker:
             return f"select 1 as {name}", [(name, INT)]
         if roll < 0.16:
             return self._star(depth)
+        if roll < 0.19:
+            return self._first_of_each(depth)
+        if roll < 0.21 and not top:
+            return self._top(depth)
         rel = self.from_clause(depth)
         where = self._where(rel.columns) if rng.random() < 0.4 else ""
         if rng.random() < 0.42:
@@ -302,7 +376,7 @@ class QueryMaker:
         items: list[str] = []
         columns: list[Column] = []
         for _ in range(rng.choice((1, 2, 3, 4))):
-            make = self.scalar_subquery if rng.random() < 0.04 else self.scalar
+            make = rng.choices((self.scalar, self.scalar_subquery, self.window), (90, 4, 6))[0]
             text, kind = make(rel.columns)
             name = self.fresh("c")
             items.append(f"{text} as {name}")
@@ -351,7 +425,7 @@ class QueryMaker:
                 items.append(f"{rng.choice(of_kind) if of_kind else 'null'} as {name}")
             where = self._where(rel.columns) if rng.random() < 0.3 else ""
             branches.append(f"select {', '.join(items)} from {rel.text}{where}")
-        word = rng.choice((" union all ", " union all ", " union "))
+        word = rng.choice(_SET_OPERATIONS)
         return word.join(branches), list(zip(names, kinds, strict=True))
 
     def grouped(self, rel: Rel, where: str) -> tuple[str, list[Column]]:

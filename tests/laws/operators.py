@@ -21,6 +21,7 @@ from sparkivm.algebra import (
     Pair,
     Project,
     Relation,
+    Repeat,
     Scan,
     SemiJoin,
     UnionAll,
@@ -76,6 +77,10 @@ def union_with_itself(a: Relation) -> Relation:
     return UnionAll(
         (renamed(a, ((n, n) for n in first)), renamed(a, zip(first, reversed(first), strict=True)))
     )
+
+
+def repeat(a: Relation) -> Relation:
+    return Repeat(a, expression("case when x > 0 then 2 when x = 0 then 0 else 1 end", x=a.columns[0]))
 
 
 def inner_join(a: Relation) -> Relation:
@@ -220,6 +225,7 @@ OPERATORS: dict[str, Operator] = {
         project,
         union_all,
         union_with_itself,
+        repeat,
         inner_join,
         inner_join_to_the_right,
         three_way_join,

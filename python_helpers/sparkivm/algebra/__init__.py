@@ -12,12 +12,14 @@ from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.left_join import LeftJoin
 from sparkivm.algebra.project import Project
 from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.repeat import Repeat
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Scan
 from sparkivm.algebra.semi_join import SemiJoin
 from sparkivm.algebra.union_all import UnionAll
 from sparkivm.algebra.values import OneRow
+from sparkivm.algebra.window import Ordering, Window, WindowCall
 from sparkivm.algebra.zset import Consolidate, Copies, Empty, Unweigh, Weigh
 
 __all__ = [
@@ -38,9 +40,11 @@ __all__ = [
     "Keys",
     "LeftJoin",
     "OneRow",
+    "Ordering",
     "Pair",
     "Project",
     "Relation",
+    "Repeat",
     "Restricted",
     "Scalar",
     "Scan",
@@ -48,6 +52,8 @@ __all__ = [
     "UnionAll",
     "Unweigh",
     "Weigh",
+    "Window",
+    "WindowCall",
     "operator",
 ]
 
@@ -58,12 +64,14 @@ AnyRelation = (
     | Empty
     | Filter
     | Project
+    | Repeat
     | UnionAll
     | InnerJoin
     | LeftJoin
     | FullJoin
     | SemiJoin
     | Aggregate
+    | Window
     | Restricted
     | Weigh
     | Consolidate

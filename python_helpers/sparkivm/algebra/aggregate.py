@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
-from sparkivm.algebra.union_all import difference
-from sparkivm.algebra.zset import Consolidate
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -73,12 +71,7 @@ class Aggregate(Relation):
         return replace(self, input=children[0])
 
     def delta(self, d: Derivation) -> Relation:
-        affected = Consolidate(d.delta(self.input))
-        keys = Keys.of(affected, ((key, key) for key in self.keys))
-        new = replace(self, input=self.input.restrict(keys)) if keys else self
-        return difference(new, d.old_bag(new))
+        return delta_by_keys(self, self.keys, d)
 
     def restrict(self, keys: Keys) -> Relation:
-        below = keys.within(self.keys)
-        narrowed = replace(self, input=self.input.restrict(below)) if below else self
-        return narrowed if below == keys else Restricted(narrowed, keys)
+        return restricted_by_keys(self, self.keys, keys)

@@ -18,12 +18,14 @@ from sparkivm.algebra import (
     OneRow,
     Project,
     Relation,
+    Repeat,
     Restricted,
     Scan,
     SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
     operator,
 )
 from sparkivm.errors import no_rule
@@ -66,6 +68,8 @@ def _label(relation: Relation) -> str:
             return f"Filter {relation.predicate.sql('spark')}"
         case Project():
             return f"Project {', '.join(_item(name, scalar.sql('spark')) for name, scalar in relation.items)}"
+        case Repeat():
+            return f"Repeat {relation.times.sql('spark')} times"
         case InnerJoin():
             on = " and ".join(p.sql("spark") for p in relation.predicates)
             return f"InnerJoin {on}" if on else "CrossJoin"
@@ -78,6 +82,10 @@ def _label(relation: Relation) -> str:
             calls = ", ".join(f"{call.name} = {_call(call)}" for call in relation.calls)
             by = f" by {', '.join(relation.keys)}" if relation.keys else ""
             return f"Aggregate{by}: {calls}" if calls else f"Aggregate{by}"
+        case Window():
+            by = f" by {', '.join(relation.partition)}" if relation.partition else ""
+            calls = ", ".join(f"{call.name} = {call.call.sql('spark')}" for call in relation.calls)
+            return f"Window{by}: {calls}"
         case UnionAll():
             return f"UnionAll of {len(relation.inputs)}"
         case OneRow() | Changes() | Empty() | Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():

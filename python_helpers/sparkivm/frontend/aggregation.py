@@ -10,9 +10,10 @@ from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregate_calls import ReadCall, read_call
-from sparkivm.frontend.expressions import is_called
+from sparkivm.frontend.expressions import is_called, is_windowed
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
+from sparkivm.frontend.windows import Windows
 from sparkivm.reasons import Reason
 
 
@@ -25,12 +26,13 @@ class Aggregation:
         keys: Sequence[tuple[exp.Expr, str]],
         names: NameAllocator,
         constant: frozenset[str],
+        windows: Windows,
     ) -> None:
         """A grouping by `keys`, pairs of (resolved expression, wanted name).
 
         constant  columns that are none of the input's, and the same for all of its rows
         """
-        self._input, self._names, self._constant = input, names, constant
+        self._input, self._names, self._constant, self._windows = input, names, constant, windows
         self._keys: list[tuple[str, Scalar]] = []
         self._calls: dict[ReadCall, Call] = {}
         for tree, wanted in keys:
@@ -41,20 +43,21 @@ class Aggregation:
         self._key_of = {scalar: name for name, scalar in self._keys}
 
     def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
-        """A resolved expression of SELECT, HAVING or ORDER BY, over the Aggregate's columns."""
+        """A resolved expression of SELECT, HAVING or ORDER BY, over what Aggregate and windows have."""
 
         def replacement(node: exp.Expr) -> exp.Expr | None:
             key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
             if key is not None:
                 return column(key).tree
-            if is_called(node):
+            if is_called(node) and not is_windowed(node):
                 return column(self._name(read_call(node, whole))).tree
             return None
 
-        result = replace_nodes(tree, replacement)
+        over_groups = replace_nodes(tree, replacement)
+        result = self._windows.lifted(over_groups)
         check_accepted(result)
         own = {name for name, _ in self._keys} | {call.name for call in self._calls.values()}
-        stray = Scalar(result).columns - own - self._constant
+        stray = Scalar(over_groups).columns - own - self._constant
         if stray:
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD,

@@ -29,9 +29,11 @@ from sparkivm.algebra import (
     Pair,
     Project,
     Relation,
+    Repeat,
     Scalar,
     SemiJoin,
     UnionAll,
+    Window,
 )
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
@@ -48,10 +50,14 @@ def scalars_of(node: Relation) -> list[Scalar]:
             return [node.predicate]
         case Project():
             return [scalar for _, scalar in node.items]
+        case Repeat():
+            return [node.times]
         case InnerJoin():
             return list(node.predicates)
         case Aggregate():
             return [call.argument for call in node.calls if call.argument is not None]
+        case Window():
+            return [Scalar(exp.column(name, quoted=True)) for call in node.calls for name in call.columns]
     return list(getattr(node, "predicates", ()))
 
 
@@ -141,16 +147,20 @@ class Correlation:
                 return replace(
                     below, relation=Project(below.relation, tuple(passed.items())), columns=columns
                 )
+            case Repeat():
+                below = self.bind(relation.input)
+                return replace(below, relation=Repeat(below.relation, relation.times))
             case InnerJoin():
                 return self._joined(relation)
             case LeftJoin() | SemiJoin():
                 return self._beside(relation)
             case UnionAll():
                 return self._union(relation)
+            case Window():
+                return self._windowed(relation)
             case Aggregate():
                 return self._grouped(relation)
-        what = f"{type(relation).__name__} in a correlated subquery has no rule"
-        raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what))
+        raise _no_rule(relation)
 
     def ranging(self, bound: Bound, outer_columns: Iterable[str]) -> Bound:
         """The same with columns for these outer columns too, each row for every value of theirs."""
@@ -282,6 +292,13 @@ class Correlation:
         strict = wanted.intersection(*(part.strict for part in parts))
         return Bound(UnionAll(inputs), columns, strict)
 
+    def _windowed(self, relation: Window) -> Bound:
+        if any(call.columns & self._columns for call in relation.calls):
+            raise _no_rule(relation)
+        bound = self.bind(relation.input)
+        partition = tuple(dict.fromkeys((*relation.partition, *bound.columns.values())))
+        return replace(bound, relation=replace(relation, input=bound.relation, partition=partition))
+
     def _grouped(self, relation: Aggregate) -> Bound:
         bound = self._with(self.bind(relation.input), map(self._outside, self._scalars(relation)))
         own = tuple(bound.columns.values())
@@ -300,6 +317,11 @@ class Correlation:
         values = tuple((call.name, or_of_nothing(call)) for call in relation.calls)
         passed = tuple((name, column(name)) for name in domain.columns.values())
         return replace(domain, relation=Project(joined, (*passed, *values)))
+
+
+def _no_rule(relation: Relation) -> NotIncremental:
+    what = f"{type(relation).__name__} in a correlated subquery has no rule"
+    return NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what))
 
 
 def or_of_nothing(call: Call) -> Scalar:

@@ -77,8 +77,6 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
     for node in outside_of_subqueries(tree):
         if is_subquery(node) and not subqueries:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
-        if isinstance(node, exp.Window):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a window function", node)
         if isinstance(node, exp.Lambda):
             raise not_incremental(Reason.EXPRESSION_NOT_SUPPORTED, "a lambda expression", node)
         if isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):
@@ -92,10 +90,22 @@ def has_aggregate(tree: exp.Expr) -> bool:
 def aggregate_calls(tree: exp.Expr) -> list[exp.Expr]:
     """The topmost calls of aggregates in a resolved expression, with what stands around them."""
     found: list[exp.Expr] = []
-    for node in tree.walk(prune=is_called):
-        if is_called(node):
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if is_called(node) and not is_windowed(node):
             found.append(node)
+        else:
+            waiting.extend(node.iter_expressions())
     return found
+
+
+def is_windowed(node: exp.Expr) -> bool:
+    """Whether a call is a window function, which groups nothing."""
+    parent = node.parent
+    while isinstance(parent, AROUND_AGGREGATES):
+        node, parent = parent, parent.parent
+    return isinstance(parent, exp.Window) and parent.this is node
 
 
 def is_called(node: exp.Expr) -> bool:

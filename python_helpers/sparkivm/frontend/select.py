@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sparkivm.algebra import Aggregate, Project, Relation, Scalar, UnionAll
-from sparkivm.algebra.project import renamed
+from sparkivm.algebra import (
+    Aggregate,
+    Call,
+    Filter,
+    Ordering,
+    Project,
+    Relation,
+    Repeat,
+    Scalar,
+    UnionAll,
+    Window,
+    WindowCall,
+)
+from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.query import Query, SortKey
-from sparkivm.algebra.scalar import column
+from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.spark_text import SparkText
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
@@ -27,6 +42,7 @@ from sparkivm.frontend.from_clause import FromReader
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, unresolved
 from sparkivm.frontend.subqueries import Subqueries
+from sparkivm.frontend.windows import Windows, with_named_windows
 from sparkivm.reasons import Reason
 
 _DEEPEST_VIEW = 40
@@ -148,19 +164,10 @@ class SelectReader:
         while isinstance(tree, exp.Subquery) and not _presentation(tree) and not tree.args.get("with_"):
             tree = tree.this
         reader = self._with(tree)
-        sort_nodes = list(tree.args["order"].expressions) if tree.args.get("order") else []
-        if isinstance(tree, exp.Select):
-            relation, visible, sort = reader._select(tree, sort_nodes)
-        else:
-            relation, visible = reader._body(tree)
-            sort = [self._output_key(node, visible) for node in sort_nodes]
+        relation, visible, sort = reader._sorted(tree)
         limit, offset = _number(tree, "limit"), _number(tree, "offset")
         if (limit is not None or offset is not None) and not sort:
-            raise not_incremental(
-                Reason.NON_DETERMINISTIC_EXPRESSION,
-                "LIMIT without ORDER BY takes any rows",
-                tree.args.get("limit"),
-            )
+            raise _any_rows(tree)
         output = [name for _, name in visible]
         if len(set(output)) < len(output) or set(relation.columns) != {
             *output,
@@ -189,12 +196,29 @@ class SelectReader:
             if _presentation(tree):
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "LIMIT below the top of the query", tree)
             return self._with(tree).rows(tree.this)
-        for clause in ("limit", "offset"):
-            if tree.args.get(clause):
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, "LIMIT below the top of the query", tree.args[clause]
-                )
+        if tree.args.get("limit") or tree.args.get("offset"):
+            return self._with(tree)._limited(tree)
         return self._with(tree)._body(tree)
+
+    def _limited(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
+        """ORDER BY … LIMIT below the top: the rows by their position in the order, ties settled."""
+        relation, visible, sort = self._sorted(tree)
+        limit, offset = _number(tree, "limit"), _number(tree, "offset") or 0
+        if not sort:
+            raise _any_rows(tree)
+        order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
+        position = self.names.fresh("position")
+        call = WindowCall(position, expression("row_number()"), order, settled=True)
+        kept = f"p > {offset}" if limit is None else f"p > {offset} and p <= {offset + limit}"
+        return Filter(Window(relation, (), (call,)), expression(kept, p=position)), visible
+
+    def _sorted(self, tree: exp.Query) -> tuple[Relation, list[Visible], list[SortKey]]:
+        """A query without its WITH, and the columns that its ORDER BY names."""
+        nodes = list(tree.args["order"].expressions) if tree.args.get("order") else []
+        if isinstance(tree, exp.Select):
+            return self._select(tree, nodes)
+        relation, visible = self._body(tree)
+        return relation, visible, [self._output_key(node, visible) for node in nodes]
 
     def _body(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
         if isinstance(tree, exp.Select):
@@ -202,6 +226,8 @@ class SelectReader:
             return relation, visible
         if isinstance(tree, exp.Union):
             return self._union(tree)
+        if isinstance(tree, (exp.Intersect, exp.Except)):
+            return self._counted(tree)
         if isinstance(tree, exp.Subquery):
             return self.rows(tree)
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, type(tree).__name__.upper(), tree)
@@ -240,6 +266,41 @@ class SelectReader:
             union = Aggregate(union, union.columns, ())
         return union, output
 
+    def _counted(self, tree: exp.Intersect | exp.Except) -> tuple[Relation, list[Visible]]:
+        """INTERSECT and EXCEPT: rows grouped by all columns, and counted in each of both inputs.
+
+        With counts a, b a row is in A ∩ B if a > 0 and b > 0, in A − B if a > 0 and b = 0; with ALL it is
+        there min(a, b) or a − b times.
+        """
+        if tree.args.get("by_name"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a set operation BY NAME", tree)
+        counts = (self.names.fresh("left_rows"), self.names.fresh("right_rows"))
+        output: list[Visible] = []
+        inputs: list[Relation] = []
+        for index, branch in enumerate((tree.this, tree.expression)):
+            if not isinstance(branch, exp.Query):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this branch of a set operation", branch)
+            relation, visible = self.rows(branch)
+            output = output or [(name, self.names.fresh(name)) for name, _ in visible]
+            if len(visible) != len(output):
+                raise not_incremental(
+                    Reason.SQL_NOT_UNDERSTOOD, "branches of a set operation differ in their columns", branch
+                )
+            columns = ((new, column(old)) for (_, new), (_, old) in zip(output, visible, strict=True))
+            tags = ((name, integer(int(index == i))) for i, name in enumerate(counts))
+            inputs.append(Project(relation, (*columns, *tags)))
+        keys = tuple(name for _, name in output)
+        calls = tuple(Call(self.names.fresh(name), "sum", column(name)) for name in counts)
+        counted = Aggregate(UnionAll(tuple(inputs)), keys, calls)
+        a, b = (call.name for call in calls)
+        both = isinstance(tree, exp.Intersect)
+        if tree.args.get("distinct"):
+            kept = "a > 0 and b > 0" if both else "a > 0 and b = 0"
+            return only(Filter(counted, expression(kept, a=a, b=b)), keys), output
+        some = Filter(counted, expression("a > 0 and b > 0" if both else "a > b", a=a, b=b))
+        times = expression("least(a, b)" if both else "a - b", a=a, b=b)
+        return only(Repeat(some, times), keys), output
+
     # SELECT
 
     def _select(
@@ -248,7 +309,7 @@ class SelectReader:
         self._refuse_clauses(tree)
         relation, scope = FromReader(self).read(tree)
         scope = replace(scope, outer=self.outer)
-        subqueries = Subqueries(self)
+        subqueries, windows = Subqueries(self), Windows(self.names)
         where = tree.args.get("where")
         if where is not None:
             predicate = resolve(where.this, scope, subquery=subqueries.column)
@@ -262,19 +323,22 @@ class SelectReader:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "DISTINCT ON", tree)
 
         aliases = {item.name.lower(): item.tree for item in items}
-        sort_trees = [(node, self._sort_tree(node, items, aliases, scope, subqueries)) for node in sort]
+        named = tree.args.get("windows") or ()
+        sort_trees = [
+            (node, self._sort_tree(node, items, aliases, scope, subqueries, named)) for node in sort
+        ]
         if grouped:
             relation, scalars, sort_scalars = self._grouped(
-                tree, relation, scope, items, sort_trees, subqueries
+                tree, relation, scope, items, sort_trees, subqueries, windows
             )
         else:
-            for item in items:
-                check_accepted(item.tree)
-            for _, sort_tree in sort_trees:
-                check_accepted(sort_tree)
-            scalars = [Scalar(item.tree) for item in items]
-            sort_scalars = [Scalar(sort_tree) for _, sort_tree in sort_trees]
+            trees = [windows.lifted(item.tree) for item in items]
+            sorts = [windows.lifted(sort_tree) for _, sort_tree in sort_trees]
+            for one in (*trees, *sorts):
+                check_accepted(one)
+            scalars, sort_scalars = list(map(Scalar, trees)), list(map(Scalar, sorts))
             relation = subqueries.joined(relation, subqueries.waiting)
+        relation = windows.applied(relation)
         return self._project(relation, items, scalars, sort, sort_scalars, distinct)
 
     def _project(
@@ -320,6 +384,7 @@ class SelectReader:
         items: list[_Item],
         sort_trees: list[tuple[exp.Expr, exp.Expr]],
         subqueries: Subqueries,
+        windows: Windows,
     ) -> tuple[Relation, list[Scalar], list[Scalar]]:
         having = tree.args.get("having")
         condition = None
@@ -333,7 +398,7 @@ class SelectReader:
         early = [key for key, _ in keys] + [call for one in trees for call in aggregate_calls(one)]
         read = frozenset().union(*(Scalar(one).columns for one in early))
         relation = subqueries.joined(relation, read & subqueries.waiting)
-        aggregation = Aggregation(relation, keys, self.names, scope.outside | subqueries.waiting)
+        aggregation = Aggregation(relation, keys, self.names, scope.outside | subqueries.waiting, windows)
         scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
         sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
         kept = [aggregation.rewrite(condition, condition)] if condition is not None else []
@@ -392,6 +457,7 @@ class SelectReader:
                         items.append(_Item(name, column(source).tree, node))
                 continue
             inner = node.this if isinstance(node, exp.Alias) else node
+            inner = with_named_windows(inner, tree.args.get("windows") or ())
             if isinstance(node, (exp.Aliases, exp.Kwarg)):
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node
@@ -412,8 +478,10 @@ class SelectReader:
         aliases: dict[str, exp.Expr],
         scope: Scope,
         subqueries: Subqueries,
+        definitions: Sequence[exp.Expr],
     ) -> exp.Expr:
         tree = node.this if isinstance(node, exp.Ordered) else node
+        tree = with_named_windows(tree, definitions)
         if isinstance(tree, exp.Literal) and not tree.is_string and tree.this.isdigit():
             position = int(tree.this)
             if not 0 < position <= len(items):
@@ -467,7 +535,6 @@ class SelectReader:
         refused = {
             "laterals": "LATERAL VIEW",
             "qualify": "QUALIFY",
-            "windows": "WINDOW",
             "pivots": "PIVOT",
             "connect": "CONNECT BY",
             "match": "MATCH_RECOGNIZE",
@@ -481,6 +548,14 @@ class SelectReader:
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, words, node if isinstance(node, exp.Expr) else tree
                 )
+
+
+def _any_rows(tree: exp.Query) -> NotIncremental:
+    return not_incremental(
+        Reason.NON_DETERMINISTIC_EXPRESSION,
+        "LIMIT without ORDER BY takes any rows",
+        tree.args.get("limit") or tree,
+    )
 
 
 def _presentation(tree: exp.Query) -> bool:

@@ -18,12 +18,14 @@ from sparkivm.algebra import (
     OneRow,
     Project,
     Relation,
+    Repeat,
     Restricted,
     Scan,
     SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
     operator,
 )
 from sparkivm.algebra.project import only
@@ -39,6 +41,8 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
             return replace(relation, fields=tuple(f for f in relation.fields if f[0] in wanted))
         case Filter():
             return replace(relation, input=prune_columns(relation.input, wanted | relation.predicate.columns))
+        case Repeat():
+            return replace(relation, input=prune_columns(relation.input, wanted | relation.times.columns))
         case Project():
             items = tuple(item for item in relation.items if item[0] in wanted) or relation.items[:1]
             read = frozenset().union(*(scalar.columns for _, scalar in items))
@@ -57,6 +61,8 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
             return relation.with_children(
                 (prune_columns(relation.left, read), prune_columns(relation.right, read))
             )
+        case Window():
+            return _prune_window(relation, wanted)
         case Aggregate():
             calls = tuple(call for call in relation.calls if call.name in wanted)
             read = frozenset(relation.keys).union(
@@ -69,3 +75,11 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
             return relation
         case _:
             raise no_rule(relation)
+
+
+def _prune_window(window: Window, wanted: frozenset[str]) -> Relation:
+    calls = tuple(call for call in window.calls if call.name in wanted)
+    if not calls:
+        return prune_columns(window.input, wanted)
+    read = frozenset(window.partition).union(wanted, *(call.columns for call in calls))
+    return replace(window, input=prune_columns(window.input, read), calls=calls)

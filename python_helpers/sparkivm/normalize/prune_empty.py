@@ -13,6 +13,7 @@ from sparkivm.algebra import (
     LeftJoin,
     Project,
     Relation,
+    Repeat,
     Restricted,
     SemiJoin,
     UnionAll,
@@ -31,7 +32,9 @@ def prune_empty(relation: Relation) -> Relation:
         if not any(empty):
             return node
         match node:
-            case Filter() | Project() | Weigh() | Consolidate() | Copies() | Unweigh() | InnerJoin():
+            case (
+                Filter() | Project() | Repeat() | Weigh() | Consolidate() | Copies() | Unweigh() | InnerJoin()
+            ):
                 return Empty(node.columns)
             case Aggregate() if node.keys:
                 return Empty(node.columns)

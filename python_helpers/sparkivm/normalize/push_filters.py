@@ -1,6 +1,7 @@
 """Filters down to the scans, joins flattened, LEFT JOIN to INNER JOIN where its padding cannot survive.
 
 σ_p(π_e(A)) = π_e(σ_{p∘e}(A))            σ_p(A ⊎ B) = σ_p(A) ⊎ σ_p(B)
+σ_p(ρ_n(A)) = ρ_n(σ_p(A))
 σ_p(A ⋈ B) = σ_p(A) ⋈ B                  p over A alone; other predicates become part of the join
 σ_p(A ⟕ B) = σ_p(A) ⟕ B                  p over A alone
 A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
@@ -8,6 +9,7 @@ A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
 σ_p(A ⟕ B) = σ_p(A ⋈ B)                  p is not TRUE for a row of B that is all NULL
 σ_p(A ⟗ B) = σ_p(A ⟕ B)                  p is not TRUE for a row of A that is all NULL
 σ_p(γ_k(A)) = γ_k(σ_p(A))                p over the keys k alone, and there are keys
+σ_p(ω_k(A)) = ω_k(σ_p(A))                p over the keys k of the partitions alone
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from sparkivm.algebra import (
     OneRow,
     Project,
     Relation,
+    Repeat,
     Restricted,
     Scalar,
     Scan,
@@ -35,6 +38,7 @@ from sparkivm.algebra import (
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
     operator,
 )
 from sparkivm.algebra.scalar import conjunction, conjuncts
@@ -54,6 +58,8 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
     match node:
         case Filter():
             return _push(node.input, (*conjuncts(node.predicate), *predicates), not_null)
+        case Repeat():
+            return replace(node, input=_push(node.input, predicates, not_null))
         case Project():
             items = dict(node.items)
             passed_on = {s.as_column for n, s in node.items if n in not_null and s.as_column}
@@ -69,6 +75,11 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
             return _push_into_full_join(node, predicates, not_null)
         case SemiJoin():
             return _push_into_semi_join(node, predicates, not_null)
+        case Window():
+            own = frozenset(node.partition)
+            passed = tuple(p for p in predicates if p.columns and p.columns <= own)
+            window = replace(node, input=_push(node.input, passed, not_null & own))
+            return _filtered(window, tuple(p for p in predicates if p not in passed))
         case Aggregate() if node.keys:
             keys = frozenset(node.keys)
             below = tuple(p for p in predicates if p.columns and p.columns <= keys)

@@ -15,12 +15,14 @@ from sparkivm.algebra import (
     OneRow,
     Project,
     Relation,
+    Repeat,
     Restricted,
     Scan,
     SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
     operator,
 )
 from sparkivm.errors import InternalError, no_rule
@@ -48,7 +50,7 @@ def strategies(plan: ViewPlan) -> dict[str, str]:
 def operator_strategy(node: Relation) -> str:
     node = operator(node)
     match node:
-        case Filter() | Project() | UnionAll():
+        case Filter() | Project() | Repeat() | UnionAll():
             return "linear"
         case InnerJoin():
             return f"linear, one term per changed input of {len(node.inputs)}"
@@ -56,6 +58,8 @@ def operator_strategy(node: Relation) -> str:
             return "transition by key" if node.on.pairs and not node.on.residual else "transition by row"
         case Aggregate():
             return "affected keys" if node.keys else "recomputed when its input changes"
+        case Window():
+            return "affected partitions" if node.partition else "recomputed when its input changes"
         case Scan() | OneRow() | Empty():
             return "constant"
         case Changes() | Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():

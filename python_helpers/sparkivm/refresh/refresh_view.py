@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sparkivm.algebra import Empty, Scan
+from sparkivm.algebra import Empty, Scan, Window
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
@@ -266,6 +266,7 @@ class _Refresh:
             if (
                 pinned is not None
                 and not presents
+                and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
                 and plan.state.names == tuple(f.name for f in compiled.fields)
             ):
                 return pinned

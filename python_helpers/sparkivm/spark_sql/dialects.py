@@ -16,7 +16,7 @@ class SqlDialect:
     null_safe_equal: str
     semi_join: str
     anti_join: str
-    copies: str  # a FROM item that repeats each row of `{alias}` by its weight
+    copies: str  # behind a FROM item, repeats each of its rows by the number {times}
     hints: bool
 
     def name(self, identifier: str) -> str:
@@ -29,7 +29,7 @@ SPARK = SqlDialect(
     null_safe_equal="<=>",
     semi_join="left semi join",
     anti_join="left anti join",
-    copies="lateral view explode(array_repeat(0, cast({alias}.{weight} as int))) copies as copy",
+    copies="lateral view explode(array_repeat(0, cast({times} as int))) copies as copy",
     hints=True,
 )
 
@@ -39,6 +39,6 @@ DUCKDB = SqlDialect(
     null_safe_equal="is not distinct from",
     semi_join="semi join",
     anti_join="anti join",
-    copies=", unnest(range(cast({alias}.{weight} as bigint)))",
+    copies=", unnest(range(cast({times} as bigint)))",
     hints=False,
 )

@@ -22,6 +22,7 @@ from sparkivm.algebra import (
     OneRow,
     Project,
     Relation,
+    Repeat,
     Restricted,
     Scalar,
     Scan,
@@ -29,6 +30,8 @@ from sparkivm.algebra import (
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
+    WindowCall,
     operator,
 )
 from sparkivm.errors import InternalError, no_rule
@@ -168,6 +171,8 @@ class _Printer:
                 return self._union(relation)
             case Aggregate():
                 return self._aggregate(relation)
+            case Window():
+                return self._window(relation)
             case SemiJoin():
                 return self._semi_join(relation)
             case Restricted():
@@ -181,9 +186,16 @@ class _Printer:
                 return f"select {items}\nfrom {item}{group}\nhaving {weight} <> 0"
             case Copies():
                 alias = self._alias()
-                copies = self._dialect.copies.format(alias=alias, weight=self._name(WEIGHT))
+                copies = self._dialect.copies.format(times=f"{alias}.{self._name(WEIGHT)}")
                 columns = self._names(relation.columns, alias)
                 return f"select {_list(columns)}\nfrom {self._nested(relation.input)} as {alias} {copies}"
+            case Repeat() if relation.weighted:
+                weighed = Weigh(relation.input, relation.times)
+                return self._block(weighed).text(self._name(WEIGHT))
+            case Repeat():
+                item, _ = self._from(relation.input)
+                copies = self._dialect.copies.format(times=self._scalar(relation.times))
+                return f"select {_list(self._names(relation.columns))}\nfrom {item} {copies}"
             case Unweigh():
                 item, alias = self._from(relation.input)
                 weight = f"{self._weight(relation.input, alias)} as {self._name(relation.name)}"
@@ -319,6 +331,26 @@ class _Printer:
         group = f"\ngroup by {_list(names)}" if names else ""
         # Without any column it is still one row.
         return f"select {_list([*names, *calls] or ['count(*) as __ivm_one'])}\nfrom {item}{group}"
+
+    def _window(self, relation: Window) -> str:
+        item, _ = self._from(relation.input)
+        calls = [f"{self._over(relation, call)} as {self._name(call.name)}" for call in relation.calls]
+        return f"select {_list([*self._names(relation.input.columns), *calls])}\nfrom {item}"
+
+    def _over(self, relation: Window, call: WindowCall) -> str:
+        """The call of a window function with its window."""
+        keys = [
+            f"{self._scalar(one.key)} {'desc' if one.descending else 'asc'} "
+            f"nulls {'first' if one.nulls_first else 'last'}"
+            for one in call.order
+        ]
+        if call.settled:
+            known = {one.key.as_column for one in call.order} | set(relation.partition)
+            keys += [self._name(name) for name in sorted(relation.input.columns) if name not in known]
+        partition = f"partition by {_list(self._names(relation.partition))}" if relation.partition else ""
+        order = f"order by {', '.join(keys)}" if keys else ""
+        window = " ".join(part for part in (partition, order, call.frame) if part)
+        return f"{self._scalar(call.call)} over ({window})"
 
     def _call(self, call: Call, weight: str, signed: bool) -> str:
         argument = self._scalar(call.argument) if call.argument is not None else ""

@@ -1,0 +1,31 @@
+"""The delta of operators that work on all rows of a key together: the affected keys are evaluated anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.union_all import difference
+from sparkivm.algebra.zset import Consolidate
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+
+
+def delta_by_keys(relation: Relation, keys: Iterable[str], d: Derivation) -> Relation:
+    """d f(A) = f(A₁|K) − f(A₀|K),  K = the keys of dA: outside f is the same. Without keys all of A."""
+    (child,) = relation.children
+    affected = Keys.of(Consolidate(d.delta(child)), ((key, key) for key in keys))
+    new = relation.with_children((child.restrict(affected),)) if affected else relation
+    return difference(new, d.old_bag(new))
+
+
+def restricted_by_keys(relation: Relation, own: Iterable[str], keys: Keys) -> Relation:
+    """f(A)|K = f(A|K) for K over the columns `own`; others stay on top."""
+    (child,) = relation.children
+    below = keys.within(own)
+    narrowed = relation.with_children((child.restrict(below),)) if below else relation
+    return narrowed if below == keys else Restricted(narrowed, keys)

@@ -1,0 +1,87 @@
+"""Window functions: columns computed from the rows of a partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.scalar import Scalar
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+    from sparkivm.algebra.keys import Keys
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One key of a window's ORDER BY."""
+
+    key: Scalar
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    """One window function: its result column, and the call without OVER.
+
+    frame     ROWS or RANGE with its bounds, empty for the default
+    settled   whether rows that tie are told apart by all their other columns, so that the result is a
+              function of the bag of rows; ROW_NUMBER and its like take any order among them
+    """
+
+    name: str
+    call: Scalar
+    order: tuple[Ordering, ...] = ()
+    frame: str = ""
+    settled: bool = False
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that it reads, those of its partition left out."""
+        return self.call.columns.union(*(ordering.key.columns for ordering in self.order))
+
+
+@dataclass(frozen=True, eq=False)
+class Window(Relation):
+    """ω_k(A): each row of A with values computed from all rows that have the same k; without k from all of A.
+
+    delta     dω(A) = ω(A₁|K) − ω(A₀|K),  K = the partitions of dA; others are the same in both
+    restrict  ω_k(A)|K = ω_k(A|K) for K over k
+    source    docs/laws.md [5]
+    """
+
+    input: Relation
+    partition: tuple[str, ...]
+    calls: tuple[WindowCall, ...]
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *(call.name for call in self.calls))
+
+    @property
+    def children(self) -> tuple[Relation, ...]:
+        return (self.input,)
+
+    @property
+    def weighted(self) -> bool:
+        return False
+
+    @property
+    def groups(self) -> bool:
+        return True
+
+    @property
+    def bag_inputs(self) -> frozenset[int]:
+        return frozenset({0})
+
+    def with_children(self, children: tuple[Relation, ...]) -> Relation:
+        return replace(self, input=children[0])
+
+    def delta(self, d: Derivation) -> Relation:
+        return delta_by_keys(self, self.partition, d)
+
+    def restrict(self, keys: Keys) -> Relation:
+        return restricted_by_keys(self, self.partition, keys)

@@ -1,0 +1,131 @@
+"""Window functions of one SELECT: each becomes a column, and one operator computes those of one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from sparkivm.algebra import Ordering, Project, Relation, Scalar, Window, WindowCall
+from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
+from sparkivm.frontend.accepted_expressions import check_accepted, function_name
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import NameAllocator
+from sparkivm.reasons import Reason
+
+# They number the rows of a partition, or point at some: which of several that tie comes first shows.
+_OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "first"})
+# Rows that tie share a value.
+_OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
+# The last row of a frame; among rows that tie the frame ends after all of them, unless it counts rows.
+_OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
+_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
+
+
+def with_named_windows(tree: exp.Expr, definitions: Iterable[exp.Expr]) -> exp.Expr:
+    """The expression with the windows of the WINDOW clause written where their names stand."""
+    known = {str(one.name).lower(): one for one in definitions}
+    if not known or not tree.find(exp.Window):
+        return tree
+    tree = tree.copy()
+    for node in list(tree.find_all(exp.Window)):
+        name = node.args.get("alias")
+        if name is None:
+            continue
+        named = known.get(str(name.name).lower())
+        if named is None:
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"no window {name.name} is defined", node)
+        for part in ("partition_by", "order", "spec"):
+            value = named.args.get(part)
+            if value and not node.args.get(part):
+                node.set(part, [one.copy() for one in value] if isinstance(value, list) else value.copy())
+        node.set("alias", None)
+    return tree
+
+
+class Windows:
+    """Window functions, read where they stand and computed together."""
+
+    def __init__(self, names: NameAllocator) -> None:
+        self._names = names
+        self._known: dict[Scalar, str] = {}
+        self._calls: dict[tuple[Scalar, ...], list[WindowCall]] = {}  # by what they are partitioned by
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that window functions became."""
+        return frozenset(self._known.values())
+
+    def lifted(self, tree: exp.Expr) -> exp.Expr:
+        """A resolved expression in which columns stand for the window functions."""
+
+        def replacement(node: exp.Expr) -> exp.Expr | None:
+            return column(self._column(node)).tree if isinstance(node, exp.Window) else None
+
+        return replace_nodes(tree, replacement) if tree.find(exp.Window) else tree
+
+    def applied(self, relation: Relation) -> Relation:
+        """The relation with the columns of the window functions."""
+        base = relation.columns
+        for partition, calls in self._calls.items():
+            keys = {scalar: scalar.as_column or self._names.fresh("partition") for scalar in partition}
+            computed = [(name, scalar) for scalar, name in keys.items() if scalar.as_column is None]
+            if computed:
+                passed = [(name, column(name)) for name in relation.columns]
+                relation = Project(relation, (*passed, *computed))
+            relation = Window(relation, tuple(dict.fromkeys(keys.values())), tuple(calls))
+        if relation.columns == base:
+            return relation
+        kept = [name for name in relation.columns if name in base or name in self.columns]
+        return Project(relation, tuple((name, column(name)) for name in kept))
+
+    def _column(self, node: exp.Window) -> str:
+        scalar = Scalar(node)
+        name = self._known.get(scalar)
+        if name is None:
+            name = self._known[scalar] = self._names.fresh("window")
+            partition = tuple(map(Scalar, node.args.get("partition_by") or ()))
+            for key in partition:
+                check_accepted(key.tree)
+            self._calls.setdefault(partition, []).append(self._read(name, node))
+        return name
+
+    @staticmethod
+    def _read(name: str, node: exp.Window) -> WindowCall:
+        call = node.this
+        inner = call
+        while isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+            inner = inner.this
+        function = function_name(inner)
+        known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _AGGREGATES
+        if function not in known:
+            raise not_incremental(
+                Reason.OPERATOR_NOT_SUPPORTED, f"the window function {function} has no rule", node
+            )
+        order_node = node.args.get("order")
+        order = tuple(_ordering(one) for one in (order_node.expressions if order_node else ()))
+        parts = [part for part in (inner.this, *inner.expressions) if isinstance(part, exp.Expr)]
+        parts += [part for part in (inner.args.get("offset"), inner.args.get("default")) if part is not None]
+        if isinstance(call, exp.Filter):
+            parts.append(call.expression.this)
+        for part in (*parts, *(one.key.tree for one in order)):
+            if not isinstance(part, (exp.Star, exp.Distinct)):
+                check_accepted(part)
+        spec = node.args.get("spec")
+        frame = spec.sql(dialect="spark") if spec is not None else ""
+        if spec is not None and spec.find(exp.Column):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a frame that is not constant", node)
+        by_rows = frame.upper().startswith("ROWS")
+        settled = function in _OF_ONE_ROW or (by_rows and function not in _OF_PEERS)
+        return WindowCall(name, Scalar(call), order, frame, settled)
+
+
+def _ordering(node: exp.Expr) -> Ordering:
+    if not isinstance(node, exp.Ordered):
+        return Ordering(Scalar(node), descending=False, nulls_first=True)
+    descending = bool(node.args.get("desc"))
+    nulls_first = node.args.get("nulls_first")
+    return Ordering(
+        Scalar(node.this), descending, (not descending) if nulls_first is None else bool(nulls_first)
+    )
