@@ -90,6 +90,11 @@ class QueryMaker:
             return self._aliased(
                 f"(select 1 as {names[0]}, 'a' as {names[1]})", alias, [(names[0], INT), (names[1], STR)]
             )
+        if rng.random() < 0.03:
+            names = [self.fresh("c"), self.fresh("c")]
+            rows = rng.choice(("(1, 'a')", "(1, 'a'), (null, 'b'), (2, null)"))
+            text = f"(select * from values {rows} as {self.fresh()}({', '.join(names)}))"
+            return self._aliased(text, alias, [(names[0], INT), (names[1], STR)])
         table = self._table or rng.choice(TABLES)
         return self._aliased(table, alias, [(name, _KINDS[type_]) for name, type_ in COLUMNS])
 
@@ -119,6 +124,26 @@ class QueryMaker:
             visible = rel.columns if kind in ("left semi join", "left anti join") else both
             rel = Rel(f"{rel.text} {kind} {other.text}{on}", visible)
         return rel
+
+    def _lateral(self, rel: Rel) -> Rel:
+        """Rows made of each row: of an array, or of a subquery that uses the row."""
+        rng = self.rng
+        numbers = _of_kind(rel.columns, INT) or ["1"]
+        alias, name = self.fresh(), self.fresh("c")
+        if rng.random() < 0.5:
+            view = rng.choice(("lateral view", "lateral view", "lateral view outer"))
+            array = f"array({rng.choice(numbers)}, {rng.choice(numbers)} + 1)"
+            return Rel(f"{rel.text} {view} explode({array}) {alias} as {name}", [*rel.columns, (name, INT)])
+        inner, where = self._correlated(rel.columns)
+        values = _of_kind(inner.columns, INT)
+        item = (
+            rng.choice((rng.choice(values), f"max({rng.choice(values)})", "count(*)"))
+            if values
+            else "count(*)"
+        )
+        join, on = rng.choice(((", lateral", ""), (" left join lateral", " on true")))
+        text = f"{rel.text}{join} (select {item} as {name} from {inner.text}{where}) as {alias}{on}"
+        return Rel(text, [*rel.columns, (f"{alias}.{name}", INT)])
 
     def _join_using(self, left: Rel, right: Rel) -> Rel:
         rng = self.rng
@@ -370,6 +395,8 @@ class QueryMaker:
         if roll < 0.21 and not top:
             return self._top(depth)
         rel = self.from_clause(depth)
+        if rng.random() < 0.05:
+            rel = self._lateral(rel)
         where = self._where(rel.columns) if rng.random() < 0.4 else ""
         if rng.random() < 0.42:
             return self.grouped(rel, where)
@@ -451,7 +478,10 @@ class QueryMaker:
                 ", ".join(str(position) for position in range(1, len(keys) + 1)),
                 "all",
             )
-            text += f" group by {rng.choice(ways)}"
+            # DuckDB has a row for the set without keys even if nothing is grouped, and Spark has none.
+            some = list(keys)
+            sets = f"grouping sets (({', '.join(some)}), {some[0]}, ({some[-1]}))"
+            text += f" group by {sets if rng.random() < 0.06 else rng.choice(ways)}"
         if rng.random() < 0.25:
             other, _ = self.aggregate(rel.columns)
             text += " having " + rng.choice(

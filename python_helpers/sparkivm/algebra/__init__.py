@@ -6,6 +6,7 @@ from sparkivm.algebra.aggregate import Aggregate, Call
 from sparkivm.algebra.derivation import Derivation
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.full_join import FullJoin
+from sparkivm.algebra.generate import Generate
 from sparkivm.algebra.inner_join import InnerJoin
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
@@ -35,6 +36,7 @@ __all__ = [
     "Empty",
     "Filter",
     "FullJoin",
+    "Generate",
     "InnerJoin",
     "JoinCondition",
     "Keys",
@@ -64,6 +66,7 @@ AnyRelation = (
     | Empty
     | Filter
     | Project
+    | Generate
     | Repeat
     | UnionAll
     | InnerJoin

@@ -13,6 +13,7 @@ from sparkivm.algebra import (
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -68,6 +69,8 @@ def _label(relation: Relation) -> str:
             return f"Filter {relation.predicate.sql('spark')}"
         case Project():
             return f"Project {', '.join(_item(name, scalar.sql('spark')) for name, scalar in relation.items)}"
+        case Generate():
+            return f"Generate {', '.join(relation.names)} = {relation.generator.sql('spark')}"
         case Repeat():
             return f"Repeat {relation.times.sql('spark')} times"
         case InnerJoin():

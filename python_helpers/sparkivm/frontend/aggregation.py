@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
-from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.algebra.scalar import column, integer, replace_nodes
+from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregate_calls import ReadCall, read_call
 from sparkivm.frontend.expressions import is_called, is_windowed
+from sparkivm.frontend.grouping_sets import Grouping, in_sets, numbered
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.windows import Windows
@@ -23,23 +23,26 @@ class Aggregation:
     def __init__(
         self,
         input: Relation,
-        keys: Sequence[tuple[exp.Expr, str]],
+        grouping: Grouping,
         names: NameAllocator,
         constant: frozenset[str],
         windows: Windows,
     ) -> None:
-        """A grouping by `keys`, pairs of (resolved expression, wanted name).
+        """A grouping of an input.
 
         constant  columns that are none of the input's, and the same for all of its rows
         """
         self._input, self._names, self._constant, self._windows = input, names, constant, windows
         self._keys: list[tuple[str, Scalar]] = []
         self._calls: dict[ReadCall, Call] = {}
-        for tree, wanted in keys:
+        self._sets, self._number = grouping.sets, names.fresh("grouping_set") if grouping.sets else None
+        for tree, wanted in grouping.keys:
             check_accepted(tree)
             scalar = Scalar(tree)
             if all(known != scalar for _, known in self._keys):
-                self._keys.append((scalar.as_column or names.fresh(wanted), scalar))
+                # A key that some sets leave out is another column than the one that aggregates read.
+                same = scalar.as_column if not grouping.sets else None
+                self._keys.append((same or names.fresh(wanted), scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
 
     def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
@@ -49,6 +52,8 @@ class Aggregation:
             key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
             if key is not None:
                 return column(key).tree
+            if isinstance(node, (exp.Grouping, exp.GroupingId)):
+                return self._left_out(node, whole).tree
             if is_called(node) and not is_windowed(node):
                 return column(self._name(read_call(node, whole))).tree
             return None
@@ -56,7 +61,11 @@ class Aggregation:
         over_groups = replace_nodes(tree, replacement)
         result = self._windows.lifted(over_groups)
         check_accepted(result)
-        own = {name for name, _ in self._keys} | {call.name for call in self._calls.values()}
+        own = (
+            {name for name, _ in self._keys}
+            | {call.name for call in self._calls.values()}
+            | {self._number or ""}
+        )
         stray = Scalar(over_groups).columns - own - self._constant
         if stray:
             raise not_incremental(
@@ -76,14 +85,49 @@ class Aggregation:
             known = self._calls[call] = Call(self._names.fresh(wanted), function, argument)
         return known.name
 
+    def _left_out(self, node: exp.Expr, whole: exp.Expr) -> Scalar:
+        """GROUPING and GROUPING_ID: which keys the set of a group leaves out, as bits."""
+        if self._number is None:
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING without grouping sets", whole)
+        named = [part for part in (node.this, *node.expressions) if isinstance(part, exp.Expr)]
+        scalars = list(map(Scalar, named)) or [scalar for _, scalar in self._keys]
+        if not self._key_of.keys() >= set(scalars):
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING of what is no key", whole)
+        bits = [
+            in_sets(self._number, self._sets_with(scalar), integer(0), str(1 << position))
+            for position, scalar in enumerate(reversed(scalars))
+        ]
+        total = expression(
+            " + ".join(f"b{i}" for i in range(len(bits))), **{f"b{i}": b for i, b in enumerate(bits)}
+        )
+        type_ = "tinyint" if isinstance(node, exp.Grouping) else "bigint"
+        return expression(f"cast(x as {type_})", x=total)
+
+    def _sets_with(self, key: Scalar) -> list[int]:
+        return [number for number, keys in enumerate(self._sets) if key in keys]
+
     def relation(self) -> Aggregate:
         """The Aggregate, with its keys and arguments computed below it where they are expressions."""
         calls = tuple(self._calls.values())
         keys = tuple(name for name, _ in self._keys)
+        if self._number is not None:
+            return self._over_sets(self._number, keys, calls)
         if all(scalar.as_column for _, scalar in self._keys):
             return Aggregate(self._input, keys, calls)
-        passed: dict[str, Scalar] = dict(self._keys)
+        return Aggregate(self._computed(self._input, dict(self._keys), calls), keys, calls)
+
+    def _over_sets(self, number: str, keys: tuple[str, ...], calls: tuple[Call, ...]) -> Aggregate:
+        rows = numbered(self._input, number, len(self._sets))
+        items = {
+            name: in_sets(number, self._sets_with(scalar), scalar, "null") for name, scalar in self._keys
+        }
+        below = self._computed(rows, {**items, number: column(number)}, calls)
+        return Aggregate(below, (*keys, number), calls)
+
+    @staticmethod
+    def _computed(input: Relation, passed: dict[str, Scalar], calls: tuple[Call, ...]) -> Project:
+        """The columns in `passed`, and those that calls read."""
         for call in calls:
             for name in sorted(call.argument.columns) if call.argument is not None else ():
                 passed.setdefault(name, column(name))
-        return Aggregate(Project(self._input, tuple(passed.items())), keys, calls)
+        return Project(input, tuple(passed.items()))

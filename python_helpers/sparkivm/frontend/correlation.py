@@ -23,6 +23,7 @@ from sparkivm.algebra import (
     Aggregate,
     Call,
     Filter,
+    Generate,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -50,6 +51,8 @@ def scalars_of(node: Relation) -> list[Scalar]:
             return [node.predicate]
         case Project():
             return [scalar for _, scalar in node.items]
+        case Generate():
+            return [node.generator]
         case Repeat():
             return [node.times]
         case InnerJoin():
@@ -147,6 +150,10 @@ class Correlation:
                 return replace(
                     below, relation=Project(below.relation, tuple(passed.items())), columns=columns
                 )
+            case Generate():
+                below = self._with(self.bind(relation.input), [self._outside(relation.generator)])
+                generator = relation.generator.rename(below.columns)
+                return replace(below, relation=replace(relation, input=below.relation, generator=generator))
             case Repeat():
                 below = self.bind(relation.input)
                 return replace(below, relation=Repeat(below.relation, relation.times))

@@ -79,7 +79,7 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
         if isinstance(node, exp.Lambda):
             raise not_incremental(Reason.EXPRESSION_NOT_SUPPORTED, "a lambda expression", node)
-        if isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):
+        if node is not tree and isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a function that makes rows (explode)", node)
 
 

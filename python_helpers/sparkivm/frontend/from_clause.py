@@ -18,13 +18,16 @@ from sparkivm.algebra import (
     Scalar,
     Scan,
     SemiJoin,
+    UnionAll,
 )
 from sparkivm.algebra.project import Project
 from sparkivm.algebra.scalar import column, conjuncts, equal, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.catalog import CatalogView
+from sparkivm.frontend.correlation import Correlation
 from sparkivm.frontend.expressions import resolve
+from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible
 from sparkivm.reasons import Reason
@@ -60,9 +63,49 @@ class FromReader:
         relation, scope = self._item(source.this)
         for join in select.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
+        for view in select.args.get("laterals") or ():
+            relation, scope = self._lateral_view(relation, scope, view)
         return relation, scope
 
+    def _lateral_view(
+        self, input: Relation, scope: Scope, node: exp.Lateral, outer: bool = False
+    ) -> tuple[Relation, Scope]:
+        """Each row with those that a function makes of it."""
+        if not is_generator(node.this):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+        call = resolve(node.this, replace(scope, outer=self._reader.outer))
+        alias = node.args.get("alias")
+        given = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
+        outer = outer or bool(node.args.get("outer"))
+        rows, visible = generated(input, call, given, self._reader.names, outer=outer)
+        return rows, scope.joined(_aliased(visible, node.alias))
+
+    def _lateral_subquery(
+        self, left: Relation, scope: Scope, node: exp.Lateral, join: exp.Join
+    ) -> tuple[Relation, Scope]:
+        """Each row with those of a subquery that may use its columns."""
+        side, condition = join.side.upper(), join.args.get("on")
+        if side not in ("", "LEFT") or join.args.get("using"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{side} JOIN LATERAL", join)
+        inner, visible = self._reader.read_subquery(node.this, scope, exists=False)
+        visible = _with_column_aliases(visible, node)
+        bound = Correlation(left, self._reader.names).bind(inner)
+        both = scope.joined(_aliased(visible, node.alias))
+        predicates = [equal(pair.left, pair.right, pair.null_safe) for pair in bound.pairs()]
+        if condition is not None:
+            tree = resolve(condition, replace(both, outer=self._reader.outer))
+            check_accepted(tree)
+            predicates.extend(conjuncts(Scalar(tree)))
+        if side == "LEFT":
+            on = JoinCondition.of(predicates, left.columns, bound.relation.columns)
+            return LeftJoin(left, bound.relation, on), both
+        return InnerJoin((left, bound.relation), tuple(predicates)), both
+
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
+        if isinstance(join.this, exp.Lateral):
+            if isinstance(join.this.this, exp.Subquery):
+                return self._lateral_subquery(left, left_scope, join.this, join)
+            return self._lateral_view(left, left_scope, join.this, outer=join.side.upper() == "LEFT")
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
         if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
@@ -132,6 +175,9 @@ class FromReader:
             relation, scope = self._item(node.this)
             if node.alias:
                 scope = _aliased(scope.star, node.alias)
+        elif isinstance(node, exp.Values):
+            relation, visible = self._values(node)
+            scope = _aliased(_with_column_aliases(visible, node), node.alias)
         elif isinstance(node, exp.Subquery):
             relation, visible = self._reader.read_nested(node)
             scope = _aliased(_with_column_aliases(visible, node), node.alias)
@@ -142,6 +188,20 @@ class FromReader:
         for join in node.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
         return relation, scope
+
+    def _values(self, node: exp.Values) -> tuple[Relation, list[Visible]]:
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        visible = [(f"col{i + 1}", self._reader.names.fresh(f"col{i + 1}")) for i in range(len(rows[0]))]
+        inputs: list[Relation] = []
+        for row in rows:
+            if len(row) != len(visible):
+                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "rows of VALUES differ in length", node)
+            trees = [resolve(value, Scope()) for value in row]
+            for tree in trees:
+                check_accepted(tree)
+            items = ((name, Scalar(tree)) for (_, name), tree in zip(visible, trees, strict=True))
+            inputs.append(Project(OneRow(), tuple(items)))
+        return (UnionAll(tuple(inputs)) if len(inputs) > 1 else inputs[0]), visible
 
     def _table(self, node: exp.Table) -> tuple[Relation, Scope]:
         if not isinstance(node.this, exp.Identifier):

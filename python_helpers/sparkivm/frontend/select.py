@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import sqlglot
@@ -39,6 +39,8 @@ from sparkivm.frontend.expressions import (
     resolve,
 )
 from sparkivm.frontend.from_clause import FromReader
+from sparkivm.frontend.generators import generated, is_generator
+from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, unresolved
 from sparkivm.frontend.subqueries import Subqueries
@@ -127,7 +129,7 @@ class SelectReader:
         relation, visible = inner.rows(tree)
         return relation, [name for _, name in visible]
 
-    def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[str]]:
+    def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
         """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""
         query = tree.this if isinstance(tree, exp.Subquery) else tree
         if not isinstance(query, exp.Query):
@@ -137,7 +139,7 @@ class SelectReader:
             query.set("limit", None)
         inner = SelectReader(self._catalog, self._namespace, self.names, self._ctes, self._depth, scope)
         relation, visible = inner.rows(query)
-        return relation, [name for _, name in visible]
+        return relation, visible
 
     def _within(self, ctes: dict[str, _Cte]) -> SelectReader:
         return SelectReader(self._catalog, self._namespace, self.names, ctes, self._depth, self.outer)
@@ -315,7 +317,8 @@ class SelectReader:
             predicate = resolve(where.this, scope, subquery=subqueries.column)
             check_accepted(predicate)
             relation = subqueries.filtered(relation, Scalar(predicate))
-        items = self._items(tree, scope, subqueries)
+        relation, made = self._made_rows(tree, relation, scope)
+        items = self._items(tree, scope, subqueries, made)
         having, group = tree.args.get("having"), tree.args.get("group")
         grouped = group is not None or any(has_aggregate(item.tree) for item in items) or having is not None
         distinct = tree.args.get("distinct") is not None
@@ -391,14 +394,14 @@ class SelectReader:
         if having is not None:
             aliases = {item.name.lower(): item.tree for item in items}
             condition = self._over_output(having.this, items, aliases, scope, subqueries)
-        keys = self._group_keys(tree, scope, items)
+        grouping = self._grouping(tree, scope, items)
         # What is grouped or aggregated has to be there before, all else is computed from the groups.
         trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]
         trees += [condition] if condition is not None else []
-        early = [key for key, _ in keys] + [call for one in trees for call in aggregate_calls(one)]
+        early = [key for key, _ in grouping.keys] + [call for one in trees for call in aggregate_calls(one)]
         read = frozenset().union(*(Scalar(one).columns for one in early))
         relation = subqueries.joined(relation, read & subqueries.waiting)
-        aggregation = Aggregation(relation, keys, self.names, scope.outside | subqueries.waiting, windows)
+        aggregation = Aggregation(relation, grouping, self.names, scope.outside | subqueries.waiting, windows)
         scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
         sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
         kept = [aggregation.rewrite(condition, condition)] if condition is not None else []
@@ -407,42 +410,43 @@ class SelectReader:
             result = subqueries.filtered(result, predicate)
         return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
 
-    def _group_keys(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> list[tuple[exp.Expr, str]]:
+    def _grouping(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> Grouping:
         group = tree.args.get("group")
         if group is None:
-            return []
+            return Grouping(())
         if group.args.get("all"):
-            return [(item.tree, item.name) for item in items if not has_aggregate(item.tree)]
-        for clause in ("rollup", "cube", "grouping_sets", "totals"):
-            if group.args.get(clause):
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {clause.upper().replace('_', ' ')}", group
-                )
-        keys: list[tuple[exp.Expr, str]] = []
+            return Grouping(tuple((one.tree, one.name) for one in items if not has_aggregate(one.tree)))
         aliases = {item.name.lower(): item.tree for item in items}
-        for node in group.expressions:
-            if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets)):
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY {type(node).__name__.upper()}", node
-                )
-            if isinstance(node, exp.Literal) and not node.is_string:
-                item = (
-                    items[int(node.this) - 1]
-                    if node.this.isdigit() and 0 < int(node.this) <= len(items)
-                    else None
-                )
-                if item is None:
-                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
-                keys.append((item.tree, item.name))
-            else:
-                resolved = resolve(node, scope, aliases)
-                wanted = (
-                    node.name if isinstance(node, exp.Column) else _alias_of(resolved, items) or "group_key"
-                )
-                keys.append((resolved, wanted))
-        return keys
 
-    def _items(self, tree: exp.Select, scope: Scope, subqueries: Subqueries) -> list[_Item]:
+        def key(node: exp.Expr) -> Key:
+            if isinstance(node, exp.Literal) and not node.is_string:
+                position = int(node.this) if node.this.isdigit() else 0
+                if not 0 < position <= len(items):
+                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
+                return items[position - 1].tree, items[position - 1].name
+            resolved = resolve(node, scope, aliases)
+            plain = isinstance(node, exp.Column)
+            return resolved, node.name if plain else _alias_of(resolved, items) or "group_key"
+
+        return read_grouping(group, key)
+
+    def _made_rows(
+        self, tree: exp.Select, relation: Relation, scope: Scope
+    ) -> tuple[Relation, dict[int, list[Visible]]]:
+        """EXPLODE and its like in the SELECT list: the rows that they make, and the columns of each item."""
+        made: dict[int, list[Visible]] = {}
+        for node in tree.expressions:
+            call = node.this if isinstance(node, (exp.Alias, exp.Aliases)) else node
+            if not is_generator(call):
+                continue
+            given = [one.name for one in node.aliases] if isinstance(node, exp.Aliases) else []
+            given = [node.alias] if isinstance(node, exp.Alias) else given
+            relation, made[id(node)] = generated(relation, resolve(call, scope), given, self.names)
+        return relation, made
+
+    def _items(
+        self, tree: exp.Select, scope: Scope, subqueries: Subqueries, made: Mapping[int, list[Visible]]
+    ) -> list[_Item]:
         items: list[_Item] = []
         aliases: dict[str, exp.Expr] = {}
         for node in tree.expressions:
@@ -458,6 +462,9 @@ class SelectReader:
                 continue
             inner = node.this if isinstance(node, exp.Alias) else node
             inner = with_named_windows(inner, tree.args.get("windows") or ())
+            if id(node) in made:
+                items.extend(_Item(shown, column(name).tree, node) for shown, name in made[id(node)])
+                continue
             if isinstance(node, (exp.Aliases, exp.Kwarg)):
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node
@@ -533,7 +540,6 @@ class SelectReader:
     @staticmethod
     def _refuse_clauses(tree: exp.Select) -> None:
         refused = {
-            "laterals": "LATERAL VIEW",
             "qualify": "QUALIFY",
             "pivots": "PIVOT",
             "connect": "CONNECT BY",

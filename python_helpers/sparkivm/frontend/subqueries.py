@@ -89,7 +89,8 @@ class Subqueries:
             for part in parts:
                 check_accepted(part)
             operands = tuple(map(Scalar, parts))
-        rows, values = self._reader.read_subquery(query, scope, exists=kind == "exists")
+        rows, visible = self._reader.read_subquery(query, scope, exists=kind == "exists")
+        values = [name for _, name in visible]
         expected = {"scalar": 1, "in": len(operands), "exists": len(values)}[kind]
         if len(values) != expected:
             raise not_incremental(

@@ -13,6 +13,7 @@ from sparkivm.algebra import (
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -41,6 +42,9 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
             return replace(relation, fields=tuple(f for f in relation.fields if f[0] in wanted))
         case Filter():
             return replace(relation, input=prune_columns(relation.input, wanted | relation.predicate.columns))
+        case Generate():
+            read = wanted.difference(relation.names) | relation.generator.columns
+            return replace(relation, input=prune_columns(relation.input, read))
         case Repeat():
             return replace(relation, input=prune_columns(relation.input, wanted | relation.times.columns))
         case Project():

@@ -2,6 +2,7 @@
 
 σ_p(π_e(A)) = π_e(σ_{p∘e}(A))            σ_p(A ⊎ B) = σ_p(A) ⊎ σ_p(B)
 σ_p(ρ_n(A)) = ρ_n(σ_p(A))
+σ_p(G(A)) = G(σ_p(A))                    p over A alone, G a LATERAL VIEW
 σ_p(A ⋈ B) = σ_p(A) ⋈ B                  p over A alone; other predicates become part of the join
 σ_p(A ⟕ B) = σ_p(A) ⟕ B                  p over A alone
 A ⟕_{on ∧ p} B = A ⟕_on σ_p(B)           p over B alone
@@ -24,6 +25,7 @@ from sparkivm.algebra import (
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -58,6 +60,11 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
     match node:
         case Filter():
             return _push(node.input, (*conjuncts(node.predicate), *predicates), not_null)
+        case Generate():
+            own = frozenset(node.input.columns)
+            passed = tuple(p for p in predicates if p.columns and p.columns <= own)
+            generated = replace(node, input=_push(node.input, passed, not_null & own))
+            return _filtered(generated, tuple(p for p in predicates if p not in passed))
         case Repeat():
             return replace(node, input=_push(node.input, predicates, not_null))
         case Project():

@@ -10,6 +10,7 @@ from sparkivm.algebra import (
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -50,7 +51,7 @@ def strategies(plan: ViewPlan) -> dict[str, str]:
 def operator_strategy(node: Relation) -> str:
     node = operator(node)
     match node:
-        case Filter() | Project() | Repeat() | UnionAll():
+        case Filter() | Project() | Generate() | Repeat() | UnionAll():
             return "linear"
         case InnerJoin():
             return f"linear, one term per changed input of {len(node.inputs)}"

@@ -17,6 +17,8 @@ class SqlDialect:
     semi_join: str
     anti_join: str
     copies: str  # behind a FROM item, repeats each of its rows by the number {times}
+    generate: str  # behind a FROM item: rows with the columns {names} from the call {call}
+    generate_outer: str
     hints: bool
 
     def name(self, identifier: str) -> str:
@@ -30,6 +32,8 @@ SPARK = SqlDialect(
     semi_join="left semi join",
     anti_join="left anti join",
     copies="lateral view explode(array_repeat(0, cast({times} as int))) copies as copy",
+    generate="lateral view {call} generated as {names}",
+    generate_outer="lateral view outer {call} generated as {names}",
     hints=True,
 )
 
@@ -40,5 +44,7 @@ DUCKDB = SqlDialect(
     semi_join="semi join",
     anti_join="anti join",
     copies=", unnest(range(cast({times} as bigint)))",
+    generate=", lateral (select {call}) as generated({names})",
+    generate_outer=" left join lateral (select {call}) as generated({names}) on true",
     hints=False,
 )

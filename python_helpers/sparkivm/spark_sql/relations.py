@@ -17,6 +17,7 @@ from sparkivm.algebra import (
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
     OneRow,
@@ -189,6 +190,8 @@ class _Printer:
                 copies = self._dialect.copies.format(times=f"{alias}.{self._name(WEIGHT)}")
                 columns = self._names(relation.columns, alias)
                 return f"select {_list(columns)}\nfrom {self._nested(relation.input)} as {alias} {copies}"
+            case Generate():
+                return self._generate(relation)
             case Repeat() if relation.weighted:
                 weighed = Weigh(relation.input, relation.times)
                 return self._block(weighed).text(self._name(WEIGHT))
@@ -331,6 +334,13 @@ class _Printer:
         group = f"\ngroup by {_list(names)}" if names else ""
         # Without any column it is still one row.
         return f"select {_list([*names, *calls] or ['count(*) as __ivm_one'])}\nfrom {item}{group}"
+
+    def _generate(self, relation: Generate) -> str:
+        item, alias = self._from(relation.input)
+        template = self._dialect.generate_outer if relation.outer else self._dialect.generate
+        call, names = self._scalar(relation.generator), ", ".join(self._names(relation.names))
+        columns = [*self._names(relation.columns), *self._carried(relation.input, alias)]
+        return f"select {_list(columns)}\nfrom {item} {template.format(call=call, names=names)}"
 
     def _window(self, relation: Window) -> str:
         item, _ = self._from(relation.input)

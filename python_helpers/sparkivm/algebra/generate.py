@@ -1,0 +1,38 @@
+"""LATERAL VIEW: each row once for each element of a collection in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scalar import Scalar
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.keys import Keys
+
+
+@dataclass(frozen=True, eq=False)
+class Generate(Linear):
+    """{(a, e) | a ∈ A, e ∈ g(a)}: a row for each that g makes; with `outer` one of NULLs if there is none.
+
+    delta     d G(A) = G(dA)
+    restrict  G(A)|K = G(A|K) for K over columns of A, else the semi-join stays on top
+    needs     g deterministic
+    source    docs/laws.md [1]
+    """
+
+    generator: Scalar  # EXPLODE, POSEXPLODE, INLINE or STACK of expressions over A's columns
+    names: Columns  # of what it makes
+    outer: bool = False
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *self.names)
+
+    def restrict(self, keys: Keys) -> Relation:
+        below = keys.within(self.input.columns)
+        narrowed = replace(self, input=self.input.restrict(below)) if below else self
+        return narrowed if below == keys else Restricted(narrowed, keys)
