@@ -13,6 +13,7 @@ from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
 from sparkivm.plan.state_change import StateChange
+from sparkivm.properties.inlined_size import reads_when_inlined
 
 _FULL_BYTES_PER_S = 25e6  # whole tables are joined and grouped
 _DELTA_BYTES_PER_S = 45e6  # a small change is looked up in them
@@ -23,6 +24,7 @@ _STATE_READS = {"append": 0.0, "rewrite": 2.0, "replace": 1.2, "merge": 6.0}
 _STAGING_S = 1.0
 _FEED_S = 0.3  # to plan a change feed
 _SCAN_S = 0.1  # to list the files of a table
+_READ_S = 0.05  # to plan one more use of either
 _UNKNOWN_BYTES = 1 << 20
 
 
@@ -58,6 +60,7 @@ def estimate(
         + (_STAGING_S if change.staged is not None else 0.0)
         + _FEED_S * len(feeds)
         + _SCAN_S * len(scans)
+        + _READ_S * sum(map(reads_when_inlined, parts))
         + (read + _STATE_READS[change.form] * state_bytes) / _DELTA_BYTES_PER_S
     )
 
