@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Iterator
 from itertools import count
 
+from sqlglot import exp
+
 from sparkivm.algebra import (
     Aggregate,
     Call,
@@ -14,19 +16,24 @@ from sparkivm.algebra import (
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     JoinCondition,
     LeftJoin,
     OneRow,
+    Ordering,
     Pair,
     Project,
     Relation,
     Repeat,
+    Scalar,
     Scan,
     SemiJoin,
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
+    WindowCall,
 )
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, integer
@@ -156,40 +163,36 @@ def null_supplying_side_with_residual(a: Relation) -> Relation:
 
 
 def _semi_and_anti_joins() -> Iterator[tuple[str, Operator]]:
-    """Each way to match, on each side, wanted or not."""
+    """Each way to match, the relation being the side that is kept or the one that is looked into."""
     conditions: dict[str, Callable[[Relation, Relation], JoinCondition]] = {
-        "by_key": _equal,
-        "null_safe": lambda a, b: _equal(a, b, null_safe=True),
-        "with_residual": lambda a, b: JoinCondition(
+        "join_by_key": _equal,
+        "join_by_key_of_the_other_side": lambda a, b: _equal(b, a).flipped,
+        "join_null_safe": lambda a, b: _equal(a, b, null_safe=True),
+        "join_with_residual": lambda a, b: JoinCondition(
             _equal(a, b).pairs, (expression("x <> y", x=a.columns[1], y=b.columns[1]),)
         ),
-        "not_false": lambda a, b: JoinCondition(
+        "join_unless_false": lambda a, b: JoinCondition(
             (), (expression("x = y or (x = y) is null", x=a.columns[0], y=b.columns[0]),)
         ),
-        "on_true": lambda a, b: JoinCondition(),
+        "join_on_true": lambda a, b: JoinCondition(),
     }
-    for name, on in conditions.items():
-        for anti in (False, True):
+    for number, (name, on) in enumerate(conditions.items()):
 
-            def preserved(
-                a: Relation,
-                on: Callable[[Relation, Relation], JoinCondition] = on,
-                anti: bool = anti,
-            ) -> Relation:
-                b = table("s")
-                return SemiJoin(a, b, on(a, b), anti)
+        def joined(
+            a: Relation,
+            on: Callable[[Relation, Relation], JoinCondition] = on,
+            other: bool = name.endswith("other_side"),
+            anti: bool = bool(number % 2),
+        ) -> Relation:
+            b = table("s")
+            return SemiJoin(b, a, on(a, b).flipped, anti) if other else SemiJoin(a, b, on(a, b), anti)
 
-            def tested(
-                a: Relation,
-                on: Callable[[Relation, Relation], JoinCondition] = on,
-                anti: bool = anti,
-            ) -> Relation:
-                b = table("t")
-                return SemiJoin(b, a, on(b, a), anti)
+        yield f"{'anti' if number % 2 else 'semi'}_{name}", joined
 
-            kind = "anti" if anti else "semi"
-            yield f"{kind}_join_{name}", preserved
-            yield f"{kind}_join_{name}_of_the_tested_side", tested
+
+def anti_join_of_the_other_side_by_row(a: Relation) -> Relation:
+    b = table("t")
+    return SemiJoin(b, a, JoinCondition((), (expression("x < y", x=b.columns[0], y=a.columns[1]),)), True)
 
 
 def full_join(a: Relation) -> Relation:
@@ -201,6 +204,25 @@ def full_join_with_residual(a: Relation) -> Relation:
     b = table("t")
     residual = expression("x <= y", x=a.columns[1], y=b.columns[1])
     return FullJoin(b, a, JoinCondition(_equal(b, a).pairs, (residual,)))
+
+
+def window(a: Relation) -> Relation:
+    x, y = a.columns[:2]
+    order = (Ordering(column(y), False, True),)
+    calls = (
+        WindowCall(_fresh("w"), expression("row_number()"), order, settled=True),
+        WindowCall(_fresh("w"), expression("sum(y)", y=y), order),
+    )
+    return Window(a, (x,), calls)
+
+
+def window_over_everything(a: Relation) -> Relation:
+    return Window(a, (), (WindowCall(_fresh("w"), expression("count(x)", x=a.columns[0])),))
+
+
+def generate(a: Relation) -> Relation:
+    rows = Scalar(exp.Explode(this=expression("array(x, 7)", x=a.columns[1]).tree.copy()))
+    return Generate(a, rows, (_fresh("e"),))
 
 
 def aggregate(a: Relation) -> Relation:
@@ -240,8 +262,12 @@ OPERATORS: dict[str, Operator] = {
         left_join_on_true,
         null_supplying_side,
         null_supplying_side_with_residual,
+        anti_join_of_the_other_side_by_row,
         full_join,
         full_join_with_residual,
+        window,
+        window_over_everything,
+        generate,
         aggregate,
         aggregate_without_keys,
         distinct,

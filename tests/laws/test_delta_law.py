@@ -21,7 +21,7 @@ from tests.laws.operators import OPERATORS, over_a_table, over_other_operators
 from tests.laws.worlds import Worlds, WorldSources
 
 ROUNDS = 200
-NESTED_SHARE = float(os.environ.get("SPARKIVM_LAWS_NESTED", "0.3"))  # of all pairs of operators
+NESTED_SHARE = float(os.environ.get("SPARKIVM_LAWS_NESTED", "0.12"))  # of all pairs of operators
 
 
 def at_old(relation: Relation) -> Relation:
