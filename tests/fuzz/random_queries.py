@@ -272,6 +272,8 @@ class QueryMaker:
             return f"case when {self.test(columns)} then 1 else 0 end", INT
         if roll < 0.5 or not numbers:
             return f"(select count(*) from {rel.text}{where})", INT
+        if rng.random() < 0.15:
+            numbers = [f"{number} + {rng.choice(_of_kind(columns, INT) or ['1'])}" for number in numbers]
         call = rng.choice(("max", "min", "sum", "count", "count(distinct"))
         return f"({self._single(call, numbers, rel, where)})", INT
 

@@ -14,7 +14,7 @@ I(f) are the rows of the subquery for a row of A; see correlation.py for what th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sqlglot import exp
@@ -134,8 +134,9 @@ class Subqueries:
             return None
         if anti and len(waiting.operands) > 1:
             return None
-        below = frozenset().union(*(operand.columns for operand in waiting.operands)) & self.waiting
-        relation, operands = self._as_columns(self.joined(relation, below), waiting.operands)
+        if any(operand.columns & self.waiting for operand in waiting.operands):
+            return None
+        relation, operands = self._as_columns(relation, waiting.operands)
         pulled = Correlation(relation, self._reader.names).pulled(waiting.rows)
         if pulled is None:
             return None
@@ -152,13 +153,12 @@ class Subqueries:
         self, relation: Relation, rows: Relation, predicates: tuple[Scalar, ...], x: str, y: str
     ) -> Relation:
         """The rows of which it is known that x is none of the values y: no NULL, or no value at all."""
-        read = frozenset().union(*(p.columns for p in predicates)) & frozenset(rows.columns)
-        names = {name: self._reader.names.fresh(name) for name in sorted(read)}
+        read = sorted(frozenset().union(*(p.columns for p in predicates)) & frozenset(rows.columns))
         for some, condition in (
             (Filter(rows, expression("y is null", y=y)), ()),
             (rows, (expression("x is null", x=x),)),
         ):
-            mine = {name: self._reader.names.fresh(name) for name in names}
+            mine = {name: self._reader.names.fresh(name) for name in read}
             items = tuple((new, column(old)) for old, new in mine.items())
             one = self._reader.names.fresh("one")
             distinct = Aggregate(Project(some, (*items, (one, integer(1)))), (*mine.values(), one), ())
@@ -215,7 +215,9 @@ class Subqueries:
         if not isinstance(node, Aggregate) or node.keys:
             return None
         read = value.columns.union(*(p.columns for p in having))
-        if not read <= {call.name for call in node.calls}:
+        arguments = (call.argument.columns for call in node.calls if call.argument is not None)
+        outside = frozenset(relation.columns) & frozenset().union(*arguments)
+        if outside or not read <= {call.name for call in node.calls}:
             return None
         kept = conjunction(having)
         if kept is not None:
@@ -223,18 +225,11 @@ class Subqueries:
         bound = correlation.bind(node.input)
         if not bound.columns:
             return InnerJoin((relation, node), ()), value
-        calls = tuple(
-            replace(call, argument=call.argument.rename(bound.columns)) if call.argument is not None else call
-            for call in node.calls
-        )
         names = {of: self._fresh(of) for of in bound.columns}
-        outer = frozenset().union(*(c.argument.columns for c in calls if c.argument is not None))
-        if outer & frozenset(relation.columns):
-            return None
-        grouped = Aggregate(bound.relation, tuple(bound.columns.values()), calls)
+        grouped = Aggregate(bound.relation, tuple(bound.columns.values()), node.calls)
         groups = _renamed_keys(grouped, bound, names)
         pairs = tuple(Pair(of, names[of], null_safe=of not in bound.strict) for of in bound.columns)
-        result = value.substitute({call.name: or_of_nothing(call) for call in calls})
+        result = value.substitute({call.name: or_of_nothing(call) for call in node.calls})
         return LeftJoin(relation, groups, JoinCondition(pairs)), result
 
     def _exists(

@@ -19,6 +19,7 @@ _CAST_LITERAL = re.compile(
 )
 # EXTRACT(year FROM d) is printed as EXTRACT(YEAR FROM d).
 _UNIT = re.compile(r"(?<=extract\()\w+(?=,)|(?<=timestampadd\()\w+(?=,)|(?<=timestampdiff\()\w+(?=,)")
+_LATERAL_CROSS = re.compile(r"(LateralJoin .*,) Cross$", re.MULTILINE)
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
@@ -50,7 +51,7 @@ def comparable_plan(plan: str) -> str:
     plan = _CAST_LITERAL.sub(r"\1", _CTE_ID.sub(r"\1", plan))
     plan = _UNIT.sub(lambda unit: unit[0].lower(), plan)
     plan = plan.replace("isnotnull(", "NOT isnull(")  # x IS NOT NULL is printed as NOT x IS NULL
-    return plan.replace("Join Cross", "Join Inner")
+    return _LATERAL_CROSS.sub(r"\1 Inner", plan.replace("Join Cross", "Join Inner"))
 
 
 def _first_difference(one: str, other: str) -> tuple[str, str]:
