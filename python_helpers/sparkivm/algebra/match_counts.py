@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.aggregate import Aggregate, Call
+from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
 from sparkivm.algebra.join_condition import JoinCondition
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.project import only, renamed
+from sparkivm.algebra.project import Project, only, renamed
 from sparkivm.algebra.relation import Relation
-from sparkivm.algebra.scalar import equal
+from sparkivm.algebra.scalar import conjunction, equal, integer
 from sparkivm.algebra.sql_expression import expression
 
 if TYPE_CHECKING:
@@ -50,9 +51,11 @@ def counts_by_key(d: Derivation, right: Relation, d_right: Relation, on: JoinCon
 
 
 def counts_by_row(d: Derivation, left: Relation, right: Relation, on: JoinCondition) -> MatchCounts:
-    """Per combination of the columns of A that ON reads, for any ON, found by joining A₀ with dB."""
+    """Per combination of the columns of A that ON reads, found by joining A₀ with dB; for any ON."""
     d_right = d.delta(right)
-    of = tuple(name for name in left.columns if name in on.columns) or left.columns[:1]
+    of = tuple(name for name in left.columns if name in on.columns)
+    if not of:
+        return _counts_of_all(d, right, d_right, on)
     keys, new_keys = _copies("k", of), _copies("b", of)
     left_old = d.old_bag(left, only=Keys.of(d_right, on.left_to_right))
     combinations = Aggregate(renamed(left_old, zip(keys, of, strict=True)), keys, ())
@@ -65,6 +68,22 @@ def counts_by_row(d: Derivation, left: Relation, right: Relation, on: JoinCondit
     right_new = d.new(right, only=Keys.of(d_right, ((pair.right, pair.right) for pair in on.pairs)))
     matches = InnerJoin((only(changed, keys), right_new), condition)
     return MatchCounts(changed, _counted(matches, keys, new_keys, _NEW), keys, new_keys, of)
+
+
+def _counts_of_all(d: Derivation, right: Relation, d_right: Relation, on: JoinCondition) -> MatchCounts:
+    """For an ON that reads no column of A: all rows of A have the same matches, and A need not be read."""
+    condition = conjunction(on.residual)
+
+    def counted(rows: Relation, key: str, count: str, signed: bool = False) -> Relation:
+        matching = Filter(rows, condition) if condition is not None else rows
+        # Grouped by a constant, so that no rows are no group.
+        return Aggregate(
+            Project(matching, ((key, integer(1)),)), (key,), (Call(count, "count_rows"),), signed=signed
+        )
+
+    (key,), (new_key,) = _copies("k", ("all",)), _copies("b", ("all",))
+    changed, new = counted(d_right, key, _CHANGED, signed=True), counted(d.new(right), new_key, _NEW)
+    return MatchCounts(changed, new, (), (), ())
 
 
 def _counted(
