@@ -24,7 +24,8 @@ _STATE_READS = {"append": 0.0, "rewrite": 2.0, "replace": 1.2, "merge": 6.0}
 _STAGING_S = 1.0
 _FEED_S = 0.3  # to plan a change feed
 _SCAN_S = 0.1  # to list the files of a table
-_READ_S = 0.05  # to plan one more use of either
+_READ_S = 0.05  # to plan one more use of either, above some that the fixed costs are measured with
+_READS_INCLUDED = 40
 _UNKNOWN_BYTES = 1 << 20
 
 
@@ -60,7 +61,7 @@ def estimate(
         + (_STAGING_S if change.staged is not None else 0.0)
         + _FEED_S * len(feeds)
         + _SCAN_S * len(scans)
-        + _READ_S * sum(map(reads_when_inlined, parts))
+        + _READ_S * max(0, sum(map(reads_when_inlined, parts)) - _READS_INCLUDED)
         + (read + _STATE_READS[change.form] * state_bytes) / _DELTA_BYTES_PER_S
     )
 
