@@ -57,7 +57,8 @@ def test_views_equal_their_queries(spark, monkeypatch):
     incremental, full = (
         sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full")
     )
-    assert incremental > full, outcome.modes
+    # Some are rebuilt, as their plans are too large; of a few queries it may be most.
+    assert incremental > (full if _TREES >= _VIEWS else 0), outcome.modes
 
 
 def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
