@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sparkivm.algebra.affected_keys import restricted_by_keys
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -33,6 +33,4 @@ class Generate(Linear):
         return (*self.input.columns, *self.names)
 
     def restrict(self, keys: Keys) -> Relation:
-        below = keys.within(self.input.columns)
-        narrowed = replace(self, input=self.input.restrict(below)) if below else self
-        return narrowed if below == keys else Restricted(narrowed, keys)
+        return restricted_by_keys(self, self.input.columns, keys)

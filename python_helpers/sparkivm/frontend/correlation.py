@@ -60,7 +60,7 @@ def scalars_of(node: Relation) -> list[Scalar]:
         case Aggregate():
             return [call.argument for call in node.calls if call.argument is not None]
         case Window():
-            return [Scalar(exp.column(name, quoted=True)) for call in node.calls for name in call.columns]
+            return [column(name) for call in node.calls for name in call.columns]
     return list(getattr(node, "predicates", ()))
 
 
@@ -141,7 +141,7 @@ class Correlation:
             case Filter():
                 return self._filtered(self.bind(relation.input), conjuncts(relation.predicate))
             case Project():
-                below = self._with(self.bind(relation.input), map(self._outside, self._scalars(relation)))
+                below = self._with(self.bind(relation.input), map(self._outside, scalars_of(relation)))
                 items = tuple((name, scalar.rename(below.columns)) for name, scalar in relation.items)
                 taken = {name for name, scalar in items if scalar.as_column != name}
                 columns = {of: self._names.fresh(of) if c in taken else c for of, c in below.columns.items()}
@@ -180,10 +180,6 @@ class Correlation:
 
     def _free(self, relation: Relation) -> frozenset[str]:
         return free_columns(relation) & self._columns
-
-    @staticmethod
-    def _scalars(relation: Relation) -> list[Scalar]:
-        return scalars_of(relation)
 
     def _split(self, predicates: Iterable[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
         """Those without and those with outer columns."""
@@ -307,7 +303,7 @@ class Correlation:
         return replace(bound, relation=replace(relation, input=bound.relation, partition=partition))
 
     def _grouped(self, relation: Aggregate) -> Bound:
-        bound = self._with(self.bind(relation.input), map(self._outside, self._scalars(relation)))
+        bound = self._with(self.bind(relation.input), map(self._outside, scalars_of(relation)))
         own = tuple(bound.columns.values())
         calls = tuple(
             replace(call, argument=call.argument.rename(bound.columns)) if call.argument is not None else call

@@ -83,6 +83,13 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a function that makes rows (explode)", node)
 
 
+def direction(node: exp.Expr) -> tuple[bool, bool]:
+    """Whether a key of ORDER BY is descending, and its NULLs come first, as Spark has it."""
+    descending = bool(node.args.get("desc"))
+    nulls_first = node.args.get("nulls_first")
+    return descending, (not descending) if nulls_first is None else bool(nulls_first)
+
+
 def has_aggregate(tree: exp.Expr) -> bool:
     return bool(aggregate_calls(tree))
 

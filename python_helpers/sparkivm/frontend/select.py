@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import sqlglot
@@ -33,6 +33,7 @@ from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
 from sparkivm.frontend.expressions import (
     aggregate_calls,
+    direction,
     has_aggregate,
     is_aggregate,
     outside_of_subqueries,
@@ -138,8 +139,7 @@ class SelectReader:
             query = query.copy()  # whether there is a row
             query.set("limit", None)
         inner = SelectReader(self._catalog, self._namespace, self.names, self._ctes, self._depth, scope)
-        relation, visible = inner.rows(query)
-        return relation, visible
+        return inner.rows(query)
 
     def _within(self, ctes: dict[str, _Cte]) -> SelectReader:
         return SelectReader(self._catalog, self._namespace, self.names, ctes, self._depth, self.outer)
@@ -248,25 +248,30 @@ class SelectReader:
             branches.append(left.expression)
             left = left.this
         branches.append(left)
-        inputs: list[Relation] = []
+        inputs, output = self._branches(reversed(branches), "UNION")
+        union: Relation = UnionAll(tuple(inputs))
+        if tree.args.get("distinct"):
+            union = Aggregate(union, union.columns, ())
+        return union, output
+
+    def _branches(self, trees: Iterable[exp.Expr], what: str) -> tuple[list[Project], list[Visible]]:
+        """The branches of a set operation, their columns under the names of the first one's."""
+        inputs: list[Project] = []
         output: list[Visible] = []
-        for branch in reversed(branches):
+        for branch in trees:
             if not isinstance(branch, exp.Query):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this branch of UNION", branch)
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"this branch of {what}", branch)
             relation, visible = self.rows(branch)
             if not output:
                 output = [(name, self.names.fresh(name)) for name, _ in visible]
             if len(visible) != len(output):
                 raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, "branches of UNION differ in their columns", branch
+                    Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their columns", branch
                 )
             inputs.append(
                 renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True)))
             )
-        union: Relation = UnionAll(tuple(inputs))
-        if tree.args.get("distinct"):
-            union = Aggregate(union, union.columns, ())
-        return union, output
+        return inputs, output
 
     def _counted(self, tree: exp.Intersect | exp.Except) -> tuple[Relation, list[Visible]]:
         """INTERSECT and EXCEPT: rows grouped by all columns, and counted in each of both inputs.
@@ -276,21 +281,12 @@ class SelectReader:
         """
         if tree.args.get("by_name"):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a set operation BY NAME", tree)
+        branches, output = self._branches((tree.this, tree.expression), "a set operation")
         counts = (self.names.fresh("left_rows"), self.names.fresh("right_rows"))
-        output: list[Visible] = []
         inputs: list[Relation] = []
-        for index, branch in enumerate((tree.this, tree.expression)):
-            if not isinstance(branch, exp.Query):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this branch of a set operation", branch)
-            relation, visible = self.rows(branch)
-            output = output or [(name, self.names.fresh(name)) for name, _ in visible]
-            if len(visible) != len(output):
-                raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, "branches of a set operation differ in their columns", branch
-                )
-            columns = ((new, column(old)) for (_, new), (_, old) in zip(output, visible, strict=True))
+        for index, branch in enumerate(branches):
             tags = ((name, integer(int(index == i))) for i, name in enumerate(counts))
-            inputs.append(Project(relation, (*columns, *tags)))
+            inputs.append(Project(branch.input, (*branch.items, *tags)))
         keys = tuple(name for _, name in output)
         calls = tuple(Call(self.names.fresh(name), "sum", column(name)) for name in counts)
         counted = Aggregate(UnionAll(tuple(inputs)), keys, calls)
@@ -404,10 +400,10 @@ class SelectReader:
         aggregation = Aggregation(relation, grouping, self.names, scope.outside | subqueries.waiting, windows)
         scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
         sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
-        kept = [aggregation.rewrite(condition, condition)] if condition is not None else []
+        kept = aggregation.rewrite(condition, condition) if condition is not None else None
         result: Relation = aggregation.relation()
-        for predicate in kept:
-            result = subqueries.filtered(result, predicate)
+        if kept is not None:
+            result = subqueries.filtered(result, kept)
         return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
 
     def _grouping(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> Grouping:
@@ -569,9 +565,7 @@ def _presentation(tree: exp.Query) -> bool:
 
 
 def _sort_key(node: exp.Expr, name: str) -> SortKey:
-    descending = bool(node.args.get("desc"))
-    nulls_first = node.args.get("nulls_first")
-    return SortKey(name, descending, (not descending) if nulls_first is None else bool(nulls_first))
+    return SortKey(name, *direction(node))
 
 
 def _number(tree: exp.Query, clause: str) -> int | None:

@@ -223,14 +223,9 @@ class Subqueries:
         if kept is not None:
             value = expression("case when p then v end", p=kept, v=value)
         bound = correlation.bind(node.input)
-        if not bound.columns:
-            return InnerJoin((relation, node), ()), value
-        names = {of: self._fresh(of) for of in bound.columns}
-        grouped = Aggregate(bound.relation, tuple(bound.columns.values()), node.calls)
-        groups = _renamed_keys(grouped, bound, names)
-        pairs = tuple(Pair(of, names[of], null_safe=of not in bound.strict) for of in bound.columns)
-        result = value.substitute({call.name: or_of_nothing(call) for call in node.calls})
-        return LeftJoin(relation, groups, JoinCondition(pairs)), result
+        if bound.columns:
+            value = value.substitute({call.name: or_of_nothing(call) for call in node.calls})
+        return self._beside(relation, bound, node.calls), value
 
     def _exists(
         self, relation: Relation, waiting: _Waiting, correlation: Correlation

@@ -10,6 +10,7 @@ from sparkivm.algebra import Ordering, Project, Relation, Scalar, Window, Window
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
+from sparkivm.frontend.expressions import direction
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
@@ -124,8 +125,4 @@ class Windows:
 def _ordering(node: exp.Expr) -> Ordering:
     if not isinstance(node, exp.Ordered):
         return Ordering(Scalar(node), descending=False, nulls_first=True)
-    descending = bool(node.args.get("desc"))
-    nulls_first = node.args.get("nulls_first")
-    return Ordering(
-        Scalar(node.this), descending, (not descending) if nulls_first is None else bool(nulls_first)
-    )
+    return Ordering(Scalar(node.this), *direction(node))

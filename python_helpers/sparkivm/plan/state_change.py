@@ -32,6 +32,11 @@ class StateChange:
     kind: Kind
     staged: Relation | None = None
 
+    @property
+    def parts(self) -> tuple[Relation, ...]:
+        """What is computed, in its order."""
+        return (self.rows,) if self.staged is None else (self.staged, self.rows)
+
 
 def state_change(
     state: State, form: Form, changed: frozenset[str], sizes: Sizes, part: str = ""

@@ -51,7 +51,7 @@ def estimate(
     """Compare the change with computing `core` again; `tables` and `changes` by the key of the source."""
     state_bytes = state.size_bytes or 0
 
-    parts = [part for part in (change.staged, change.rows) if part is not None]
+    parts = change.parts
     scans = [scan for part in parts for scan in _leaves(part, Scan) if scan.table in tables]
     feeds = {feed.table: feed for part in parts for feed in _leaves(part, Changes)}.values()
     read = sum(_bytes(scan, tables) for scan in scans)

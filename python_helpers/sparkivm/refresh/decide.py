@@ -90,8 +90,7 @@ def decide(
 
     form = apply_form(plan, frontier, state, moved)
     result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-    parts = [part for part in (result.staged, result.rows) if part is not None]
-    reads = max(map(reads_when_inlined, parts))
+    reads = max(map(reads_when_inlined, result.parts))
     if reads > _MOST_READS:
         return Decision(
             "full", changes, fallback=Fallback(Reason.PLAN_TOO_LARGE, f"it reads tables {reads} times")
