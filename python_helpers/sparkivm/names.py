@@ -11,6 +11,7 @@ WEIGHT = "__ivm_w"  # signed multiplicity of a row in a delta
 COUNT = "__ivm_n"  # rows of a group
 
 _STATE_SUFFIX = "__ivm"
+STEP_SUFFIX = "__ivm_step_"
 _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
 
 
@@ -56,6 +57,11 @@ def literal(text: str) -> str:
 def state_table(view: TableName) -> TableName:
     """The table that stores a view; a name too long for a file is cut, and told apart by a hash."""
     return TableName(view.schema, suffixed(view.identifier, _STATE_SUFFIX), view.catalog)
+
+
+def step_table(view: TableName, tail: str) -> TableName:
+    """A table that exists while a view is refreshed."""
+    return TableName(view.schema, suffixed(view.identifier, STEP_SUFFIX + tail), view.catalog)
 
 
 def suffixed(identifier: str, suffix: str) -> str:

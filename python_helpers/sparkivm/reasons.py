@@ -63,10 +63,6 @@ class Reason(Enum):
         "a rebuild costs less than applying the changes",
         "set refresh_mode: incremental to never rebuild for cost",
     )
-    PLAN_TOO_LARGE = (
-        "the plan that applies the changes is too large for Spark",
-        "split the model: move subqueries and nested parts into models of their own",
-    )
     NUMERIC_OVERFLOW = ("a sum overflows its type", "cast the argument to a wider type")
     REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
     REFRESH_CONFLICT = (

@@ -11,6 +11,7 @@ import duckdb
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.plan.state import STAGED, STATE
+from sparkivm.plan.steps import STEP
 from tests.fuzz.random_data import COLUMNS, MOST_BATCHES, TABLES, Change, Row, World
 
 _TO_DUCKDB = {"string": "varchar"}
@@ -41,8 +42,8 @@ class Sources:
         self._version = version
 
     def new(self, table: str) -> str:
-        if table == STAGED:
-            return STAGED
+        if table == STAGED or table.startswith(STEP):
+            return table
         return "state" if table == STATE else f"{table}_{self._version}"
 
     def old(self, table: str) -> str:

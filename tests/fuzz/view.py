@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -19,6 +20,7 @@ from sparkivm.plan.finalizer import Entries
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED, GroupState, State
 from sparkivm.plan.state_change import Form, state_change
+from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
@@ -26,6 +28,7 @@ from tests.fuzz.database import Catalog, Database, Sources
 from tests.fuzz.random_data import TABLES, Change
 
 _VERSION = "__version"
+_MOST_READS = (1, 8, INLINED_READS, INLINED_READS)  # of a statement, before its plan is cut into steps
 
 
 class View:
@@ -63,17 +66,19 @@ class View:
         form = self._form(rng, state, not any(changes[table].deleted for table in changed))
         part = rng.choice(self._parts) if form == "replace" else ""
         change = state_change(state, form, changed, Sizes({}, {}), part)
+        names, most_reads = step_names(), rng.choice(_MOST_READS)
         if change.staged is not None:
-            self._table(STAGED, change.staged, version)
+            self._table(STAGED, self._stepped(change.staged, names, most_reads, version), version)
+        rows = self._stepped(change.rows, names, most_reads, version)
         match form:
             case "append":
-                self._insert(change.rows, version)
+                self._insert(rows, version)
             case "rewrite":
-                self._table("state", change.rows, version)
+                self._table("state", rows, version)
             case "replace":
-                self._replace(part, change.rows, version)
+                self._replace(part, rows, version)
             case "merge":
-                self._merge(change.rows, version)
+                self._merge(rows, version)
         if isinstance(state, GroupState) and form != "replace":
             self.entries = "several" if form == "append" else "one"
         return f"{form} {change.kind}"
@@ -120,6 +125,13 @@ class View:
 
     def _table(self, name: str, relation: Relation, version: int) -> None:
         self.database.execute(f"create or replace table {name} as {self._text(relation, version)}")
+
+    def _stepped(self, relation: Relation, names: Iterator[str], most_reads: int, version: int) -> Relation:
+        """What is left of a relation after its steps, which are done."""
+        steps = in_steps(prune_empty(relation), names, most_reads)
+        for step in steps.tables:
+            self._table(step.name, step.relation, version)
+        return steps.rest
 
     def _insert(self, relation: Relation, version: int) -> None:
         self.database.execute(f"insert into state ({self._names}) {self._text(relation, version)}")

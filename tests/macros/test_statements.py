@@ -102,6 +102,13 @@ def test_stage_changes():
     assert MACROS.render("unstage_changes", name="v") == "drop view if exists v"
 
 
+def test_stage_step():
+    assert MACROS.render("stage_step", table="t", select="select 1 as a") == (
+        "create table t using parquet as\nselect 1 as a"
+    )
+    assert MACROS.render("unstage_step", table="t") == "drop table if exists t"
+
+
 def test_short_statements():
     assert MACROS.render("enable_deletion_vectors", table="t") == (
         "alter table t set tblproperties (delta.enableDeletionVectors = true)"

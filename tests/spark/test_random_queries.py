@@ -57,7 +57,7 @@ def test_views_equal_their_queries(spark, monkeypatch):
     incremental, full = (
         sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full")
     )
-    # Some are rebuilt, as their plans are too large; of a few queries it may be most.
+    # Some are rebuilt, where many steps cost more; of a few queries it may be most.
     assert incremental > (full if _TREES >= _VIEWS else 0), outcome.modes
 
 

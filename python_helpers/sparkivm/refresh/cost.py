@@ -13,7 +13,7 @@ from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
 from sparkivm.plan.state_change import StateChange
-from sparkivm.properties.inlined_size import reads_when_inlined
+from sparkivm.plan.steps import in_steps, step_names
 
 _FULL_BYTES_PER_S = 25e6  # whole tables are joined and grouped
 _DELTA_BYTES_PER_S = 45e6  # a small change is looked up in them
@@ -26,6 +26,7 @@ _FEED_S = 0.3  # to plan a change feed
 _SCAN_S = 0.1  # to list the files of a table
 _READ_S = 0.05  # to plan one more use of either, above some that the fixed costs are measured with
 _READS_INCLUDED = 40
+_STEP_S = 0.6  # to write a table, and drop it
 _UNKNOWN_BYTES = 1 << 20
 
 
@@ -36,6 +37,7 @@ class Estimate:
     incremental_s: float
     full_s: float
     read_bytes: float  # of sources, by the statements from changes
+    steps: int = 0  # tables in which parts of a large plan are computed first
 
     def __str__(self) -> str:
         return f"estimated {self.incremental_s:.1f} s from changes, {self.full_s:.1f} s in full"
@@ -52,6 +54,8 @@ def estimate(
     state_bytes = state.size_bytes or 0
 
     parts = change.parts
+    cut = [in_steps(part, step_names()) for part in parts]
+    between = sum(len(steps.tables) for steps in cut)
     scans = [scan for part in parts for scan in _leaves(part, Scan) if scan.table in tables]
     feeds = {feed.table: feed for part in parts for feed in _leaves(part, Changes)}.values()
     read = sum(_bytes(scan, tables) for scan in scans)
@@ -61,14 +65,15 @@ def estimate(
         + (_STAGING_S if change.staged is not None else 0.0)
         + _FEED_S * len(feeds)
         + _SCAN_S * len(scans)
-        + _READ_S * max(0, sum(map(reads_when_inlined, parts)) - _READS_INCLUDED)
+        + _STEP_S * between
+        + _READ_S * max(0, sum(steps.reads for steps in cut) - _READS_INCLUDED)
         + (read + _STATE_READS[change.form] * state_bytes) / _DELTA_BYTES_PER_S
     )
 
     joins = any(isinstance(node, (InnerJoin, LeftJoin, FullJoin, SemiJoin)) for node in core.walk())
     whole = sum(_bytes(scan, tables) for scan in _leaves(core, Scan))
     full_s = _FIXED_S["full"] + (whole * (_JOIN_FACTOR if joins else 1.0) + state_bytes) / _FULL_BYTES_PER_S
-    return Estimate(incremental_s, full_s, read)
+    return Estimate(incremental_s, full_s, read, between)
 
 
 def _leaves(relation: Relation, kind: type[Leaf]) -> list[Leaf]:

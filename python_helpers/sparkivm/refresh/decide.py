@@ -15,7 +15,6 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.properties.append_only import keeps_append_only
-from sparkivm.properties.inlined_size import reads_when_inlined
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import estimate
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
@@ -35,9 +34,6 @@ _LARGE_SHARE = 0.3
 MOST_ROWS_REPLACED = 200_000
 _BYTES_PER_FIELD = 4  # of a compressed row, roughly
 _UNKNOWN_BYTES = 64 << 20
-# Spark plans about ten reads a second; above this it takes minutes, or never ends.
-_MOST_READS = 300
-_FEW_READS = 60
 _SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
 
 
@@ -90,13 +86,8 @@ def decide(
 
     form = apply_form(plan, frontier, state, moved)
     result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-    reads = max(map(reads_when_inlined, result.parts))
-    if reads > _MOST_READS:
-        return Decision(
-            "full", changes, fallback=Fallback(Reason.PLAN_TOO_LARGE, f"it reads tables {reads} times")
-        )
     costs = estimate(result, plan.core, state, tables, moved)
-    tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and reads <= _FEW_READS
+    tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and not costs.steps
     if mode == "auto" and not tiny and costs.incremental_s > costs.full_s:
         return Decision(
             "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)

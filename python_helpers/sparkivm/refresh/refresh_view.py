@@ -16,7 +16,7 @@ from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import TableName, quoted, state_table
-from sparkivm.plan.state import OVERFLOW, STAGED, STATE, BagState, GroupState
+from sparkivm.plan.state import OVERFLOW, STATE, BagState, GroupState
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback, Reason
@@ -300,7 +300,7 @@ class _Refresh:
         try:
             with (
                 planned_for_changes(self.engine, decision.read_bytes),
-                Staging(self.engine, self.statements) as staging,
+                Staging(self.engine, self.view, self.statements) as staging,
             ):
                 change, part = self._change(compiled, stored, decision, staging)
                 appends_entries = change.kind == "entries" and change.form == "append"
@@ -310,8 +310,8 @@ class _Refresh:
                     several=appends_entries or (old.several and change.form != "rewrite"),
                     appended=old.appended + 1 if appends_entries else 0,
                 )
-                texts = self._texts(compiled, decision.changes, stored.facts, part, staging.name)
-                select = select_text(change.rows, texts)
+                texts = self._texts(compiled, decision.changes, stored.facts, part, staging.texts)
+                select = select_text(staging.shortened(change.rows, texts), texts)
                 predicate = part.predicate if part else ""
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
                 # A view that adds entries up is right for a folded state too, so it may be there first.
@@ -358,12 +358,12 @@ class _Refresh:
             self._switch_on_deletion_vectors(stored.facts)
         if change.staged is None:
             return change, None
-        staging.stage(change.staged, self._texts(compiled, decision.changes))
+        staging.stage(change.staged, self._texts(compiled, decision.changes, staged=staging.texts))
         if change.form != "replace":
             return change, None
         part = find_part(
             self.engine,
-            staging.name,
+            staging.changes,
             f"{self.state.sql} version as of {stored.version}",
             parts_by(plan.state, stored.facts),
             exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
@@ -429,7 +429,7 @@ class _Refresh:
         changes: Mapping[str, SourceChange],
         state: RelationFacts | None = None,
         part: StatePart | None = None,
-        staged: str = "",
+        staged: Mapping[str, str] | None = None,
     ) -> DeltaTexts:
         pinned = {
             key: PinnedTable(facts.name, facts.version, changes.get(key))
@@ -437,7 +437,7 @@ class _Refresh:
         }
         if state is not None:
             pinned[STATE] = PinnedTable(state.name, state.version, where=part.bounds if part else "")
-        return DeltaTexts(pinned, {STAGED: staged})
+        return DeltaTexts(pinned, staged)
 
     def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
         """The public view's SELECT over a state with one entry per group, and with several."""

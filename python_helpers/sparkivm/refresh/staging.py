@@ -1,31 +1,54 @@
-"""What a refresh computes beforehand: temporary views whose rows Spark keeps in memory, or on disk.
+"""What a refresh computes beforehand: what a statement reads several times, or what the next one depends on.
 
-A change feed is slow to plan and to read, and Spark inlines a CTE wherever it stands. So what several parts
-of a statement read, and what the next statement depends on, is computed once.
+A change feed is slow to plan and to read, and Spark inlines a CTE wherever it stands. So changes that are
+read several times become a temporary view whose rows Spark keeps in memory. A plan that is too large for this
+is done in steps, each a table, as Spark analyzes a view of views as often as it writes out CTEs.
 """
 
 from __future__ import annotations
 
+import re
+import time
 import uuid
-from collections.abc import MutableSequence
+from collections.abc import Mapping, MutableSequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 
 from sparkivm.algebra import Relation
 from sparkivm.engine import Engine, EngineError
+from sparkivm.names import STEP_SUFFIX, TableName, literal, quoted, step_table
 from sparkivm.plan.state import STAGED
-from sparkivm.spark_sql.relations import step_texts
+from sparkivm.plan.steps import in_steps, step_names
+from sparkivm.spark_sql.relations import select_text, step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
+
+_LEFT_OVER_S = 24 * 3600  # no refresh takes so long
+_STEP_NAME = re.compile(
+    rf"{STEP_SUFFIX}([0-9a-f]+)_[0-9a-f]+_[0-9]+$"
+)  # with the second in which it was made
 
 
 class Staging:
-    """The views of one refresh, gone at its end; `statements` are told how they were made."""
+    """The tables and views of one refresh, gone at its end; `statements` are told how they were made."""
 
-    def __init__(self, engine: Engine, statements: MutableSequence[str]) -> None:
-        self.name = f"{STAGED}_{uuid.uuid4().hex[:12]}"  # of the changes, once they are staged
-        self._engine = engine
-        self._statements = statements
-        self._views: list[str] = []
+    def __init__(self, engine: Engine, view: TableName, statements: MutableSequence[str]) -> None:
+        self._engine, self._view, self._statements = engine, view, statements
+        self._nonce = uuid.uuid4().hex[:8]
+        self._step_names = step_names()
+        self._texts: dict[str, str] = {}
+        self._undo: list[str] = []
+        self._has_tables = False
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """FROM items of what was computed so far, by the tables' keys in plans. Grows."""
+        return self._texts
+
+    @property
+    def changes(self) -> str:
+        """FROM item of the changes, once they are staged."""
+        return self._texts[STAGED]
 
     def __enter__(self) -> Staging:
         return self
@@ -35,16 +58,49 @@ class Staging:
     ) -> None:
         # An error here would hide the one that led here; the names are never used again.
         with suppress(EngineError):
-            for name in reversed(self._views):
-                self._engine.execute(self._engine.render("unstage_changes", name=name))
+            for statement in reversed(self._undo):
+                self._engine.execute(statement)
 
     def stage(self, changes: Relation, sources: SourceTexts) -> None:
-        """Compute changes now; they are read by the name of the staging."""
-        for name, select in step_texts(changes, sources, self.name):
-            self._view(name, select, later=name != self.name)
+        """Compute changes now; plans read them as STAGED, statements as `changes`."""
+        rest = self.shortened(changes, sources)
+        if rest is not changes:
+            self._table(STAGED, select_text(rest, sources))
+            return
+        view = f"{STAGED}_{self._nonce}"
+        for name, select in step_texts(changes, sources, view):
+            sql = self._engine.render("stage_changes", name=name, select=select, later=name != view)
+            self._run(sql, undo=self._engine.render("unstage_changes", name=name))
+        self._texts[STAGED] = view
 
-    def _view(self, name: str, select: str, *, later: bool) -> None:
-        self._views.append(name)
-        sql = self._engine.render("stage_changes", name=name, select=select, later=later)
+    def shortened(self, relation: Relation, sources: SourceTexts) -> Relation:
+        """What is left of a large relation after the steps that compute its parts; others stay whole."""
+        steps = in_steps(relation, self._step_names)
+        for step in steps.tables:
+            self._table(step.name, select_text(step.relation, sources))
+        return steps.rest
+
+    def _table(self, key: str, select: str) -> None:
+        if not self._has_tables:
+            self._drop_left_overs()
+            self._has_tables = True
+        name = step_table(self._view, f"{int(time.time()):x}_{self._nonce}_{len(self._texts) + 1}").sql
+        sql = self._engine.render("stage_step", table=name, select=select)
+        self._run(sql, undo=self._engine.render("unstage_step", table=name))
+        self._texts[key] = name
+
+    def _run(self, sql: str, undo: str) -> None:
+        self._undo.append(undo)
         self._statements.append(sql)
         self._engine.execute(sql)
+
+    def _drop_left_overs(self) -> None:
+        """Tables of refreshes, of any view in the schema, that were killed."""
+        schema = replace(self._view, identifier="").parts[:-1]
+        pattern = literal(f"*{STEP_SUFFIX}*")
+        found = self._engine.query(f"show tables in {'.'.join(map(quoted, schema))} like {pattern}")
+        for row in found:
+            made = _STEP_NAME.search(str(row["tableName"]))
+            if made and time.time() - int(made[1], 16) > _LEFT_OVER_S:
+                left_over = replace(self._view, identifier=str(row["tableName"]))
+                self._engine.execute(self._engine.render("unstage_step", table=left_over.sql))
