@@ -22,6 +22,8 @@ _SET_OPERATIONS = (
     *(" intersect ", " except ", " intersect all ", " except all "),
 )
 
+_MOMENT = "day(current_date())"
+
 Column = tuple[str, str]  # name and kind
 
 
@@ -188,6 +190,8 @@ class QueryMaker:
         name, kind = rng.choice(columns)
         literal = _LITERALS[kind]
         other = rng.choice(_of_kind(columns, kind))
+        if kind == INT and rng.random() < 0.05:
+            return f"{name} {rng.choice(('=', '<', '>=', '<=>'))} {_MOMENT}"
         return rng.choice(
             (
                 f"{name} is null",
@@ -210,6 +214,10 @@ class QueryMaker:
         if rng.random() < 0.6:
             return name, kind
         other = rng.choice(_of_kind(columns, kind))
+        if kind == INT and rng.random() < 0.04:
+            return rng.choice(
+                (_MOMENT, f"{name} - {_MOMENT}", f"case when {name} < {_MOMENT} then {other} end")
+            ), INT
         texts = {
             INT: (
                 f"{name} + 1",

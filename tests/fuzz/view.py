@@ -24,20 +24,22 @@ from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
-from tests.fuzz.database import Catalog, Database, Sources
+from tests.fuzz.database import Catalog, Database, Sources, today
 from tests.fuzz.random_data import TABLES, Change
 
 _VERSION = "__version"
+_TODAY = "__today"
 _MOST_READS = (1, 8, INLINED_READS, INLINED_READS)  # of a statement, before its plan is cut into steps
 
 
 class View:
     """One model: its plan, and its state table `state`."""
 
-    def __init__(self, database: Database, sql: str) -> None:
+    def __init__(self, database: Database, sql: str, same: str | None = None) -> None:
+        """same: a query of the same meaning, if the engine cannot run the model's."""
         self.database = database
         tree = parse_model("model", sql)
-        self._recomputation = _versioned(tree).sql(dialect="duckdb")
+        self._recomputation = _versioned(parse_model("model", same or sql)).sql(dialect="duckdb")
         query = read_query(tree, Catalog())
         fields = database.fields(self.recomputation(0))
         self.plan: ViewPlan = compile_query(query, fields, self._types_of)
@@ -47,7 +49,8 @@ class View:
 
     def recomputation(self, version: int) -> str:
         """The model's query over the tables of a version."""
-        return self._recomputation.replace(_VERSION, f"_{version}")
+        text = self._recomputation.replace(_TODAY, today(version).sql("duckdb"))
+        return text.replace(_VERSION, f"_{version}")
 
     def build(self) -> None:
         self._table("state", self._content, 0)
@@ -60,12 +63,14 @@ class View:
     def refresh(self, rng: random.Random, version: int, changes: dict[str, Change]) -> str:
         """Apply the deltas that lead to a version by one of the forms that may be used; says which."""
         changed = frozenset(table for table, change in changes.items() if change) & self.plan.tables
-        if not changed:
+        moving = self.plan.moments if today(version) != today(version - 1) else frozenset()
+        if not changed and not moving:
             return "no_op"
         state = self.plan.state
-        form = self._form(rng, state, not any(changes[table].deleted for table in changed))
+        insert_only = not moving and not any(changes[table].deleted for table in changed)
+        form = self._form(rng, state, insert_only)
         part = rng.choice(self._parts) if form == "replace" else ""
-        change = state_change(state, form, changed, Sizes({}, {}), part)
+        change = state_change(state, form, changed | moving, Sizes({}, {}), part)
         names, most_reads = step_names(), rng.choice(_MOST_READS)
         if change.staged is not None:
             self._table(STAGED, self._stepped(change.staged, names, most_reads, version), version)
@@ -164,8 +169,8 @@ class View:
 
 
 def _versioned(tree: exp.Expr) -> exp.Expr:
-    """The query with a mark behind the names of its tables. CTEs are named otherwise."""
-    tree = tree.copy()
+    """The query with a mark behind the names of its tables, and one for the date. CTEs are named otherwise."""
+    tree = tree.transform(lambda node: exp.column(_TODAY) if isinstance(node, exp.CurrentDate) else node)
     for table in tree.find_all(exp.Table):
         if table.name in TABLES:
             alias = table.alias or table.name

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from sqlglot import exp
 
+from sparkivm.algebra.moment import function_of
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Field
@@ -51,6 +53,9 @@ class Empty:
 
     def changes(self, table: str, fields: object) -> str:
         raise AssertionError("only types are asked for")
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return function_of(key)
 
 
 @pytest.fixture(scope="module")

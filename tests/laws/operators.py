@@ -35,12 +35,15 @@ from sparkivm.algebra import (
     Window,
     WindowCall,
 )
+from sparkivm.algebra.moment import moment
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.sql_expression import expression
 
 # An operator over the relation given; further inputs are tables. Two integer columns at least come out first.
 Operator = Callable[[Relation], Relation]
+
+DAY = "day"  # a moment that is a number
 
 _numbers = count()
 
@@ -61,6 +64,19 @@ def _fresh(name: str) -> str:
 
 def filter_(a: Relation) -> Relation:
     return Filter(a, expression("x > 0 or y is null", x=a.columns[0], y=a.columns[1]))
+
+
+def filter_by_a_moment(a: Relation) -> Relation:
+    return Filter(a, expression("x > d or y = d", x=a.columns[0], y=a.columns[1], d=moment(DAY)))
+
+
+def project_a_moment(a: Relation) -> Relation:
+    x, y = a.columns[:2]
+    items = (
+        (_fresh("p"), column(x)),
+        (_fresh("p"), expression("case when y < d then d end", y=y, d=moment(DAY))),
+    )
+    return Project(a, items)
 
 
 def project(a: Relation) -> Relation:
@@ -244,7 +260,9 @@ OPERATORS: dict[str, Operator] = {
     operator.__name__: operator
     for operator in (
         filter_,
+        filter_by_a_moment,
         project,
+        project_a_moment,
         union_all,
         union_with_itself,
         repeat,

@@ -6,9 +6,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from sqlglot import exp
 
+from sparkivm.algebra.scalar import integer
 from tests.fuzz.database import insert_statement, new_connection, tables_of
 from tests.fuzz.random_data import TABLES, random_world
+from tests.laws.operators import DAY
 
 
 class WorldSources:
@@ -19,6 +22,9 @@ class WorldSources:
 
     def old(self, table: str) -> str:
         return f"(select * from {table}_0 where world = (select world from this_world))"
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return integer(0 if before else 1).tree
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
         return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_1 where world = (select world from this_world)'
@@ -46,9 +52,9 @@ class Worlds:
         return len(self.worlds)
 
     def changed(self, number: int) -> frozenset[str]:
-        """The table that changed in a world, or all three: so there are few sets to prepare for."""
+        """The table that changed in a world, or all three, and the day: so there are few sets to prepare for."""
         changed = [table for table, change in self.worlds[number].batches[0].items() if change]
-        return frozenset(changed if len(changed) == 1 else TABLES)
+        return frozenset(changed if len(changed) == 1 else TABLES) | {DAY}
 
     def expect_nothing(self, number: int, sql: str, law: str) -> None:
         """Fail with a reproducer if a query that finds violations of a law finds any."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import sqlglot
+from sqlglot import exp
+
 from sparkivm.algebra import Relation
 from sparkivm.algebra.project import renamed
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import quoted, state_table
 from sparkivm.plan.group_changes import folded
@@ -27,7 +31,8 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
     if plan is None:
         return "select 1 where false"
-    texts = _Current({**catalog.tables, STATE: engine.describe(state)})  # type: ignore[dict-item]
+    tables = {**catalog.tables, STATE: engine.describe(state)}
+    texts = _Current(tables, stored.frontier.moments)  # type: ignore[arg-type]
     if not isinstance(plan.state, GroupState):
         return _signed(
             plan.state.names, f"select * from {state.sql}", renamed(plan.core, plan.state.columns), texts, {}
@@ -53,10 +58,10 @@ def _signed(
 
 
 class _Current:
-    """Every table as it is now."""
+    """Every table as it is now, at the time of the last refresh."""
 
-    def __init__(self, tables: Mapping[str, RelationFacts]) -> None:
-        self._tables = tables
+    def __init__(self, tables: Mapping[str, RelationFacts], moments: Mapping[str, str]) -> None:
+        self._tables, self._moments = tables, moments
 
     def new(self, table: str) -> str:
         return self._tables[table].name.sql
@@ -65,3 +70,6 @@ class _Current:
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
         raise AssertionError("nothing changes here")
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return sqlglot.parse_one(self._moments[key], dialect=SparkText)

@@ -6,15 +6,17 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.moment import moments
 from sparkivm.algebra.relation import Relation
 from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Leaf, Scan
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import Empty, negated, plain
 
 
 class Derivation:
-    """The delta of one query while the tables in `changed` change and no others.
+    """The delta of one query while the tables and moments in `changed` change and no others.
 
     The result is algebra over three kinds of leaves: `Changes`, `Scan` at new, `Scan` at old.
     """
@@ -28,6 +30,10 @@ class Derivation:
     def changes(self, relation: Relation) -> bool:
         """Whether the relation reads a table that changed."""
         return bool(relation.tables & self._changed)
+
+    def moves(self, scalar: Scalar) -> bool:
+        """Whether an expression reads a moment that changed."""
+        return bool(moments(scalar) & self._changed)
 
     def delta(self, relation: Relation) -> Relation:
         """new − old of a relation of the query."""
@@ -70,7 +76,7 @@ class Derivation:
             self._old_bag(child) if index in relation.bag_inputs else self._old(child)
             for index, child in enumerate(relation.children)
         )
-        return relation.with_children(inputs)
+        return relation.with_children(inputs).before()
 
     def _old_bag(self, relation: Relation) -> Relation:
         """A slice is small: rebuilt from its new rows and the delta. A whole table is read at old."""
@@ -89,7 +95,7 @@ class Derivation:
                 return relation
             case Restricted():
                 return plain(replace(relation, input=self._old(relation.input)))
-        return relation.with_children(tuple(self._old_bag(child) for child in relation.children))
+        return relation.with_children(tuple(self._old_bag(child) for child in relation.children)).before()
 
 
 def narrowed(relation: Relation, keys: Keys | None) -> Relation:

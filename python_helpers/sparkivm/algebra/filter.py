@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.moment import before, moments
+from sparkivm.algebra.relation import Relation
 from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import negated
 
 if TYPE_CHECKING:
-    pass
+    from sparkivm.algebra.derivation import Derivation
 
 
 @dataclass(frozen=True, eq=False)
 class Filter(Linear):
     """σ_p(A): the rows of A for which p is TRUE, not FALSE and not NULL.
 
-    delta     d σ_p(A) = σ_p(dA)
+    delta     d σ_p(A) = σ_p(dA); if p reads a moment, with ¬ for "is not true", also
+              ⊎ σ_{p₁ ∧ ¬p₀}(A₀) − σ_{p₀ ∧ ¬p₁}(A₀)
     restrict  σ_p(A)|K = σ_p(A|K)
     needs     p deterministic
     source    docs/laws.md [1]
     """
 
     predicate: Scalar
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        return self.input.tables | moments(self.predicate)
+
+    def before(self) -> Relation:
+        return replace(self, predicate=before(self.predicate))
+
+    def delta(self, d: Derivation) -> Relation:
+        kept = replace(self, input=d.delta(self.input))
+        if not d.moves(self.predicate):
+            return kept
+        rows = d.old(self.input)
+        only_first = "p and not coalesce(q, false)"
+        new, old = self.predicate, before(self.predicate)
+        came = Filter(rows, expression(only_first, p=new, q=old))
+        went = Filter(rows, expression(only_first, p=old, q=new))
+        return plus(kept, came, negated(went))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.moment import before, moments
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, column
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import negated
 
 if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
     from sparkivm.algebra.keys import Keys
 
 
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 class Project(Linear):
     """π(A): one row for each row of A, equal rows kept.
 
-    delta     d π(A) = π(dA)
+    delta     d π(A) = π(dA); if π reads a moment, ⊎ π₁(A₀) − π₀(A₀)
     restrict  π(A)|K = π(A|K) if the key columns are passed on unchanged, else the semi-join stays on top
     needs     expressions deterministic
     source    docs/laws.md [1]
@@ -30,6 +35,20 @@ class Project(Linear):
     @property
     def columns(self) -> Columns:
         return tuple(name for name, _ in self.items)
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        return self.input.tables.union(*(moments(scalar) for _, scalar in self.items))
+
+    def before(self) -> Relation:
+        return replace(self, items=tuple((name, before(scalar)) for name, scalar in self.items))
+
+    def delta(self, d: Derivation) -> Relation:
+        kept = replace(self, input=d.delta(self.input))
+        if not any(d.moves(scalar) for _, scalar in self.items):
+            return kept
+        new = replace(self, input=d.old(self.input))
+        return plus(kept, new, negated(new.before()))
 
     def restrict(self, keys: Keys) -> Relation:
         passed_on = {name: source for name, scalar in self.items if (source := scalar.as_column) is not None}

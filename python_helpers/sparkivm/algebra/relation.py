@@ -52,6 +52,10 @@ class Relation(ABC):
         """Whether rows of the input are combined into one."""
         return False
 
+    def before(self) -> Relation:
+        """The same operator over the same inputs, its own expressions at the moments of the frontier."""
+        return self
+
     @abstractmethod
     def delta(self, d: Derivation) -> Relation:
         """The Z-set `new − old` of this relation."""
@@ -62,7 +66,7 @@ class Relation(ABC):
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """Keys of the source tables that it reads."""
+        """Keys of the source tables, and of the moments, that it reads."""
         return frozenset().union(*(child.tables for child in self.children))
 
     def walk(self) -> Iterator[Relation]:

@@ -47,6 +47,10 @@ class SparkText(Spark):
                 return str(self.func("TO_DATE", expression.this, self.format_time(expression)))
             return str(Spark.Generator.TRANSFORMS[exp.TsOrDsToDate](self, expression))
 
+        def localtimestamp_sql(self, expression: exp.Localtimestamp) -> str:
+            """Without parentheses it is a column."""
+            return "LOCALTIMESTAMP()"
+
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
             word = _TYPED_LITERALS.get(expression.to.this)
             literal = expression.this

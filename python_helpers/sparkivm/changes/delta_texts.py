@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import sqlglot
+from sqlglot import exp
+
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.names import WEIGHT, TableName, literal, quoted
 
@@ -24,11 +28,21 @@ class PinnedTable:
 
 
 class DeltaTexts:
-    """SourceTexts of one refresh; `others` are relations that have no version, as FROM items."""
+    """SourceTexts of one refresh.
 
-    def __init__(self, tables: Mapping[str, PinnedTable], others: Mapping[str, str] | None = None) -> None:
+    others   relations that have no version, as FROM items
+    moments  by key, as literals at the refresh and at the frontier
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, PinnedTable],
+        others: Mapping[str, str] | None = None,
+        moments: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+    ) -> None:
         self._tables = tables
-        self._others = others or {}
+        self._others = {} if others is None else others
+        self._moments = moments
 
     def new(self, table: str) -> str:
         if table in self._others:
@@ -53,6 +67,9 @@ class DeltaTexts:
         group = f"\ngroup by {', '.join(columns)}" if columns else ""
         items = ", ".join([*columns, f"{total} as {WEIGHT}"])
         return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return sqlglot.parse_one(self._moments[before][key], dialect=SparkText)
 
     @staticmethod
     def _diff(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:

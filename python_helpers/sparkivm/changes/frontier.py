@@ -51,6 +51,7 @@ class Frontier:
     reason: str = ""  # of a view that is not incrementally maintainable
     detail: str = ""
     nonce: str = ""
+    moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by their keys
 
     def to_json(self) -> str:
         text = json.dumps(

@@ -11,6 +11,7 @@ from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.decide import decide
+from sparkivm.refresh.moments import moments_now
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
@@ -77,7 +78,7 @@ def _decision_lines(
     assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
     decision = decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-        request.refresh_mode, request.change_capture,
+        request.refresh_mode, request.change_capture, moments_now(engine, Pins(), compiled.plan.moments),
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:

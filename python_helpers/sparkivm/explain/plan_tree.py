@@ -21,6 +21,7 @@ from sparkivm.algebra import (
     Relation,
     Repeat,
     Restricted,
+    Scalar,
     Scan,
     SemiJoin,
     UnionAll,
@@ -29,6 +30,7 @@ from sparkivm.algebra import (
     Window,
     operator,
 )
+from sparkivm.algebra.moment import at, function_of
 from sparkivm.errors import no_rule
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
@@ -66,19 +68,19 @@ def _label(relation: Relation) -> str:
                 f"Scan {relation.table}: {', '.join(source for _, source in relation.fields) or 'rows only'}"
             )
         case Filter():
-            return f"Filter {relation.predicate.sql('spark')}"
+            return f"Filter {_text(relation.predicate)}"
         case Project():
-            return f"Project {', '.join(_item(name, scalar.sql('spark')) for name, scalar in relation.items)}"
+            return f"Project {', '.join(_item(name, _text(scalar)) for name, scalar in relation.items)}"
         case Generate():
-            return f"Generate {', '.join(relation.names)} = {relation.generator.sql('spark')}"
+            return f"Generate {', '.join(relation.names)} = {_text(relation.generator)}"
         case Repeat():
-            return f"Repeat {relation.times.sql('spark')} times"
+            return f"Repeat {_text(relation.times)} times"
         case InnerJoin():
-            on = " and ".join(p.sql("spark") for p in relation.predicates)
+            on = " and ".join(_text(p) for p in relation.predicates)
             return f"InnerJoin {on}" if on else "CrossJoin"
         case LeftJoin() | FullJoin() | SemiJoin():
             kind = "AntiJoin" if isinstance(relation, SemiJoin) and relation.anti else type(relation).__name__
-            return f"{kind} {' and '.join(p.sql('spark') for p in relation.predicates) or 'true'}"
+            return f"{kind} {' and '.join(_text(p) for p in relation.predicates) or 'true'}"
         case Aggregate() if not relation.calls and relation.keys:
             return f"Distinct {', '.join(relation.keys)}"
         case Aggregate():
@@ -87,7 +89,7 @@ def _label(relation: Relation) -> str:
             return f"Aggregate{by}: {calls}" if calls else f"Aggregate{by}"
         case Window():
             by = f" by {', '.join(relation.partition)}" if relation.partition else ""
-            calls = ", ".join(f"{call.name} = {call.call.sql('spark')}" for call in relation.calls)
+            calls = ", ".join(f"{call.name} = {_text(call.call)}" for call in relation.calls)
             return f"Window{by}: {calls}"
         case UnionAll():
             return f"UnionAll of {len(relation.inputs)}"
@@ -97,12 +99,16 @@ def _label(relation: Relation) -> str:
             raise no_rule(relation)
 
 
+def _text(scalar: Scalar) -> str:
+    return at(scalar, function_of).sql("spark")
+
+
 def _item(name: str, text: str) -> str:
     return name if text.strip("`") == name else f"{name} = {text}"
 
 
 def _call(call: Call) -> str:
-    argument = call.argument.sql("spark") if call.argument is not None else "*"
+    argument = _text(call.argument) if call.argument is not None else "*"
     if call.function == "other":
         return argument
     return f"{call.function.removesuffix('_rows')}({argument})"

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
+from sparkivm.algebra.moment import MOMENTS, moment
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
+from sparkivm.frontend.accepted_expressions import function_name
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved
 from sparkivm.reasons import Reason
@@ -33,6 +35,10 @@ def resolve(
     _refuse_constructs(tree, subquery is not None)
 
     def replacement(node: exp.Expr) -> exp.Expr | None:
+        name = MOMENTS.get(function_name(node)) if isinstance(node, exp.Func) else None
+        if name is not None and not node.expressions:
+            _refuse_column_named_alike(node, scope)
+            return moment(name).tree
         if subquery is not None and is_subquery(node):
             return subquery(node, scope, aliases or {})
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
@@ -49,6 +55,13 @@ def resolve(
         return _with_fields(column(name).tree, fields)
 
     return replace_nodes(tree, replacement)
+
+
+def _refuse_column_named_alike(node: exp.Expr, scope: Scope) -> None:
+    """`current_date` without parentheses is a column where there is one."""
+    name = function_name(node)
+    if scope.find(exp.column(name)) or scope.find_outside(exp.column(name)):
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{name} is a function and a column", node)
 
 
 def _with_fields(tree: exp.Expr, fields: list[str]) -> exp.Expr:
@@ -77,6 +90,8 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
     for node in outside_of_subqueries(tree):
         if is_subquery(node) and not subqueries:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
+        if isinstance(node, (exp.Placeholder, exp.Parameter)):
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a parameter of the statement", node)
         if isinstance(node, exp.Lambda):
             raise not_incremental(Reason.EXPRESSION_NOT_SUPPORTED, "a lambda expression", node)
         if node is not tree and isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):

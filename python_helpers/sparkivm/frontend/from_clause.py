@@ -30,6 +30,7 @@ from sparkivm.frontend.expressions import resolve
 from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible
+from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
@@ -125,11 +126,15 @@ class FromReader:
                 )
             predicates.append(equal(mine[0], other[0]))
         both = replace(left_scope.joined(right_scope), outer=self._reader.outer)
-        on = join.args.get("on")
+        on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
+        subqueries = Subqueries(self._reader)
         if on is not None:
-            tree = resolve(on, both)
+            tree = resolve(on, both, subquery=subqueries.column)
             check_accepted(tree)
             predicates.extend(conjuncts(Scalar(tree)))
+        above = [p for p in predicates if inner and p.columns & subqueries.waiting]
+        if subqueries.waiting and not inner:
+            left, right = subqueries.beside(left, right, join)
         if kind in ("SEMI", "ANTI"):
             condition = JoinCondition.of(predicates, left.columns, right.columns)
             return SemiJoin(left, right, condition, anti=kind == "ANTI"), left_scope
@@ -141,7 +146,10 @@ class FromReader:
             return LeftJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns)), scope
         if side == "RIGHT":
             return LeftJoin(right, left, JoinCondition.of(predicates, right.columns, left.columns)), scope
-        return InnerJoin((left, right), tuple(predicates)), scope
+        joined: Relation = InnerJoin((left, right), tuple(p for p in predicates if p not in above))
+        for predicate in above:
+            joined = subqueries.filtered(joined, predicate)
+        return joined, scope
 
     def _merged(
         self, join: FullJoin, using: Sequence[str], left: Scope, right: Scope

@@ -36,7 +36,7 @@ from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
-from sparkivm.frontend.correlation import Bound, Correlation, or_of_nothing
+from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
 from sparkivm.frontend.expressions import resolve
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope
@@ -119,6 +119,26 @@ class Subqueries:
             tested = self._tested(relation, conjunct)
             relation = tested or _filter(self.joined(relation, waiting), conjunct)
         return relation
+
+    def beside(self, left: Relation, right: Relation, join: exp.Expr) -> tuple[Relation, Relation]:
+        """The sides of an outer or semi join, each with the columns of those subqueries in ON that read it.
+
+        A subquery that reads neither stands beside the left side.
+        """
+        for name in list(self._waiting):
+            if name not in self._waiting:
+                continue  # an operand of one that came before
+            waiting = self._waiting[name]
+            read = free_columns(waiting.rows).union(*(operand.columns for operand in waiting.operands))
+            if read & frozenset(right.columns):
+                if read & frozenset(left.columns):
+                    raise not_incremental(
+                        Reason.OPERATOR_NOT_SUPPORTED, "a subquery in ON that reads both sides", join
+                    )
+                right = self._join(right, name)
+            else:
+                left = self._join(left, name)
+        return left, right
 
     # EXISTS and IN as conjuncts
 

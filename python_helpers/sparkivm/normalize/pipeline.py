@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from sparkivm.algebra import Relation
 from sparkivm.normalize.drop_projects import drop_projects
+from sparkivm.normalize.lift_moments import lift_moments
 from sparkivm.normalize.prune_columns import prune_columns
 from sparkivm.normalize.push_filters import push_filters
 
 
 def normalize(relation: Relation, needed: Iterable[str]) -> Relation:
     """A query's relation in the form that the rules are made for, with at least the columns in `needed`."""
-    return prune_columns(push_filters(drop_projects(relation)), needed)
+    return lift_moments(prune_columns(push_filters(drop_projects(relation)), needed))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
+from sparkivm.algebra.moment import is_moment
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.scalar import column
 from sparkivm.engine import Field
@@ -33,7 +34,12 @@ class ViewPlan:
     @property
     def tables(self) -> frozenset[str]:
         """Keys of the sources."""
-        return self.core.tables
+        return frozenset(key for key in self.core.tables if not is_moment(key))
+
+    @property
+    def moments(self) -> frozenset[str]:
+        """Keys of the moments that the stored rows depend on."""
+        return self.core.tables - self.tables
 
 
 def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) -> ViewPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar
+from sparkivm.algebra.moment import moments
 from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column, conjunction
 
@@ -27,11 +28,14 @@ class Split:
 
 
 def split(query: Query) -> Split:
-    """Cut below everything that stands on the topmost Aggregate: projections and HAVING."""
+    """Cut below everything that stands on the topmost Aggregate: projections and HAVING.
+
+    What reads a moment is stored: the public view would have the moment at which it is read.
+    """
     scalars = {name: column(name) for name in query.root.columns}
     having: list[Scalar] = []
     node = query.root
-    while isinstance(node, (Project, Filter)):
+    while isinstance(node, (Project, Filter)) and not _moving(node):
         if isinstance(node, Filter):
             having.append(node.predicate)
         else:
@@ -41,7 +45,7 @@ def split(query: Query) -> Split:
         node = node.input
     if not isinstance(node, Aggregate):
         node, having = query.root, []
-        scalars = scalars_of(query.root.columns)
+        scalars = {name: column(name) for name in query.root.columns}
     return Split(
         node,
         tuple(scalars[name] for name in query.output),
@@ -52,5 +56,6 @@ def split(query: Query) -> Split:
     )
 
 
-def scalars_of(columns: tuple[str, ...]) -> dict[str, Scalar]:
-    return {name: column(name) for name in columns}
+def _moving(node: Project | Filter) -> bool:
+    scalars = [node.predicate] if isinstance(node, Filter) else [scalar for _, scalar in node.items]
+    return any(map(moments, scalars))

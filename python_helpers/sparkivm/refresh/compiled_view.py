@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
+from sparkivm.algebra.moment import function_of
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
@@ -59,6 +60,9 @@ class _NeutralTexts:
 
     def changes(self, table: str, fields: object) -> str:
         raise AssertionError("a core reads no changes")
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return function_of(key)
 
 
 def compile_view(

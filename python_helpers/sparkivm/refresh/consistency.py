@@ -7,6 +7,7 @@ from textwrap import indent
 
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
+from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
 from sparkivm.names import WEIGHT, TableName, quoted, state_table
 from sparkivm.refresh.compiled_view import compile_view, pinned_text
@@ -38,6 +39,7 @@ def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
     )
     compiled = compile_view(engine, view, model_sql, catalog, frontier)
     query = pinned_text(model_sql, compiled) or model_sql[: statement_end(model_sql)]
+    query = replace_moments(query, frontier.moments)
     columns = ", ".join(quoted(field.name) for field in compiled.fields)
     public = engine.describe(view)
     if public is None or public.kind != "view":

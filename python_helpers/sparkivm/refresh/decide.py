@@ -63,8 +63,12 @@ def decide(
     tables: Mapping[str, RelationFacts],
     mode: RefreshMode,
     capture: ChangeCapture,
+    moments: Mapping[str, str],
 ) -> Decision:
-    """Compare the sources with the frontier, and the ways to catch up with each other."""
+    """Compare the sources with the frontier, and the ways to catch up with each other.
+
+    moments  those of the plan, as they are now
+    """
     changes: dict[str, SourceChange] = {}
     try:
         for key in sorted(plan.tables):
@@ -72,7 +76,8 @@ def decide(
     except NotIncremental as error:
         return Decision("full", changes, fallback=error.fallback)
     moved = {key: change for key, change in changes.items() if change.how != "none"}
-    if not moved:
+    moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
+    if not moved and not moving:
         return Decision("no_op", changes)
     if mode == "auto":
         for key, change in moved.items():
@@ -82,9 +87,9 @@ def decide(
     sizes = _sizes(tables, state, moved)
 
     def change_by(form: Form, part: str) -> StateChange:
-        return state_change(plan.state, form, frozenset(moved), sizes, part)
+        return state_change(plan.state, form, moving.union(moved), sizes, part)
 
-    form = apply_form(plan, frontier, state, moved)
+    form = apply_form(plan, frontier, state, moved, moving)
     result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
     costs = estimate(result, plan.core, state, tables, moved)
     tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and not costs.steps
@@ -93,14 +98,19 @@ def decide(
             "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
         )
     rows = sum(change.rows for change in moved.values())
-    explanation = f"{rows} changed rows, {costs}"
+    time = "time went on, " if moving else ""
+    explanation = f"{time}{rows} changed rows, {costs}"
     return Decision(
         "incremental", changes, result, None, explanation, read_bytes=costs.read_bytes, change_by=change_by
     )
 
 
 def apply_form(
-    plan: ViewPlan, frontier: Frontier, state: RelationFacts, moved: Mapping[str, SourceChange]
+    plan: ViewPlan,
+    frontier: Frontier,
+    state: RelationFacts,
+    moved: Mapping[str, SourceChange],
+    moving: frozenset[str] = frozenset(),
 ) -> Form:
     """The cheapest form that is right for this state."""
     small = (state.size_bytes or 0) <= SMALL_STATE_BYTES
@@ -109,7 +119,7 @@ def apply_form(
             return "append"
         if frontier.several or not plan.state.keys:
             return "rewrite"
-    elif keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
+    elif not moving and keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
         return "append"
     if (state.size_bytes or 0) <= REWRITTEN_BYTES:
         return "rewrite"

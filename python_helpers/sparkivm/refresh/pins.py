@@ -14,6 +14,7 @@ class Pins:
 
     def __init__(self) -> None:
         self._facts: dict[str, RelationFacts | None] = {}
+        self._instant: int | None = None
         self._lock = threading.Lock()
 
     def facts(
@@ -27,6 +28,13 @@ class Pins:
             if found is None:
                 return None  # it may be built later in the run
             return self._facts.setdefault(name.key, found)
+
+    def instant(self, read: Callable[[], int]) -> int:
+        """The run's date and time, in microseconds since 1970."""
+        with self._lock:
+            if self._instant is None:
+                self._instant = read()
+            return self._instant
 
     def forget(self, name: TableName) -> None:
         with self._lock:

@@ -24,6 +24,7 @@ from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
 from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide, parts_by
 from sparkivm.refresh.metered_engine import MeteredEngine
+from sparkivm.refresh.moments import moments_now
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
@@ -107,7 +108,7 @@ class _Refresh:
         assert stored.frontier is not None and stored.facts is not None and compiled.plan is not None
         decision = decide(
             self.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-            self.request.refresh_mode, self.request.change_capture,
+            self.request.refresh_mode, self.request.change_capture, self._moments(compiled),
         )  # fmt: skip
         if decision.fallback is not None:
             return self._full(stored, compiled, settings, decision.fallback)
@@ -143,6 +144,8 @@ class _Refresh:
             now = self.pins.facts(_name(key), self.engine.describe)
             if now is None or now.table_id != source.table_id or now.version != source.version:
                 return False
+        if frontier.moments != moments_now(self.engine, self.pins, frontier.moments):
+            return False
         for key, text in frontier.views.items():
             now = self.pins.facts(_name(key), self.engine.describe)
             if now is None or now.kind != "view" or digest(now.view_text) != text:
@@ -266,6 +269,7 @@ class _Refresh:
             if (
                 pinned is not None
                 and not presents
+                and not plan.moments
                 and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
                 and plan.state.names == tuple(f.name for f in compiled.fields)
             ):
@@ -310,7 +314,7 @@ class _Refresh:
                     several=appends_entries or (old.several and change.form != "rewrite"),
                     appended=old.appended + 1 if appends_entries else 0,
                 )
-                texts = self._texts(compiled, decision.changes, stored.facts, part, staging.texts)
+                texts = self._texts(compiled, decision.changes, stored.facts, part, staging.texts, old)
                 select = select_text(staging.shortened(change.rows, texts), texts)
                 predicate = part.predicate if part else ""
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
@@ -358,7 +362,10 @@ class _Refresh:
             self._switch_on_deletion_vectors(stored.facts)
         if change.staged is None:
             return change, None
-        staging.stage(change.staged, self._texts(compiled, decision.changes, staged=staging.texts))
+        staging.stage(
+            change.staged,
+            self._texts(compiled, decision.changes, staged=staging.texts, old=stored.frontier),
+        )
         if change.form != "replace":
             return change, None
         part = find_part(
@@ -414,6 +421,7 @@ class _Refresh:
             deterministic=not undecided,
             reason=compiled.fallback.reason.name if compiled.fallback else "",
             detail=compiled.fallback.detail if compiled.fallback else "",
+            moments=self._moments(compiled),
         )
 
     def _timestamp(self, source: RelationFacts, known: SourceFrontier | None) -> int:
@@ -430,6 +438,7 @@ class _Refresh:
         state: RelationFacts | None = None,
         part: StatePart | None = None,
         staged: Mapping[str, str] | None = None,
+        old: Frontier | None = None,
     ) -> DeltaTexts:
         pinned = {
             key: PinnedTable(facts.name, facts.version, changes.get(key))
@@ -437,7 +446,12 @@ class _Refresh:
         }
         if state is not None:
             pinned[STATE] = PinnedTable(state.name, state.version, where=part.bounds if part else "")
-        return DeltaTexts(pinned, staged)
+        before = old.moments if old else {}
+        return DeltaTexts(pinned, staged, (self._moments(compiled), before))
+
+    def _moments(self, compiled: CompiledView) -> Mapping[str, str]:
+        keys = compiled.plan.moments if compiled.plan else frozenset()
+        return moments_now(self.engine, self.pins, keys)
 
     def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
         """The public view's SELECT over a state with one entry per group, and with several."""

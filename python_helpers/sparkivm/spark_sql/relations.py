@@ -35,6 +35,7 @@ from sparkivm.algebra import (
     WindowCall,
     operator,
 )
+from sparkivm.algebra.moment import at
 from sparkivm.errors import InternalError, no_rule
 from sparkivm.names import WEIGHT
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
@@ -115,7 +116,7 @@ class _Printer:
         return [prefix + self._name(column) for column in columns]
 
     def _scalar(self, scalar: Scalar) -> str:
-        return scalar.sql(self._dialect.scalars)
+        return at(scalar, self._sources.moment).sql(self._dialect.scalars)
 
     def _alias(self) -> str:
         self._aliases += 1

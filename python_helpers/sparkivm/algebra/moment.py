@@ -1,0 +1,70 @@
+"""Moments: the date or time of a refresh, as an expression sees it.
+
+A moment is a constant that has another value in the next refresh. So it stands among the tables that an
+operator reads, and may be among those that changed; Filter and Project have a term for it, all other
+operators see it as a column of their input (normalize/lift_moments.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from sparkivm.algebra.scalar import Scalar, replace_nodes
+from sparkivm.names import RESERVED_PREFIX
+
+_PREFIX = f"{RESERVED_PREFIX}at_"
+_BEFORE = "@before"
+
+# Spark's functions, each with the moment that it returns.
+MOMENTS = {
+    "current_date": f"{_PREFIX}current_date",
+    "curdate": f"{_PREFIX}current_date",
+    "current_timestamp": f"{_PREFIX}current_timestamp",
+    "now": f"{_PREFIX}current_timestamp",
+    "localtimestamp": f"{_PREFIX}localtimestamp",
+}
+
+
+def moment(name: str) -> Scalar:
+    """The moment of a key at the refresh."""
+    return Scalar(exp.Placeholder(this=name))
+
+
+def is_moment(key: str) -> bool:
+    """Whether a key that a relation reads is a moment's, and no table's."""
+    return key.startswith(_PREFIX)
+
+
+def function_of(key: str, before: bool = False) -> exp.Expr:
+    """The call that returns a moment, where its value does not matter."""
+    return exp.Anonymous(this=key.removeprefix(_PREFIX))
+
+
+def moments(scalar: Scalar) -> frozenset[str]:
+    """Keys of the moments in an expression."""
+    return frozenset(_key(node) for node in scalar.tree.find_all(exp.Placeholder))
+
+
+def before(scalar: Scalar) -> Scalar:
+    """The expression at the moments of the frontier."""
+    if not moments(scalar):
+        return scalar
+    return _replaced(scalar, lambda node: exp.Placeholder(this=_key(node) + _BEFORE))
+
+
+def at(scalar: Scalar, text_of: Callable[[str, bool], exp.Expr]) -> Scalar:
+    """The expression with values for its moments, by key and whether it is the one of the frontier."""
+    if not moments(scalar):
+        return scalar
+    return _replaced(scalar, lambda node: text_of(_key(node), str(node.this).endswith(_BEFORE)))
+
+
+def _key(node: exp.Expr) -> str:
+    return str(node.this).removesuffix(_BEFORE)
+
+
+def _replaced(scalar: Scalar, value: Callable[[exp.Expr], exp.Expr]) -> Scalar:
+    tree = replace_nodes(scalar.tree, lambda node: value(node) if isinstance(node, exp.Placeholder) else None)
+    return Scalar(tree)

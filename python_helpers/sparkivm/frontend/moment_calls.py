@@ -1,0 +1,40 @@
+"""Where a SELECT asks for the date or the time: to run it as of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sparkivm.algebra.moment import MOMENTS
+from sparkivm.algebra.spark_text import SparkText
+
+_WITHOUT_PARENTHESES = ("current_date", "current_timestamp")
+
+
+def replace_moments(sql: str, literals: Mapping[str, str]) -> str:
+    """The text with calls of CURRENT_DATE, NOW and their like replaced, by the key of the moment."""
+    tokens = SparkText().tokenize(sql)
+    pieces: list[str] = []
+    position = 0
+    for index, token in enumerate(tokens):
+        key = MOMENTS.get(token.text.lower())
+        end = _end_of_call(tokens, index)
+        if key is None or key not in literals or end is None:
+            continue
+        pieces += [sql[position : token.start], literals[key]]
+        position = end
+    return "".join([*pieces, sql[position:]])
+
+
+def _end_of_call(tokens: list[Token], index: int) -> int | None:
+    """Where the call ends that begins with a token, None if it is none: a column, an alias, a text."""
+    token = tokens[index]
+    if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+        return None
+    if index and tokens[index - 1].token_type in (TokenType.DOT, TokenType.ALIAS):
+        return None
+    after = [one.token_type for one in tokens[index + 1 : index + 3]]
+    if after == [TokenType.L_PAREN, TokenType.R_PAREN]:
+        return tokens[index + 2].end + 1
+    return token.end + 1 if token.text.lower() in _WITHOUT_PARENTHESES else None
