@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from tests.fuzz.smaller_queries import smaller_queries
 from tests.fuzz.view import View
 
 TREES_PER_WORLD = 20
+_SHRINKING_S = 120
 _SAME_ERROR = 45  # this much of the text of two errors is the same if they are
 
 
@@ -74,10 +76,13 @@ class Fuzzer:
     def shrunk(self, case: Case) -> Case:
         """A part of the query, fewer batches, changes and rows, as long as it fails in the same way."""
         kind = _kind(self.outcome_of(case))
+        end = time.monotonic() + _SHRINKING_S
         smaller = True
         while smaller:
             smaller = False
             for candidate in _smaller(case):
+                if time.monotonic() > end:
+                    return case
                 if _kind(self.outcome_of(candidate)) == kind:
                     case, smaller = candidate, True
                     break

@@ -28,6 +28,7 @@ from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.correlation import Correlation
 from sparkivm.frontend.expressions import resolve
 from sparkivm.frontend.generators import generated, is_generator
+from sparkivm.frontend.pivots import pivoted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible
 from sparkivm.frontend.subqueries import Subqueries
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 _TABLE_EXTRAS = (
     "sample",
-    "pivots",
     "version",
     "changes",
     "when",
@@ -107,6 +107,9 @@ class FromReader:
             if isinstance(join.this.this, exp.Subquery):
                 return self._lateral_subquery(left, left_scope, join.this, join)
             return self._lateral_view(left, left_scope, join.this, outer=join.side.upper() == "LEFT")
+        if join.this.args.get("pivots"):
+            # Spark pivots what all of the joins before it have made.
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT behind a join", join.this)
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
         if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
@@ -193,6 +196,9 @@ class FromReader:
             raise not_incremental(
                 Reason.OPERATOR_NOT_SUPPORTED, f"{type(node).__name__.upper()} in FROM", node
             )
+        for pivot in node.args.get("pivots") or ():
+            relation, visible = pivoted(relation, scope, pivot, self._reader.names)
+            scope = _aliased(_with_column_aliases(visible, pivot), pivot.alias or node.alias)
         for join in node.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
         return relation, scope
@@ -251,7 +257,6 @@ def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible
 def _extra_name(extra: str) -> str:
     return {
         "sample": "TABLESAMPLE",
-        "pivots": "PIVOT",
         "version": "time travel",
         "laterals": "LATERAL VIEW",
     }.get(extra, extra.upper())
