@@ -125,6 +125,11 @@ FAMILIES = {
         "top": "select id, amount from orders where amount is not null order by amount desc, id limit 3",
         "top_groups": "select customer, sum(qty) as s from orders group by customer order by s desc nulls last, customer "
         "limit 2 offset 1",
+        "top_by_output": "select id, -amount as amount from orders where amount is not null order by amount, id limit 3",
+        "top_groups_by_output": "select customer, sum(qty) as qty from orders group by customer "
+        "order by qty desc nulls last, customer limit 2",
+        "limited_to_its_row": "select sum(qty) as s from orders limit 1",
+        "distinct_in_parentheses": "select distinct (note) from orders order by note",
         "sorted": "select id, note from orders order by note nulls last, id desc",
     },
 }
