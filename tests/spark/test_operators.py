@@ -42,6 +42,8 @@ FAMILIES = {
         "functions_of_nested": "select id, array_join(sort_array(array(note, 'm')), ',') as a, element_at(array(qty, 1), 1) as e, "
         "map('k', qty)['k'] as m, named_struct('q', qty).q as q, size(split(note, 'a')) as n, to_json(struct(qty)) as j, "
         "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c from orders",
+        "lambdas": "select id, transform(array(qty, 1), x -> x + o.qty) as t, exists(array(o.note), n -> n = 'a') as e, "
+        "aggregate(filter(array(qty, 5), x -> x > 1), 0, (acc, x) -> acc + x) as s from orders o",
         "semicolon": "select id -- the key\nfrom orders /* all */ ;",
     },
     "inner_joins": {
