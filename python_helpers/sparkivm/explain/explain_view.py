@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
@@ -16,6 +18,7 @@ from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session_settings import semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import StoredState, read_state
 
 _FORMATS = ("text", "mermaid", "dot")
@@ -32,7 +35,9 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         )
     view, state = request.view, state_table(request.view)
     stored = read_state(engine, state)
-    catalog = SourceCatalog(engine, Pins(), view, frozenset({view.key, state.key}))
+    sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
+    request = replace(request, sql=sources.model_text(view, request.sql))
+    catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
     compiled = compile_view(engine, view, request.sql, catalog, stored.frontier)
     if format != "text":
         root = (
