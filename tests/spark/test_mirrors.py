@@ -172,7 +172,8 @@ def test_formats(lab, tmp_path):
         "insert into orc_table values (2, named_struct('a', array(7)))",
         "insert into json_table values (3, null)",
         "insert into parts_table values ('c', 2), ('d', 2)",
-        f"insert into parquet.`{tmp_path / 'files'}` values (2, date '2021-01-01'), (11, null)",
+        f"insert overwrite directory '{tmp_path / 'files'}' using parquet "
+        "select * from values (2, date '2021-01-01'), (11, null) as v (k, x)",
     )
     view.must_be("incremental")
     assert view.must_be("no_op").explanation == "no source changed"

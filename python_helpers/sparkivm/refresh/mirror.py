@@ -7,6 +7,7 @@ What a run pins is a version whose rows were those of the source when the run lo
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import MutableSequence
@@ -27,7 +28,10 @@ MIRROR_OF = "sparkivm.mirror_of"
 COLUMN_MAPPING = "delta.columnMapping.mode"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 _MOST_TRIES = 4
-_INCOMPARABLE = ("map<", "variant", "interval", "void", "collate", "geometry", "geography")
+# Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
+_INCOMPARABLE = re.compile(
+    r"(?:^|[<:])(?:map<|(?:variant|void|interval|geometry|geography)(?:$|[ ,>(]))| collate "
+)
 _NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")  # of a Delta table without column mapping
 
 
@@ -101,7 +105,7 @@ class Mirror:
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
         for field in fields:
-            if any(word in field.type for word in _INCOMPARABLE):
+            if _INCOMPARABLE.search(field.type):
                 raise NotIncremental(
                     Fallback(
                         Reason.TYPE_NOT_SUPPORTED,

@@ -112,7 +112,7 @@ class _Refresh:
 
         catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
         compiled = compile_view(self.engine, self.view, self.request.sql, catalog, stored.frontier)
-        self.sources.check_operations(compiled.tables)
+        self.sources.check_operations(compiled.tables, stored.frontier)
         fallback = reason_to_rebuild(self.request, stored, compiled, settings)
         if fallback is not None:
             return self._full(stored, compiled, settings, fallback)

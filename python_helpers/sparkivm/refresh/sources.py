@@ -8,6 +8,7 @@ from contextlib import suppress
 from sqlglot import exp
 
 from sparkivm.changes.change_log import ChangeLog, current_rows, field, unknown_operations
+from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError, NotIncremental
@@ -88,28 +89,27 @@ class Sources:
 
         Raises: DeclarationError; ModelError if it is not known whether the model reads such a log.
         """
-        if not self._declared.logs:
+        text = sql.lower()
+        logs = [key for key in self._declared.logs if key.rpartition(".")[2] in text]
+        if not logs:
             return sql
         try:
             references = table_references(parse_model(str(model), sql))
         except NotIncremental:
             references = None
         if references is None:
-            for key in self._declared.logs:
-                if key.rpartition(".")[2] in sql.lower():
-                    raise ModelError(
-                        str(model),
-                        f"it may read {key}, a change log, and its SQL cannot be taken apart",
-                        "rephrase it, or read the log in a model of its own",
-                    )
-            return sql
+            raise ModelError(
+                str(model),
+                f"it may read {logs[0]}, a change log, and its SQL cannot be taken apart",
+                "rephrase it, or read the log in a model of its own",
+            )
 
         def text_of(reference: TableReference) -> str | None:
             if not 2 <= len(reference.parts) <= 3:
                 return None
             *catalog, schema, identifier = reference.parts
             name = TableName(schema, identifier, catalog[0] if catalog else None)
-            log = self._declared.of(name).log if name.key in self._declared.logs else None
+            log = self._declared.of(name).log if name.key in logs else None
             if log is None:
                 return None
             if reference.fixed:
@@ -155,11 +155,13 @@ class Sources:
                 return DeclarationError(str(name), what, "declare the name that the log has")
         return DeclarationError(str(name), f"the log cannot be read: {error}", "see the message")
 
-    def check_operations(self, read: Mapping[str, RelationFacts]) -> None:
-        """Raises: DeclarationError if a log that is read tells of something that is not declared."""
+    def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
+        """Raises: DeclarationError if a log that grew since tells of something that is not declared."""
         for key in self._declared.logs:
-            facts = read.get(key)
-            if facts is None:
+            facts, known = read.get(key), frontier.sources.get(key) if frontier else None
+            if facts is None or (
+                known and (known.table_id, known.version) == (facts.table_id, facts.version)
+            ):
                 continue
             log = self._declared.of(facts.source).log
             assert log is not None, f"{key} is declared as a log"
