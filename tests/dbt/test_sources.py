@@ -31,6 +31,7 @@ models:
     data_tests: [incremental_view_is_consistent]
     config: {contract: {enforced: true}}
     columns: [{name: id, data_type: int}, {name: name, data_type: string}]
+seeds:
   - name: lookup
     config: {meta: {sparkivm: {mirror: true}}}
 """

@@ -94,6 +94,10 @@ def _decision_lines(
             change.how
         ]
         lines.append(f"  {key}: versions {change.old}..{change.new}, {read}, {change.rows} changed rows")
+    for key in decision.changes:
+        facts = compiled.tables[key]
+        if facts.mirror_of is not None:
+            lines.append(f"  {key}: by its mirror {facts.name}, which the next run compares with it first")
     return lines
 
 

@@ -18,6 +18,7 @@ class Pins:
         self._facts: dict[str, RelationFacts | None] = {}
         self._refused: dict[str, Fallback] = {}
         self._turns: dict[str, threading.Lock] = {}
+        self.checked: set[tuple[str, int]] = set()  # change logs whose operations are known ones, by version
         self._lock = threading.Lock()
 
     def facts(

@@ -54,8 +54,7 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
         try:
             metered = MeteredEngine(engine)
             sources = Sources(metered, pins, request.declared, request.view.schema)
-            readable = replace(request, sql=sources.model_text(request.view, request.sql))
-            return _Refresh(metered, readable, sources).run()
+            return _Refresh(metered, request, sources).run()
         except Conflict:
             pins.forget(state_table(request.view))
             if attempt + 1 < _MOST_TRIES:
@@ -94,6 +93,7 @@ class _Refresh:
         return state_table(self.request.view)
 
     def run(self) -> RefreshResult:
+        self.request = replace(self.request, sql=self.sources.model_text(self.view, self.request.sql))
         stored = read_state(self.engine, self.state)
         if stored.facts is not None and stored.facts.kind != "delta":
             raise ModelError(

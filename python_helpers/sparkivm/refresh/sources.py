@@ -45,6 +45,11 @@ class Sources:
 
         Raises: NotIncremental if that source cannot be mirrored; DeclarationError.
         """
+        if not name.schema:  # one relation is looked at once, whatever it is called
+            found = self._engine.describe(name)
+            if found is None or found.temporary:
+                return found
+            name = found.name
         return self._pins.facts(name, self._look)
 
     def known(self, name: TableName) -> RelationFacts | None:
@@ -165,6 +170,8 @@ class Sources:
                 continue
             log = self._declared.of(facts.source).log
             assert log is not None, f"{key} is declared as a log"
+            if (facts.table_id, facts.version) in self._pins.checked:
+                continue
             table = f"{facts.name.sql} version as of {facts.version}"
             found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
             if found:
@@ -173,6 +180,7 @@ class Sources:
                     f"the log has the operation {', '.join(sorted(found))}, which is not declared",
                     "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
                 )
+            self._pins.checked.add((facts.table_id, facts.version))
 
 
 def _reads_files(view: RelationFacts) -> bool:
