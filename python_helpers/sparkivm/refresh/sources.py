@@ -185,6 +185,8 @@ class Sources:
 
 def _reads_files(view: RelationFacts) -> bool:
     """Whether a view names files by their path, which have no versions."""
+    if "/" not in view.view_text:
+        return False
     try:
         tree = parse_model(str(view.name), view.view_text)
     except (NotIncremental, ModelError):
