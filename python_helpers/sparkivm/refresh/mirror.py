@@ -58,14 +58,10 @@ class Mirror:
 
         Raises: NotIncremental if the source cannot be mirrored; Conflict if others were faster each time.
         """
-        with suppress(EngineError):  # a session keeps the list of a table's files
-            self._execute(self.engine.render("refresh_source", source=self.source.name.sql))
-        fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
-        self._check(fields)
         attempt = 0
         while True:
             try:
-                return replace(self._up_to_date(fields), mirror_of=self.source.name)
+                return replace(self._up_to_date(self._fields()), mirror_of=self.source.name)
             except Conflict:
                 attempt += 1
                 if attempt == _MOST_TRIES:
@@ -101,6 +97,14 @@ class Mirror:
                 "declare another: mirror: {name: …}, or drop that table",
             )
         return facts
+
+    def _fields(self) -> tuple[Field, ...]:
+        """The source's columns as they are now, and its files: a session keeps the list of a table's files."""
+        with suppress(EngineError):  # not every catalog knows the statement
+            self._execute(self.engine.render("refresh_source", source=self.source.name.sql))
+        fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
+        self._check(fields)
+        return fields
 
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
