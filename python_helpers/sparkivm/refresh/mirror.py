@@ -99,7 +99,7 @@ class Mirror:
         return facts
 
     def _fields(self) -> tuple[Field, ...]:
-        """The source's columns as they are now, and its files: a session keeps the list of a table's files."""
+        """The source's columns as they are now; its files too, as a session keeps the list of them."""
         with suppress(EngineError):  # not every catalog knows the statement
             self._execute(self.engine.render("refresh_source", source=self.source.name.sql))
         fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
