@@ -163,7 +163,7 @@ def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
             if "variant" in types[name] or _equates_texts(types[name]):
                 return Fallback(
                     Reason.TYPE_NOT_SUPPORTED,
-                    f"{source.name}.{name} is {types[name]}, which rows are not told by",
+                    f"{source.source}.{name} is {types[name]}, which rows are not told by",
                 )
     return None
 
@@ -228,6 +228,8 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
     if references is None:
         return None
     unknown = False
+    # `schema.t.c` cannot be said of what stands in the place of the table t.
+    by_schema = any(column.args.get("db") for column in tree.find_all(exp.Column))
 
     def text_of(reference: TableReference) -> str | None:
         nonlocal unknown
@@ -235,8 +237,14 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
             return None
         name = catalog.qualified(reference.parts, namespace)
         facts = catalog.facts(name)
-        if facts.kind == "delta":
+        alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
+        if facts.kind == "delta" and facts.mirror_of is None:
             return f"{facts.name.sql} version as of {facts.version}"
+        if alias and by_schema:
+            unknown = True
+            return None
+        if facts.kind == "delta":
+            return f"{facts.name.sql} version as of {facts.version}{alias}"
         if facts.kind == "view":
             inner = _pinned(
                 facts.view_text, parse_model(str(name), facts.view_text), facts.view_namespace, catalog
@@ -244,7 +252,6 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
             if inner is None:
                 unknown = True
                 return None
-            alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
             columns = ", ".join(quoted(f.name) for f in facts.fields)
             return f"(select * from (\n{inner}\n) as inlined ({columns})){alias}"
         return None
