@@ -25,9 +25,6 @@ map_filter(map('a', qty), (k, v) -> v > 1)
 transform_values(map('a', qty), (k, v) -> v + 1)
 array_sort(array(qty, 1), (l, r) -> case when l < r then 1 when l > r then -1 else 0 end)
 transform(array(named_struct('f', qty)), x -> x.f)
-datediff(current_date(), at)
-at > current_date - interval 3 days
-now() > at
 nvl(note,'-')
 ifnull(note,'-')
 instr(note,'b')

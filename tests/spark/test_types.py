@@ -9,16 +9,14 @@ from tests.spark.lab import Lab
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-TABLE = "id int, v variant, c string collate utf8_lcase, m map<string,int>, a array<struct<x:int,y:string>>"
+TABLE = "id int, v variant, m map<string,int>, a array<struct<x:int,y:string>>"
 ROWS = (
-    "(1, parse_json('{\"x\": 1}'), 'a', map('k', 1), array(named_struct('x', 1, 'y', 'p')))",
-    "(2, parse_json('[2]'), 'A', map('l', 2), null)",
-    "(2, null, null, null, array())",
+    "(1, parse_json('{\"x\": 1}'), map('k', 1), array(named_struct('x', 1, 'y', 'p')))",
+    "(2, parse_json('[2]'), map('l', 2), null)",
+    "(2, null, null, array())",
 )
 FULL = {
     "variant": "select id, variant_get(v, '$.x', 'int') as x from things",
-    "collated": "select c, count(*) as n from things group by c",
-    "compared": "select id from things where c = 'a'",
     "maps": "select id, m from things",
 }
 INCREMENTAL = {
@@ -39,7 +37,7 @@ def test_rows_that_cannot_be_told_apart(spark):
     for view in incremental:
         view.build()
     lab.run(
-        "update things set c = 'a', id = id + 1 where c collate utf8_binary = 'A'",
+        "update things set id = id + 1 where id = 2",
         "delete from things where id = 1",
     )
     for view in full:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,8 +24,6 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_text_is_understood
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
 from sparkivm.spark_sql.relations import select_text
-
-_COLLATION = re.compile(r"collate\s+(\w+)", re.IGNORECASE)
 
 
 @dataclass
@@ -145,10 +142,6 @@ def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
     for f in fields:
         if "map<" in f.type or "variant" in f.type:
             return Fallback(Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, which cannot be compared")
-        if _equates_texts(f.type):
-            return Fallback(
-                Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, in which texts that differ are equal"
-            )
     return None
 
 
@@ -160,17 +153,12 @@ def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
         source = catalog.tables[node.table]
         types = {field.name: field.type for field in source.fields}
         for _, name in node.fields:
-            if "variant" in types[name] or _equates_texts(types[name]):
+            if "variant" in types[name]:
                 return Fallback(
                     Reason.TYPE_NOT_SUPPORTED,
                     f"{source.source}.{name} is {types[name]}, which rows are not told by",
                 )
     return None
-
-
-def _equates_texts(type_: str) -> bool:
-    """Whether texts of a type are compared by a collation: a row that left would cancel another that came."""
-    return any(name.lower() != "utf8_binary" for name in _COLLATION.findall(type_))
 
 
 def _types(

@@ -26,6 +26,7 @@ _FEED_S = 0.3  # to plan a change feed
 _SCAN_S = 0.1  # to list the files of a table
 _READ_S = 0.05  # to plan one more use of either, above some that the fixed costs are measured with
 _READS_INCLUDED = 40
+_MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, each term anew
 _STEP_S = 0.6  # to write a table, and drop it
 _UNKNOWN_BYTES = 1 << 20
 
@@ -37,10 +38,24 @@ class Estimate:
     incremental_s: float
     full_s: float
     read_bytes: float  # of sources, by the statements from changes
+    full_bytes: float  # the same by a rebuild
     steps: int = 0  # tables in which parts of a large plan are computed first
 
+    @property
+    def prefers_full(self) -> bool:
+        """Whether a rebuild takes less time, or reads less."""
+        return self.incremental_s > self.full_s or self._reads_more
+
+    @property
+    def _reads_more(self) -> bool:
+        return self.read_bytes > _MORE_BYTES * self.full_bytes
+
     def __str__(self) -> str:
-        return f"estimated {self.incremental_s:.1f} s from changes, {self.full_s:.1f} s in full"
+        text = f"estimated {self.incremental_s:.1f} s from changes, {self.full_s:.1f} s in full"
+        if self._reads_more:
+            read, full = self.read_bytes / 1e6, self.full_bytes / 1e6
+            text += f"; {read:.0f} MB to read from changes, {full:.0f} MB in full"
+        return text
 
 
 def estimate(
@@ -73,7 +88,7 @@ def estimate(
     joins = any(isinstance(node, (InnerJoin, LeftJoin, FullJoin, SemiJoin)) for node in core.walk())
     whole = sum(_bytes(scan, tables) for scan in _leaves(core, Scan))
     full_s = _FIXED_S["full"] + (whole * (_JOIN_FACTOR if joins else 1.0) + state_bytes) / _FULL_BYTES_PER_S
-    return Estimate(incremental_s, full_s, read, between)
+    return Estimate(incremental_s, full_s, read, whole, between)
 
 
 def _leaves(relation: Relation, kind: type[Leaf]) -> list[Leaf]:

@@ -18,6 +18,7 @@ from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import estimate
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
+from sparkivm.refresh.silent_changes import without_silent
 from sparkivm.refresh.state_part import part_columns
 
 # Up to this size a linear state takes appended entries, which readers add up.
@@ -75,6 +76,7 @@ def decide(
             changes[key] = _change_of(engine, tables[key], frontier, key, capture)
     except NotIncremental as error:
         return Decision("full", changes, fallback=error.fallback)
+    changes = without_silent(engine, plan.core, tables, changes)
     moved = {key: change for key, change in changes.items() if change.how != "none"}
     moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
     if not moved and not moving:
@@ -93,7 +95,7 @@ def decide(
     result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
     costs = estimate(result, plan.core, state, tables, moved)
     tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and not costs.steps
-    if mode == "auto" and not tiny and costs.incremental_s > costs.full_s:
+    if mode == "auto" and not tiny and costs.prefers_full:
         return Decision(
             "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
         )

@@ -1,0 +1,56 @@
+"""Sources that changed in columns that the view does not read: found out before much is read for them.
+
+An UPDATE of a customer's balance is nothing to a view of customers' names. The term of such a source would
+read the other tables of its joins for no row. So where these are large, it is asked first, for all such
+sources in one query, whether anything is left of their changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sparkivm.algebra import Relation, Scan
+from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
+from sparkivm.changes.source_change import SourceChange
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.refresh.planning_settings import planned_for_changes
+
+# Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
+_WORTH_ASKING_BYTES = 64 << 20
+_MOST_ROWS = 10_000
+
+
+def without_silent(
+    engine: Engine,
+    core: Relation,
+    tables: Mapping[str, RelationFacts],
+    changes: Mapping[str, SourceChange],
+) -> dict[str, SourceChange]:
+    """The changes of sources, those of which no row is left to `core` as none."""
+    asked = [
+        key
+        for key, change in changes.items()
+        if change.how == "feed" and change.nets and 0 < change.rows <= _MOST_ROWS
+    ]
+    others = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
+    if not asked or others < _WORTH_ASKING_BYTES:
+        return dict(changes)
+    read: dict[str, set[str]] = {key: set() for key in asked}
+    for node in core.walk():
+        if isinstance(node, Scan) and node.table in read:
+            read[node.table].update(source for _, source in node.fields)
+    texts = DeltaTexts(
+        {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in asked}
+    )
+    questions = (
+        f"(select {index} as source from (\n{texts.changes(key, sorted(read[key]))}\n) as changed limit 1)"
+        for index, key in enumerate(asked)
+    )
+    with planned_for_changes(engine, 0):
+        loud = {int(row["source"]) for row in engine.query("\nunion all\n".join(questions))}
+    silent = {key for index, key in enumerate(asked) if index not in loud}
+    return {
+        key: replace(change, how="none", rows=0) if key in silent else change
+        for key, change in changes.items()
+    }
