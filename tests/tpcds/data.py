@@ -31,7 +31,7 @@ DIMENSIONS = (
 TABLES = (*FACTS, *DIMENSIONS)
 
 _SCALE = 0.01
-_SEED = 7
+_SEED = 12  # the one of a few that lets most queries find rows
 _LINES = {  # what says which order a line is of, and which item
     "store_sales": ("ss_ticket_number", "ss_item_sk"),
     "store_returns": ("sr_ticket_number", "sr_item_sk"),
@@ -113,7 +113,8 @@ def _thin_out(database: duckdb.DuckDBPyConnection, columns: dict[str, dict[str, 
     database.execute(f"delete from inventory where hash(inventory) % {_INVENTORY} > 0 and not ({compared})")
     # The smallest scale has no catalog sales in 2002.
     database.execute(
-        f"update catalog_sales set cs_sold_date_sk = cs_sold_date_sk + {4 * 364} "
+        f"update catalog_sales set cs_sold_date_sk = cs_sold_date_sk + {4 * 364}, "
+        f"cs_ship_date_sk = cs_ship_date_sk + {4 * 364} "
         f"where cs_order_number % 2 = 0 and cs_sold_date_sk < (select min(d_date_sk) from date_dim where d_year = 1999)"
     )
     database.execute(f"delete from date_dim where d_date not between '{_FIRST_DAY}' and '{_LAST_DAY}'")
