@@ -44,16 +44,21 @@ class Database(Embedded):
         others = ",".join(name for (name,) in found.fetchall())
         self.connection.execute("pragma enable_optimizer")
         self.connection.execute(f"set disabled_optimizers = '{others}'")
+        self._loaded: World | None = None
         empty = World({}, tuple({} for _ in range(MOST_BATCHES)))
         for name, columns, _ in tables_of(empty):
             self.connection.execute(f"create table {name} ({columns})")
 
     def load(self, world: World) -> None:
         """Replace what the tables hold."""
+        if world == self._loaded:
+            return
+        self._loaded = None
         statements: list[str] = []
         for name, _, rows in tables_of(world):
             statements += [f"delete from {name}", insert_statement(name, rows)]
         self.connection.execute(";".join(["begin", *filter(None, statements), "commit"]))
+        self._loaded = world
 
 
 def _literal(value: Any) -> str:

@@ -73,8 +73,12 @@ def random_world(rng: random.Random, batches: int) -> World:
     return World(rows, tuple(made))
 
 
+def random_value(rng: random.Random, type_: str) -> Value:
+    return rng.choice(_POOLS[type_])
+
+
 def random_row(rng: random.Random) -> Row:
-    return tuple(rng.choice(_POOLS[type_]) for _, type_ in COLUMNS)
+    return tuple(random_value(rng, type_) for _, type_ in COLUMNS)
 
 
 def random_table(rng: random.Random) -> list[Row]:
@@ -103,13 +107,14 @@ def random_change(rng: random.Random, rows: Sequence[Row], insert_only: bool = F
             if rng.random() < 0.4:
                 position = rng.randrange(len(COLUMNS))
                 new = list(row)
-                new[position] = rng.choice(_POOLS[COLUMNS[position][1]])
+                new[position] = random_value(rng, COLUMNS[position][1])
                 deleted.append(row)
                 inserted.append(tuple(new))
     return Change(tuple(deleted), tuple(inserted))
 
 
 def applied(rows: Sequence[Row], change: Change) -> list[Row]:
-    left = Counter(rows)
-    left.subtract(Counter(change.deleted))
-    return [*left.elements(), *change.inserted]
+    content = Counter(rows)
+    content.update(change.inserted)
+    content.subtract(change.deleted)
+    return list(content.elements())

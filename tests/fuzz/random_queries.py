@@ -43,6 +43,8 @@ class QueryMaker:
     rng: random.Random
     max_depth: int = 2
     float_aggregates: bool = True
+    moments: bool = True  # whether it may read the date of the refresh
+    tables: Sequence[str] = TABLES
     _count: int = 0
     _nesting: int = 0  # of subqueries in expressions
     _table: str | None = None  # the one that all FROM items read, for queries that are all self-joins
@@ -53,7 +55,7 @@ class QueryMaker:
         """A whole model."""
         rng = self.rng
         if rng.random() < 0.12:
-            self._table = rng.choice(TABLES)
+            self._table = rng.choice(self.tables)
         body, columns = self.select(rng.randint(0, self.max_depth), top=True)
         text = (f"with {', '.join(self.ctes)} " if self.ctes else "") + body
         roll = rng.random()
@@ -97,8 +99,12 @@ class QueryMaker:
             rows = rng.choice(("(1, 'a')", "(1, 'a'), (null, 'b'), (2, null)"))
             text = f"(select * from values {rows} as {self.fresh()}({', '.join(names)}))"
             return self._aliased(text, alias, [(names[0], INT), (names[1], STR)])
-        table = self._table or rng.choice(TABLES)
-        return self._aliased(table, alias, [(name, _KINDS[type_]) for name, type_ in COLUMNS])
+        return self.table(alias)
+
+    def table(self, alias: str | None = None) -> Rel:
+        """One of the tables as it is."""
+        table = self._table or self.rng.choice(self.tables)
+        return self._aliased(table, alias or self.fresh(), [(name, _KINDS[type_]) for name, type_ in COLUMNS])
 
     @staticmethod
     def _aliased(text: str, alias: str, columns: list[Column]) -> Rel:
@@ -130,14 +136,14 @@ class QueryMaker:
     def _lateral(self, rel: Rel) -> Rel:
         """Rows made of each row: of an array, or of a subquery that uses the row."""
         rng = self.rng
-        numbers = _of_kind(rel.columns, INT) or ["1"]
+        numbers = of_kind(rel.columns, INT) or ["1"]
         alias, name = self.fresh(), self.fresh("c")
         if rng.random() < 0.5:
             view = rng.choice(("lateral view", "lateral view", "lateral view outer"))
             array = f"array({rng.choice(numbers)}, {rng.choice(numbers)} + 1)"
             return Rel(f"{rel.text} {view} explode({array}) {alias} as {name}", [*rel.columns, (name, INT)])
         inner, where = self._correlated(rel.columns)
-        values = _of_kind(inner.columns, INT)
+        values = of_kind(inner.columns, INT)
         item = (
             rng.choice((rng.choice(values), f"max({rng.choice(values)})", "count(*)"))
             if values
@@ -166,7 +172,7 @@ class QueryMaker:
         parts: list[str] = []
         for _ in range(rng.choice((0, 1, 1, 1, 1, 1, 2))):
             kind = rng.choice((INT, INT, INT, STR, DEC))
-            mine, other = _of_kind(left.columns, kind), _of_kind(right.columns, kind)
+            mine, other = of_kind(left.columns, kind), of_kind(right.columns, kind)
             if mine and other:
                 operator = rng.choice(("=", "=", "=", "=", "=", "<=>", "<", "<>"))
                 parts.append(f"{rng.choice(mine)} {operator} {rng.choice(other)}")
@@ -189,8 +195,8 @@ class QueryMaker:
         rng = self.rng
         name, kind = rng.choice(columns)
         literal = _LITERALS[kind]
-        other = rng.choice(_of_kind(columns, kind))
-        if kind == INT and rng.random() < 0.05:
+        other = rng.choice(of_kind(columns, kind))
+        if kind == INT and self.moments and rng.random() < 0.05:
             return f"{name} {rng.choice(('=', '<', '>=', '<=>'))} {_MOMENT}"
         return rng.choice(
             (
@@ -213,8 +219,8 @@ class QueryMaker:
         name, kind = rng.choice(columns)
         if rng.random() < 0.6:
             return name, kind
-        other = rng.choice(_of_kind(columns, kind))
-        if kind == INT and rng.random() < 0.04:
+        other = rng.choice(of_kind(columns, kind))
+        if kind == INT and self.moments and rng.random() < 0.04:
             return rng.choice(
                 (_MOMENT, f"{name} - {_MOMENT}", f"case when {name} < {_MOMENT} then {other} end")
             ), INT
@@ -249,7 +255,7 @@ class QueryMaker:
         rng = self.rng
         rel, where = self._correlated(columns)
         kind = rng.choice((INT, INT, STR, DEC))
-        mine, theirs = _of_kind(columns, kind), _of_kind(rel.columns, kind)
+        mine, theirs = of_kind(columns, kind), of_kind(rel.columns, kind)
         roll = rng.random()
         if roll < 0.45 or not mine or not theirs:
             text = f"exists (select 1 from {rel.text}{where})"
@@ -274,14 +280,14 @@ class QueryMaker:
         """An item of the SELECT list."""
         rng = self.rng
         rel, where = self._correlated(columns)
-        numbers = _of_kind(rel.columns, INT)
+        numbers = of_kind(rel.columns, INT)
         roll = rng.random()
         if roll < 0.25:
             return f"case when {self.test(columns)} then 1 else 0 end", INT
         if roll < 0.5 or not numbers:
             return f"(select count(*) from {rel.text}{where})", INT
         if rng.random() < 0.15:
-            numbers = [f"{number} + {rng.choice(_of_kind(columns, INT) or ['1'])}" for number in numbers]
+            numbers = [f"{number} + {rng.choice(of_kind(columns, INT) or ['1'])}" for number in numbers]
         call = rng.choice(("max", "min", "sum", "count", "count(distinct"))
         return f"({self._single(call, numbers, rel, where)})", INT
 
@@ -304,7 +310,7 @@ class QueryMaker:
         parts: list[str] = []
         for _ in range(rng.choice((0, 1, 1, 1, 1, 2))):
             kind = rng.choice((INT, INT, INT, STR, DEC))
-            mine, theirs = _of_kind(rel.columns, kind), _of_kind(columns, kind)
+            mine, theirs = of_kind(rel.columns, kind), of_kind(columns, kind)
             if mine and theirs:
                 operator = rng.choice(("=", "=", "=", "=", "<=>", "<", "<>"))
                 parts.append(f"{rng.choice(mine)} {operator} {rng.choice(theirs)}")
@@ -318,10 +324,8 @@ class QueryMaker:
 
     def _any_numbers(self) -> tuple[list[str], Rel, str]:
         """Arguments of `_single` for a subquery without correlation."""
-        rel = self._aliased(
-            self.rng.choice(TABLES), self.fresh(), [(name, _KINDS[type_]) for name, type_ in COLUMNS]
-        )
-        return _of_kind(rel.columns, INT), rel, ""
+        rel = self.table()
+        return of_kind(rel.columns, INT), rel, ""
 
     # windows
 
@@ -329,7 +333,7 @@ class QueryMaker:
         """A window function whose value does not depend on the order of rows that tie."""
         rng = self.rng
         sortable = [name for name, _ in columns]
-        numbers = _of_kind(columns, INT) or ["1"]
+        numbers = of_kind(columns, INT) or ["1"]
         partition = rng.sample(sortable, min(len(sortable), rng.choice((0, 1, 1, 1, 2))))
         some = [self._sort_key(name) for name in rng.sample(sortable, min(2, len(sortable)))]
         every = [self._sort_key(name) for name in rng.sample(sortable, len(sortable))]
@@ -458,8 +462,8 @@ class QueryMaker:
             rel = self.from_clause(max(0, depth - 1))
             items = []
             for name, kind in zip(names, kinds, strict=True):
-                of_kind = _of_kind(rel.columns, kind) + (_of_kind(rel.columns, INT) if kind == DEC else [])
-                items.append(f"{rng.choice(of_kind) if of_kind else 'null'} as {name}")
+                fitting = of_kind(rel.columns, kind) + (of_kind(rel.columns, INT) if kind == DEC else [])
+                items.append(f"{rng.choice(fitting) if fitting else 'null'} as {name}")
             where = self._where(rel.columns) if rng.random() < 0.3 else ""
             branches.append(f"select {', '.join(items)} from {rel.text}{where}")
         word = rng.choice(_SET_OPERATIONS)
@@ -531,5 +535,12 @@ class QueryMaker:
         return call, result
 
 
-def _of_kind(columns: Sequence[Column], kind: str) -> list[str]:
+def kind_of(type_: str) -> str:
+    """The kind of a column of a query, by the type that the engine gives it."""
+    if type_.startswith("decimal") and not type_.endswith(",0)"):
+        return DEC
+    return _KINDS.get(type_, INT)
+
+
+def of_kind(columns: Sequence[Column], kind: str) -> list[str]:
     return [name for name, its in columns if its == kind]

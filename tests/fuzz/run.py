@@ -1,8 +1,9 @@
-"""Random queries × random data × random changes: each refreshed view against its recomputation."""
+"""Random queries × random data × random changes: each refreshed view against its recomputation, and others."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import time
@@ -13,6 +14,9 @@ from multiprocessing import get_context
 
 from sparkivm.errors import NotIncremental
 from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case, reproducer
+from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
+
+_RELATIONS_SHARE = 20  # a relation gets a twentieth of the trees, of which each takes several views
 
 
 @dataclass
@@ -33,15 +37,22 @@ class Findings:
         )
 
 
-def try_seeds(first: int, count: int, depth: int, seconds: float = float("inf")) -> Findings:
-    """The cases of `count` seeds, or as many as fit into some seconds; each failure as its reproducer."""
-    fuzzer, findings = Fuzzer(), Findings()
+def try_seeds(
+    first: int, count: int, depth: int, seconds: float = float("inf"), relation: str = ""
+) -> Findings:
+    """The cases of `count` seeds, or as many as fit into some seconds; each failure as its reproducer.
+
+    relation  the name of a metamorphic one; without it views are compared with their recomputation
+    """
+    fuzzer, make, findings = Fuzzer(), random_case, Findings()
+    if relation:
+        fuzzer, make = RelationFuzzer(RELATIONS[relation]), RELATIONS[relation].case
     end = time.monotonic() + seconds
     for seed in range(first, first + count):
         if time.monotonic() > end:
             break
         findings.trees += 1
-        case = random_case(seed, depth)
+        case = make(seed, depth)
         try:
             failure = fuzzer.failure_of(case)
         except NotIncremental as error:
@@ -57,13 +68,15 @@ def try_seeds(first: int, count: int, depth: int, seconds: float = float("inf"))
 
 
 def try_in_parallel(
-    first: int, count: int, depth: int, processes: int, seconds: float = float("inf")
+    first: int, count: int, depth: int, processes: int, seconds: float = float("inf"), relation: str = ""
 ) -> Findings:
     """The same, the seeds shared out among processes in whole worlds."""
     share = -(-count // processes // TREES_PER_WORLD) * TREES_PER_WORLD
     starts = range(first, first + count, share)
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        runs = [pool.submit(try_seeds, s, min(share, first + count - s), depth, seconds) for s in starts]
+        runs = [
+            pool.submit(try_seeds, s, min(share, first + count - s), depth, seconds, relation) for s in starts
+        ]
         return sum((run.result() for run in runs), Findings())
 
 
@@ -72,26 +85,43 @@ def random_seed() -> int:
     return random.SystemRandom().randrange(10**8) * TREES_PER_WORLD
 
 
+def first_seed() -> int:
+    """The one of the environment, to run a failure again, or a fresh one."""
+    return int(os.environ.get("SPARKIVM_FUZZ_SEED", random_seed()))
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trees", type=int, default=5000)
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--seed", type=int, default=None, help="of the first tree; random by default")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--relation", choices=["", *RELATIONS], help="only this one; '' for recomputation")
     options = parser.parse_args(argv)
     first = options.seed if options.seed is not None else random_seed()
     print(f"seed {first}, {options.trees} trees, depth {options.depth}", flush=True)
+    shares = {"": options.trees, **dict.fromkeys(RELATIONS, max(1, options.trees // _RELATIONS_SHARE))}
+    if options.relation is not None:
+        shares = {options.relation: options.trees}
+    failed = [_try_and_print(name, first, trees, options) for name, trees in shares.items()]
+    return 1 if any(failed) else 0
+
+
+def _try_and_print(relation: str, first: int, trees: int, options: argparse.Namespace) -> bool:
+    """Whether there is a failure."""
     started = time.perf_counter()
     if options.processes > 1:
-        found = try_in_parallel(first, options.trees, options.depth, options.processes)
+        found = try_in_parallel(first, trees, options.depth, options.processes, relation=relation)
     else:
-        found = try_seeds(first, options.trees, options.depth)
+        found = try_seeds(first, trees, options.depth, relation=relation)
     rate = found.trees / (time.perf_counter() - started)
     for failure in found.failures:
         print(failure, end="\n\n")
-    print(f"{found.trees} trees, {len(found.failures)} failures, {rate:.0f} trees/s")
-    print(f"forms {dict(found.forms)}, refused {dict(found.refused)}")
-    return 1 if found.failures else 0
+    name = relation or "equals its recomputation"
+    print(f"{name}: {found.trees} trees, {len(found.failures)} failures, {rate:.0f} trees/s", flush=True)
+    if found.forms or found.refused:
+        print(f"forms {dict(found.forms)}, refused {dict(found.refused)}", flush=True)
+    return bool(found.failures)
 
 
 if __name__ == "__main__":

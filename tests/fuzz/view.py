@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -28,7 +28,7 @@ from tests.fuzz.random_data import Change
 
 _VERSION = "__version"
 _TODAY = "__today"
-_MOST_READS = (1, 8, INLINED_READS, INLINED_READS)  # of a statement, before its plan is cut into steps
+_MOST_READS = (1, 8, INLINED_READS, INLINED_READS)
 
 
 class View:
@@ -41,8 +41,8 @@ class View:
         grouped = _as_spark_groups(parse_model("model", same or sql))
         self._recomputation = _versioned(grouped, database.catalog.tables).sql(dialect="duckdb")
         query = read_query(tree, database.catalog)
-        fields = database.fields(self.recomputation(0))
-        self.plan: ViewPlan = compile_query(query, fields, self._types_of)
+        self.fields = database.fields(self.recomputation(0))
+        self.plan: ViewPlan = compile_query(query, self.fields, self._types_of)
         # Rows that tie are equal as a whole only if all columns are sorted by.
         self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
         self.entries: Entries = "one"
@@ -60,8 +60,17 @@ class View:
         state = self.plan.state
         return state.content if isinstance(state, GroupState) else renamed(state.core, state.columns)
 
-    def refresh(self, rng: random.Random, version: int, changes: dict[str, Change]) -> str:
-        """Apply the deltas that lead to a version by one of the forms that may be used; says which."""
+    def refresh(
+        self,
+        rng: random.Random,
+        version: int,
+        changes: Mapping[str, Change],
+        most_reads: Sequence[int] = _MOST_READS,
+    ) -> str:
+        """Apply the deltas that lead to a version by one of the forms that may be used; says which.
+
+        most_reads  of a statement, before its plan is cut into steps; one of them is taken
+        """
         changed = frozenset(table for table, change in changes.items() if change) & self.plan.tables
         moving = self.plan.moments if today(version) != today(version - 1) else frozenset()
         if not changed and not moving:
@@ -71,7 +80,7 @@ class View:
         form = self._form(rng, state, insert_only)
         part = rng.choice(self._parts) if form == "replace" else ""
         change = state_change(state, form, changed | moving, Sizes({}, {}), part)
-        names, most_reads = step_names(), rng.choice(_MOST_READS)
+        names, most_reads = step_names(), rng.choice(most_reads)
         if change.staged is not None:
             self._table(STAGED, self._stepped(change.staged, names, most_reads, version), version)
         rows = self._stepped(change.rows, names, most_reads, version)
@@ -104,28 +113,36 @@ class View:
 
     def difference(self, version: int) -> str | None:
         """How the public view differs from the query, None if it does not."""
-        public = self.plan.finalizer.text("state", self.entries, DUCKDB)
-        have, want = self.database.rows(public), self.database.rows(self.recomputation(version))
+        have, want = self.visible(), self.database.rows(self.recomputation(version))
         ordered = self.totally_ordered and self.plan.finalizer.split.sort
         if ordered and len(have) == len(want) and not all(map(self.database.alike, have, want)):
             return f"have {have}, want {want}"
         return self.database.difference(have, want)
 
+    def visible(self) -> list[tuple[Any, ...]]:
+        """The rows of the public view."""
+        return self.database.rows(self.plan.finalizer.text("state", self.entries, DUCKDB))
+
+    def hidden(self, version: int) -> list[tuple[Any, ...]]:
+        """The rows of the state, one for each group; sums that mean nothing are NULL."""
+        state = self.plan.state
+        folded = isinstance(state, GroupState) and self.entries == "several"
+        stored = self._text(group_changes.folded(state), version) if folded else "from state"
+        return _without_moot_sums(state, self.database.rows(stored))
+
+    def delta(self, version: int, changed: frozenset[str]) -> list[tuple[Any, ...]]:
+        """What a refresh would merge into the state."""
+        change = state_change(self.plan.state, "merge", changed & self.plan.tables, Sizes({}, {}))
+        rows = change.rows if change.staged is None else change.staged
+        return self.database.rows(self._text(rows, version))
+
     def state_difference(self, version: int) -> str | None:
         """The same for the hidden columns, against a state built afresh."""
         state, shown = self.plan.state, self.plan.finalizer.split
-        if not isinstance(state, GroupState):
-            if shown.limit is None and shown.offset is None:
-                return None  # all that it has is public
-            return self.database.difference(
-                self.database.rows("from state"), self.database.rows(self._text(self._content, version))
-            )
-        stored = (
-            self._text(group_changes.folded(state), version) if self.entries == "several" else "from state"
-        )
-        have = _without_moot_sums(state, self.database.rows(stored))
+        if not isinstance(state, GroupState) and shown.limit is None and shown.offset is None:
+            return None  # all that it has is public
         want = _without_moot_sums(state, self.database.rows(self._text(self._content, version)))
-        return self.database.difference(have, want)
+        return self.database.difference(self.hidden(version), want)
 
     def _types_of(self, relation: Relation) -> tuple[str, ...]:
         return tuple(field.type for field in self.database.fields(select_text(relation, Sources(0), DUCKDB)))
@@ -194,14 +211,15 @@ def _versioned(tree: exp.Expr, tables: Collection[str]) -> exp.Expr:
     return tree
 
 
-def _without_moot_sums(state: GroupState, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _without_moot_sums(state: State, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """A sum of no values is NULL or 0, and means nothing."""
+    if not isinstance(state, GroupState):
+        return rows
     result = []
     for row in rows:
         values = dict(zip(state.names, row, strict=True))
         for entry in state.columns:
             if entry.kind == "sum" and not values[entry.counted_by]:
                 values[entry.name] = None
-        if not state.keys or values[state.columns[0].name] != 0:
-            result.append(tuple(values.values()))
+        result.append(tuple(values.values()))
     return result

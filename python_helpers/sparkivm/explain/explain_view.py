@@ -9,6 +9,7 @@ from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
 from sparkivm.names import state_table
+from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
@@ -53,11 +54,15 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
 
 
 def _plan_lines(compiled: CompiledView) -> list[str]:
-    plan = compiled.plan
-    if plan is None:
+    if compiled.plan is None:
         assert compiled.fallback is not None
         return ["", "not incrementally maintainable", *_reason_lines(compiled.fallback)]
-    lines = ["", "plan", *tree_lines(plan_tree(plan), 1), "", "state"]
+    return ["", *plan_lines(compiled.plan)]
+
+
+def plan_lines(plan: ViewPlan) -> list[str]:
+    """Each operator with its strategy, and what the state table holds."""
+    lines = ["plan", *tree_lines(plan_tree(plan), 1), "", "state"]
     if isinstance(plan.state, GroupState):
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
         lines += [f"  {column.name}: {column.kind} {column.type}".rstrip() for column in plan.state.columns]

@@ -1,0 +1,64 @@
+"""A query over TPC-H, compiled; an embedded engine says of which types its columns are."""
+
+from __future__ import annotations
+
+import duckdb
+from sqlglot import exp
+
+from sparkivm.algebra import Relation
+from sparkivm.algebra.moment import function_of
+from sparkivm.engine import Field
+from sparkivm.frontend.catalog import CatalogTable
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.golden.tpch import TABLES
+
+
+class Catalog:
+    """TPC-H, registered as `tpch.<table>`."""
+
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable:
+        return CatalogTable(
+            f"tpch.{parts[-1]}", tuple(Field(name, type_) for name, type_ in TABLES[parts[-1]])
+        )
+
+
+class Empty:
+    """SourceTexts of tables without rows, to ask the embedded engine for types."""
+
+    def new(self, table: str) -> str:
+        return table
+
+    old = new
+
+    def changes(self, table: str, fields: object) -> str:
+        raise AssertionError("only types are asked for")
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return function_of(key)
+
+
+def new_engine() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("create schema tpch; set schema = 'tpch'")
+    for table, columns in TABLES.items():
+        declared = ", ".join(f"{name} {type_.replace('string', 'varchar')}" for name, type_ in columns)
+        connection.execute(f"create table tpch.{table} ({declared})")
+    return connection
+
+
+def compiled(engine: duckdb.DuckDBPyConnection, sql: str) -> ViewPlan:
+    tree = parse_model("model", sql)
+
+    def types_of(relation: Relation) -> tuple[str, ...]:
+        return tuple(field.type for field in _fields(engine, select_text(relation, Empty(), DUCKDB)))
+
+    return compile_query(read_query(tree, Catalog()), _fields(engine, tree.sql("duckdb")), types_of)
+
+
+def _fields(engine: duckdb.DuckDBPyConnection, sql: str) -> tuple[Field, ...]:
+    names = engine.execute(f"select * from ({sql}) as q limit 0").description or []
+    return tuple(Field(name, str(type_).lower().replace("varchar", "string")) for name, type_, *_ in names)

@@ -1,0 +1,13 @@
+"""Text against a file that `--rewrite` writes anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+def compare(found: str, file: Path, config: pytest.Config) -> None:
+    if config.getoption("--rewrite", default=False):
+        file.write_text(found)
+    assert found == file.read_text(), "make golden, and read the diff"
