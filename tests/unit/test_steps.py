@@ -1,0 +1,49 @@
+"""A plan that grows with each use of what it shares is cut into steps whose size does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra import Changes, Filter, InnerJoin, Relation, Scan
+from sparkivm.algebra.project import renamed
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.algebra.union_all import plus
+from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
+from sparkivm.properties.inlined_size import reads_when_inlined
+
+
+def doubled(relation: Relation, times: int) -> Relation:
+    """Joined with itself again and again; every second one is a Z-set beside a bag."""
+    for number in range(times):
+        (name,) = relation.columns
+        other = renamed(relation, [(f"c{number}", name)])
+        joined = InnerJoin((relation, other), (expression("x = y", x=name, y=f"c{number}"),))
+        relation = renamed(joined, [(f"d{number}", name)])
+    return relation
+
+
+def test_a_small_plan_is_left_as_it_is():
+    plan = doubled(Scan("t", (("k", "k"),)), 3)
+    steps = in_steps(plan, step_names())
+    assert (steps.tables, steps.rest) == ((), plan)
+
+
+@pytest.mark.parametrize("leaf", [Scan, Changes])
+def test_each_statement_of_a_large_plan_is_small(leaf):
+    plan = doubled(Filter(leaf("t", (("k", "k"),)), expression("x > 0", x="k")), 14)
+    assert reads_when_inlined(plan) == 2**14
+    steps = in_steps(plan, step_names())
+    statements = [*(step.relation for step in steps.tables), steps.rest]
+    assert max(map(reads_when_inlined, statements)) <= INLINED_READS
+    assert len(statements) < 8
+    assert steps.rest.columns == plan.columns
+    assert steps.rest.weighted == plan.weighted
+
+
+def test_the_changes_of_a_table_are_read_once():
+    feeds = [Changes("t", ((f"{field}{number}", field),)) for number in range(40) for field in ("a", "b")]
+    plan = plus(*(renamed(feed, [("x", feed.columns[0])]) for feed in feeds))
+    steps = in_steps(plan, step_names())
+    (feed,) = steps.tables
+    assert [node for node in steps.rest.walk() if isinstance(node, Changes)] == []
+    assert set(feed.relation.columns) >= {"a", "b"}
