@@ -31,11 +31,12 @@ class TpcdsDatabase(Embedded):
         self.catalog = Catalog(tables)
 
     def alike(self, have: tuple[Any, ...], want: tuple[Any, ...]) -> bool:
-        """AVG of decimals is DOUBLE here, and Spark's rounded decimal in a plan."""
+        """AVG of decimals is DOUBLE here, and Spark's rounded decimal in a plan; all else is exact."""
         return len(have) == len(want) and all(
             one == other
             or (
-                isinstance(one, _NUMBERS)
+                float in (type(one), type(other))
+                and isinstance(one, _NUMBERS)
                 and isinstance(other, _NUMBERS)
                 and isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
             )
