@@ -57,8 +57,8 @@ class Staging:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # An error here would hide the one that led here; the names are never used again.
-        with suppress(EngineError):
-            for statement in reversed(self._undo):
+        for statement in reversed(self._undo):
+            with suppress(EngineError):
                 self._engine.execute(statement)
 
     def stage(self, changes: Relation, sources: SourceTexts) -> None:
