@@ -58,11 +58,12 @@ STEPS = {
 }  # fmt: skip
 EXTRAS = {
     "without_rows": (
-        "optimize parts", "vacuum parts retain 0 hours", "alter table clustered cluster by (id)", "optimize clustered full",
+        "optimize parts", "alter table clustered cluster by (id)", "optimize clustered full",
         "reorg table vectors apply (purge)", "optimize vectors", "comment on table mapped is 'a table'", "alter table features add constraint small check (x < 1000)",
-        "optimize features zorder by (id)", "vacuum features retain 0 hours",
+        "optimize features zorder by (id)",
     ),
     "more": (
+        "vacuum parts retain 0 hours",
         "insert into parts (id, k, x) replace where k = 8 select 7, 8, 1.0", "delete from vectors where id = 1", "reorg table vectors apply (purge)",
         "alter table mapped rename column x to z", "alter table mapped rename column z to x", "update mapped set x = 3 where id = 1",
         "alter table features add columns (extra string after id)", "insert into features (id, k, x, extra) values (11, 4, 4, 'e')",

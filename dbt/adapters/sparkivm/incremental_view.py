@@ -258,6 +258,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _with_sql(self, node: Any) -> Any:
         """A node with its compiled SQL, ephemeral models included."""
+        # Compiled twice in one invocation, it would lose its ephemeral models: dbt adds them once.
+        if getattr(node, "compiled", False) and node.compiled_code:
+            return node
         # Not part of the adapter interface: only dbt-core can compile a node, and macros can not reach it.
         from dbt.compilation import Compiler
 
