@@ -37,7 +37,7 @@ golden: .venv  ## rewrite the golden files; then read the diff
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
 
-bench: .venv java  ## measure: SUITE, SF, KEYS, JSON
+bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), JSON
 	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS)
 
 java:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +21,31 @@ _SETTINGS = {
     # Thousands of small plans on two cores: a concurrent collector costs more than it saves.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
 }
+
+
+_DRAW = os.environ.get("SPARKIVM_DRAW") or str(random.SystemRandom().randrange(10**6))
+
+
+def pytest_report_header() -> str:
+    return f"drawn tests: SPARKIVM_DRAW={_DRAW} (a seed, or all)"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked `drawn(n)` only n of its parameters are tried in each run."""
+    if _DRAW == "all":
+        return
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("drawn"):
+            groups.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for name, group in groups.items():
+        marker = group[0].get_closest_marker("drawn")
+        assert marker is not None
+        kept = random.Random(f"{_DRAW} {name}").sample(group, min(len(group), marker.args[0]))
+        left_out |= {item for item in group if item not in kept}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.changes import INSERTS, INSERTS_AND_DELETES, NOTHING, Recipe
+from benchmarks.changes import EVERY_TABLE, INSERTS, INSERTS_AND_DELETES, NOTHING, Recipe
 from benchmarks.errors import BenchmarkError
 
 
@@ -14,8 +14,16 @@ class Case:
     """One line of the result table."""
 
     name: str
-    model: str  # a file in project/models
+    model: str  # a file below project/models
     recipe: Recipe
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases that are measured together."""
+
+    cases: Sequence[Case]
+    repeat: int  # timed rounds, unless the command line says otherwise
 
 
 # The inserts come after the batches with deletes: the same view goes on.
@@ -28,7 +36,9 @@ FIRST = (
     Case("no_op", "six_way_join_aggregate", NOTHING),
 )
 
-SUITES: Mapping[str, Sequence[Case]] = {"first": FIRST}
+TPCH = tuple(Case(name, name, EVERY_TABLE) for name in (f"q{number:02}" for number in range(1, 23)))
+
+SUITES: Mapping[str, Suite] = {"first": Suite(FIRST, repeat=5), "tpch": Suite(TPCH, repeat=3)}
 
 
 def choose_cases(suite: str, names: Sequence[str]) -> list[Case]:
@@ -38,7 +48,7 @@ def choose_cases(suite: str, names: Sequence[str]) -> list[Case]:
     """
     if suite not in SUITES:
         raise BenchmarkError(f"there is no suite {suite}; the suites are: {', '.join(SUITES)}")
-    cases = SUITES[suite]
+    cases = SUITES[suite].cases
     unknown = sorted(set(names) - {case.name for case in cases})
     if unknown:
         known = ", ".join(case.name for case in cases)

@@ -8,21 +8,35 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from benchmarks.dimension_updates import DIMENSION_UPDATES, updated_keys
 from benchmarks.order_keys import OrderChooser, Placement, order_key
 from benchmarks.tpch_data import ORDERS_PER_SCALE
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a batch changes: shares of the orders, which go with their lineitems (0.001 is 0.1 %)."""
+    """What a batch changes: shares of the orders, which go with their lineitems (0.001 is 0.1 %).
+
+    Of updated orders only the lineitems are updated. `dimension_rows` are updated in each of customer, part
+    and supplier.
+    """
 
     name: str
     inserted: float = 0.0
     deleted: float = 0.0
+    updated: float = 0.0
+    dimension_rows: int = 0
 
 
 INSERTS_AND_DELETES = Recipe("0.1 % of orders inserted, 0.1 % deleted", inserted=0.001, deleted=0.001)
 INSERTS = Recipe("0.1 % of orders inserted", inserted=0.001)
+EVERY_TABLE = Recipe(
+    "0.1 % of orders inserted, 0.1 % deleted, 0.1 % of lineitem and 20 customers, parts, suppliers updated",
+    inserted=0.001,
+    deleted=0.001,
+    updated=0.001,
+    dimension_rows=20,
+)
 NOTHING = Recipe("nothing changed")
 
 
@@ -59,19 +73,25 @@ class SourceChanges:
         self._session.conf.set("spark.sql.files.maxPartitionBytes", "16m")
         self._schema = schema
         self._n_orders = round(ORDERS_PER_SCALE * scale)
+        self._scale, self._placement, self._seed = scale, placement, seed
         self._chooser = OrderChooser(self._n_orders, placement, seed)
+        self._batches = 0
 
     def apply(self, recipe: Recipe) -> RowCounts:
-        """Insert and delete the orders of the next batch, with their lineitems: two commits a table."""
-        n_inserted = round(recipe.inserted * self._n_orders)
-        n_deleted = round(recipe.deleted * self._n_orders)
-        choice = self._chooser.next_batch(n_inserted, n_deleted)
+        """Make the changes of the next batch: one commit for each kind of change in a table."""
+        self._batches += 1
+        shares = (recipe.inserted, recipe.deleted, recipe.updated)
+        choice = self._chooser.next_batch(*(round(share * self._n_orders) for share in shares))
         counts = RowCounts()
         for table, key in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
             if choice.copies:
                 counts += self._copy(table, key, choice.copies)
             if choice.deleted:
                 counts += self._delete(table, key, choice.deleted)
+        if choice.updated:
+            counts += self._update_lineitems_of(choice.updated)
+        if recipe.dimension_rows:
+            counts += self._update_dimensions(recipe.dimension_rows)
         return counts
 
     def update_customers(self) -> RowCounts:
@@ -131,6 +151,22 @@ class SourceChanges:
         # Delta's DELETE takes no subquery.
         listed = ", ".join(str(one) for one in keys)
         return self._run(f"delete from {self._schema}.{table} where {key} in ({listed})")
+
+    def _update_lineitems_of(self, keys: Iterable[int]) -> RowCounts:
+        listed = ", ".join(map(str, keys))
+        return self._run(f"""
+            update {self._schema}.lineitem
+            set l_quantity = l_quantity % 50 + 1, l_discount = (l_discount + 0.01) % 0.11
+            where l_orderkey in ({listed})
+        """)
+
+    def _update_dimensions(self, count: int) -> RowCounts:
+        counts = RowCounts()
+        for update in DIMENSION_UPDATES:
+            seed = f"{self._seed}/{self._batches}"
+            keys = updated_keys(update.table, count, self._scale, self._placement, seed)
+            counts += self._run(update.statement(self._schema, keys))
+        return counts
 
     def _run(self, statement: str) -> RowCounts:
         """Execute one statement and count its rows as Delta's history reports them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,12 @@ class NodeRun:
     def reason(self) -> str:
         """Why the refresh was not incremental, as code and sentence; empty if it was."""
         return str(self.response.get("reason_text") or self.response.get("reason") or "")
+
+    @property
+    def strategies(self) -> dict[str, str]:
+        """Operator → strategy of an incremental view."""
+        parsed: dict[str, str] = json.loads(self.response.get("strategies") or "{}")
+        return parsed
 
     @property
     def rows_changed(self) -> str:

@@ -54,6 +54,7 @@ class Result:
     full_cpu_s: float
     mode: str
     apply_form: str
+    strategies: dict[str, str]  # operator -> strategy
     python_s: float | None  # parse, compile and decide; no Spark
     reason: str
     explanation: str
@@ -84,6 +85,7 @@ class Result:
             full_cpu_s=timings.build_work.cpu_s,
             mode=seen(run.mode for run in refreshes),
             apply_form=seen(run.apply_form for run in refreshes),
+            strategies=refreshes[-1].strategies,
             python_s=round(median(compile_s), 4) if compile_s else None,
             reason=seen(run.reason for run in refreshes),
             explanation=str(refreshes[-1].response.get("explanation") or ""),

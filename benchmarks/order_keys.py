@@ -1,4 +1,4 @@
-"""Which orders a change batch inserts and deletes: a pure choice, the same for the same seed.
+"""Which orders a change batch inserts, deletes and updates: a pure choice, the same for the same seed.
 
 TPC-H uses only the first 8 of every 32 order keys; its refresh function inserts into the gaps. So does
 `spread`, which takes its orders from the whole key domain. `recent` works at the end of the domain, as an
@@ -30,6 +30,7 @@ class OrderChoice:
 
     copies: tuple[tuple[int, int], ...]
     deleted: tuple[int, ...]
+    updated: tuple[int, ...] = ()
 
 
 @dataclass
@@ -42,18 +43,19 @@ class OrderChooser:
     _chosen: set[int] = field(default_factory=set, repr=False)
     _appended: int = field(default=0, repr=False)
 
-    def next_batch(self, n_inserted: int, n_deleted: int) -> OrderChoice:
-        """The next batch, with as many new and deleted orders as asked for.
+    def next_batch(self, n_inserted: int, n_deleted: int, n_updated: int = 0) -> OrderChoice:
+        """The next batch, with as many new, deleted and updated orders as asked for.
 
         Raises: ValueError if fewer orders are left than the batch needs.
         """
         n_left = self.n_orders - len(self._chosen)
-        if n_inserted + n_deleted > n_left:
+        if n_inserted + n_deleted + n_updated > n_left:
             raise ValueError(f"only {n_left} of {self.n_orders} orders are left to change")
         templates = self._take(n_inserted)
         deleted = self._take(n_deleted)
+        updated = self._take(n_updated)
         copies = tuple((order_key(number), self._new_key(number)) for number in templates)
-        return OrderChoice(copies, tuple(order_key(number) for number in deleted))
+        return OrderChoice(copies, tuple(map(order_key, deleted)), tuple(map(order_key, updated)))
 
     def _take(self, count: int) -> list[int]:
         if self.placement == "recent":

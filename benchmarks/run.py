@@ -26,8 +26,8 @@ from benchmarks.event_log import EventLog
 from benchmarks.measure import Measurement, Result
 from benchmarks.paths import BENCH_PROJECT, BUILD
 from benchmarks.progress import headline, step
+from benchmarks.report import report
 from benchmarks.spark_session import start_spark
-from benchmarks.table import text_table
 from benchmarks.tpch_data import generate, load
 
 SOURCE_SCHEMA = "tpch"
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nbenchmark stopped", file=sys.stderr)
         return 130
-    print("\n" + result_table(results))
+    print("\n" + report(results))
     if options.json:
         text = json.dumps([result.as_json() for result in results], indent=2)
         Path(options.json).write_text(text + "\n", encoding="utf-8")
@@ -57,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> list[Result]:
     """Set everything up, measure the chosen cases, and return a result for each."""
     cases = choose_cases(options.suite, options.case)
+    repeat = options.repeat or SUITES[options.suite].repeat
     output = BUILD / "bench"
     started = time.perf_counter()
 
@@ -75,36 +76,20 @@ def run(options: argparse.Namespace) -> list[Result]:
         )
     load(spark, parquet, SOURCE_SCHEMA, deletion_vectors=options.source_deletion_vectors)
     os.environ["BENCH_SPARK_DIRECTORY"] = str(output / "spark")
+    os.environ["BENCH_REFRESH_MODE"] = options.refresh_mode
     tables = DbtProject(BENCH_PROJECT, "table", output)
     views = DbtProject(BENCH_PROJECT, "calibration" if options.calibrate else "view", output)
     with step("parse the dbt project"):
         tables.parse()
         views.parse()
 
-    headline(f"suite {options.suite}, {len(cases)} cases, {options.repeat} timed rounds")
+    headline(f"suite {options.suite}, {len(cases)} cases, {repeat} timed rounds")
     changes = SourceChanges(spark, SOURCE_SCHEMA, options.sf, placement=options.keys, seed=options.seed)
     measurement = Measurement(spark, changes, views, tables, EventLog(spark, output / "events"), say)
     try:
-        return measurement.measure(cases, options.repeat)
+        return measurement.measure(cases, repeat)
     finally:
         spark.stop()
-
-
-def result_table(results: Sequence[Result]) -> str:
-    """The results as text, one line per case; ratio is refresh / full."""
-    header = (
-        *("case", "full s", "refresh s", "ratio", "python s", "mode", "apply form", "statements"),
-        *("jobs", "of full", "rows read", "of full", "MB read", "of full", "reason"),
-    )
-    rows = [
-        (
-            *(one.case, one.full_s, one.refresh_s, one.ratio, one.python_s, one.mode, one.apply_form),
-            *(one.statements, one.jobs, one.full_jobs, one.rows_read, one.full_rows_read),
-            *(round(one.bytes_read / 1e6, 1), round(one.full_bytes_read / 1e6, 1), one.reason),
-        )
-        for one in results
-    ]
-    return text_table(header, rows)
 
 
 def _repeats(text: str) -> int:
@@ -121,8 +106,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--case", action="append", default=[], help="only this case; may be repeated")
     add("--sf", type=float, default=1.0, help="TPC-H scale factor (default: 1)")
     add("--json", help="file to write the results to")
-    add("--repeat", type=_repeats, default=5, help="timed rounds per case (default: 5)")
+    add("--repeat", type=_repeats, help="timed rounds per case (default: that of the suite)")
     add("--keys", choices=("spread", "recent"), default="spread", help="where the changed orders lie")
+    add(
+        "--refresh-mode",
+        choices=("auto", "incremental"),
+        default="auto",
+        help="incremental: whatever it costs",
+    )
     add("--seed", type=int, default=1, help="another seed changes other orders (default: 1)")
     add("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     add("--memory", default="6g", help="memory of Spark's JVM (default: 6g)")

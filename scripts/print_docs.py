@@ -1,4 +1,4 @@
-"""Prints the pages that repeat code: docs/laws.md and docs/reasons.md. `python scripts/print_docs.py`"""
+"""Prints the pages that repeat code: laws, reasons and tpcds in docs/. `python scripts/print_docs.py`"""
 
 from __future__ import annotations
 
@@ -42,11 +42,6 @@ _ABOUT_REASONS = """\
 Why a refresh was not incremental. The code stands on the console, in `run_results.json` (as
 `adapter_response.reason`) and in the output of `explain_incremental_view`, with the particulars and, where
 there is one, the place in the model's SQL. [Refresh flow](refresh_flow.md) shows when each is found."""
-
-
-def pages() -> dict[str, str]:
-    """File name → text of each printed page."""
-    return {"laws.md": laws_page(), "reasons.md": reasons_page()}
 
 
 def laws_page() -> str:
@@ -99,10 +94,21 @@ def _entry(documented: object) -> str:
     return f"### {name}\n\n`{path}`\n\n```text\n{text.strip()}\n```"
 
 
+def tpcds_page() -> str:
+    """What each query of TPC-DS is kept by."""
+    from tests.tpcds.page import tpcds_page as page  # the tests' packages are not needed for the other pages
+
+    return page(_PRINTED)
+
+
+# File name → the function that prints the page.
+PRINTED = {"laws.md": laws_page, "reasons.md": reasons_page, "tpcds.md": tpcds_page}
+
+
 def main() -> None:
     """Write the pages."""
-    for name, text in pages().items():
-        (DOCS / name).write_text(text, encoding="utf-8")
+    for name, page in PRINTED.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
         print(f"docs/{name}")
 
 

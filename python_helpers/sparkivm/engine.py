@@ -40,6 +40,17 @@ class RelationFacts:
     temporary: bool = False
     # anything else: parquet, csv, hive, jdbc ...
     provider: str = ""
+    # a Delta table that is kept as the copy of a source without history
+    mirror_of: TableName | None = None
+
+    @property
+    def source(self) -> TableName:
+        """The relation as models name it; `name` is what is read for it."""
+        return self.mirror_of or self.name
+
+    @property
+    def key(self) -> str:
+        return self.source.key
 
 
 @dataclass(frozen=True)

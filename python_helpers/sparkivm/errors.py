@@ -22,6 +22,14 @@ class ModelError(Exception):
         self.model, self.what, self.do, self.place = model, what, do, place
 
 
+class DeclarationError(Exception):
+    """What the project declares of a source (`meta.sparkivm`) is wrong; its author can mend it."""
+
+    def __init__(self, source: str, what: str, do: str) -> None:
+        super().__init__(f"meta.sparkivm of {source} is wrong\n  what   {what}\n  do     {do}")
+        self.source, self.what, self.do = source, what, do
+
+
 class InternalError(Exception):
     """A promise of ours is broken; please report it with the text."""
 

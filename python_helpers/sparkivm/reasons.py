@@ -34,7 +34,7 @@ class Reason(Enum):
     SOURCE_SCHEMA_CHANGED = ("a source's columns changed", "nothing: the view is rebuilt once")
     SOURCE_NOT_SUPPORTED = (
         "a source keeps no history that changes could be read from",
-        "store it as a Delta table",
+        "store it as a Delta table, or put a view over its path",
     )
     HISTORY_UNAVAILABLE = (
         "a source's history since the last refresh is gone or has gaps",

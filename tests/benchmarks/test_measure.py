@@ -14,7 +14,9 @@ def test_result_holds_medians_and_the_counted_work():
     refreshes = [
         run(s, mode="incremental", apply_form="append", statements=1, compile_s=0.02) for s in (9, 1, 2)
     ]
-    timings = Timings(SUITES["first"][0], refreshes, [run(s) for s in (8, 4, 5)], Work(jobs=3, rows_read=7))
+    timings = Timings(
+        SUITES["first"].cases[0], refreshes, [run(s) for s in (8, 4, 5)], Work(jobs=3, rows_read=7)
+    )
     result = Result.of(timings).as_json()
     assert (result["refresh_s"], result["full_s"], result["ratio"]) == (2, 5, 0.4)
     assert (result["mode"], result["apply_form"], result["statements"]) == ("incremental", "append", 1)

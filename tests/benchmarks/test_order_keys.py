@@ -26,13 +26,15 @@ def test_equal_seeds_choose_equally():
 @pytest.mark.parametrize("placement", ["spread", "recent"])
 def test_no_order_is_chosen_twice(placement):
     chooser = OrderChooser(N, placement)
-    batches = [chooser.next_batch(100, 50) for _ in range(10)]
+    batches = [chooser.next_batch(100, 50, 30) for _ in range(10)]
     touched = [
-        key for batch in batches for key in (*batch.deleted, *(template for template, _ in batch.copies))
+        key
+        for batch in batches
+        for key in (*batch.deleted, *batch.updated, *(template for template, _ in batch.copies))
     ]
     added = [copy for batch in batches for _, copy in batch.copies]
     existing = {order_key(n) for n in range(1, N + 1)}
-    assert len(set(touched)) == len(touched) == 1500
+    assert len(set(touched)) == len(touched) == 1800
     assert len(set(added)) == len(added) == 1000
     assert existing.issuperset(touched)
     assert existing.isdisjoint(added)

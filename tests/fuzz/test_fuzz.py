@@ -11,6 +11,7 @@ from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case
 from tests.fuzz.run import first_seed, try_in_parallel
 
 _SECONDS = 12
+_ENOUGH_TREES = 600  # for each form to be drawn, one in a hundred is "append copies"
 FORMS = {
     *("append entries", "rewrite entries", "replace entries", "rewrite groups", "replace groups"),
     *("append copies", "rewrite copies", "replace copies", "merge copies"),
@@ -23,7 +24,8 @@ def test_random_views_equal_their_recomputation():
     found = try_in_parallel(seed, 2000, depth=2, processes=2, seconds=_SECONDS)
     assert not found.failures, "\n\n".join(found.failures)
     assert found.trees >= TREES_PER_WORLD
-    assert set(found.forms) >= FORMS
+    if found.trees >= _ENOUGH_TREES:  # a slow machine tries fewer
+        assert set(found.forms) >= FORMS
 
 
 def _padding_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

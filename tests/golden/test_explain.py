@@ -9,9 +9,9 @@ import pytest
 from sparkivm.explain.explain_view import plan_lines
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.files import compare
+from tests.tpch.queries import QUERIES, query_text
 
 HERE = Path(__file__).parent
-QUERIES = sorted((HERE.parent / "tpch" / "queries").glob("*.sql"))
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def engine():
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.stem)
 def test_explain(engine, query, pytestconfig):
-    found = "\n".join(plan_lines(compiled(engine, query.read_text()))) + "\n"
+    found = "\n".join(plan_lines(compiled(engine, query_text(query)))) + "\n"
     compare(found, HERE / "explain" / f"{query.stem}.txt", pytestconfig)
 
 

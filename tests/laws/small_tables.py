@@ -13,7 +13,8 @@ from sparkivm.normalize.pipeline import normalize
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
-from tests.fuzz.database import Catalog, Database, Sources
+from tests.fuzz.database import CATALOG, Database
+from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import COLUMNS, Change, Row, World
 
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -40,7 +41,7 @@ def world(rows: Rows, gone: Rows, come: Rows) -> World:
 def change_of(sql: str, rows: Rows, gone: Rows | None = None, come: Rows | None = None) -> Counter[Any]:
     """Row → weight of a query's delta. `rows`: what the tables held, each row's columns k, a, b … as far as needed."""
     _DATABASE.load(world(rows, gone or {}, come or {}))
-    query = read_query(parse_model("model", sql), Catalog())
+    query = read_query(parse_model("model", sql), CATALOG)
     root = normalize(query.root, query.root.columns)
     delta = prune_empty(Derivation({*(gone or {}), *(come or {})}).delta(root))
     text = select_text(delta, Sources(1), DUCKDB, weight="weight")

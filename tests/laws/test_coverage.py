@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from typing import get_args
 
 from sparkivm.algebra import AnyRelation, Derivation, Keys, Relation, Scan
+from sparkivm.algebra.inputs import OneInput, TwoSides
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.scan import Leaf
 from tests.laws.operators import OPERATORS, over_a_table, zsets
 
-_KINDS = {Linear, Leaf}  # what several operators have in common, and no operators themselves
+_KINDS = {
+    OneInput,
+    TwoSides,
+    Linear,
+    Leaf,
+}  # what several operators have in common, and no operators themselves
 
 
 def _subclasses(kind: type[Relation]) -> Iterator[type[Relation]]:

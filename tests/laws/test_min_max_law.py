@@ -13,7 +13,8 @@ from sparkivm.plan.state import GroupState
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.case import Case, Fuzzer, reproducer
-from tests.fuzz.database import Database, Sources
+from tests.fuzz.database import Database
+from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import random_world
 from tests.fuzz.view import View
 from tests.laws.small_tables import full_row, world

@@ -9,7 +9,8 @@ import pytest
 from sqlglot import exp
 
 from sparkivm.algebra.scalar import integer
-from tests.fuzz.database import insert_statement, new_connection, tables_of
+from tests.fuzz.database import insert_statement, tables_of
+from tests.fuzz.embedded import new_connection
 from tests.fuzz.random_data import TABLES, random_world
 from tests.laws.operators import DAY
 

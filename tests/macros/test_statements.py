@@ -116,6 +116,11 @@ def test_short_statements():
     assert MACROS.render("enable_change_capture", table="t") == (
         "alter table t set tblproperties (delta.enableChangeDataFeed = true)"
     )
+    assert MACROS.render("refresh_source", source="p") == "refresh table p"
+    assert MACROS.render("drop_mirror", mirror="m") == "drop table if exists m"
+    assert MACROS.render("set_mirror_properties", mirror="m", tblproperties={"a": "b"}) == (
+        "alter table m set\ntblproperties (\n  'a' = 'b'\n)"
+    )
 
 
 def test_each_file_holds_its_macro_and_public_ones_are_described():

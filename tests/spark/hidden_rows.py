@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
@@ -18,6 +19,7 @@ from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import read_state
 from sparkivm.spark_sql.relations import select_text
 
@@ -27,7 +29,9 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     state = state_table(request.view)
     stored = read_state(engine, state)
     assert stored.frontier is not None, stored.problem
-    catalog = SourceCatalog(engine, Pins(), request.view, frozenset())
+    sources = Sources(engine, Pins(), request.declared, request.view.schema, captures=False)
+    request = replace(request, sql=sources.model_text(request.view, request.sql))
+    catalog = SourceCatalog(sources, request.view, frozenset())
     plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
     if plan is None:
         return "select 1 where false"

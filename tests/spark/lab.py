@@ -139,13 +139,13 @@ class View:
 
     def differences(self) -> list[tuple[Any, ...]]:
         """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus."""
-        return _surplus(
+        return surplus(
             self.lab.rows(f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)")
         )
 
     def state_differences(self) -> list[tuple[Any, ...]]:
         """The same for the hidden columns, against a state built afresh."""
-        return _surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)))
+        return surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)))
 
     def check_columns(self) -> None:
         """Names, types and nullability are those of `materialized='table'`."""
@@ -167,7 +167,7 @@ class View:
         return self.lab.rows(f"describe history {self.state}")[::-1]
 
 
-def _surplus(rows: list[Row]) -> list[tuple[Any, ...]]:
+def surplus(rows: list[Row]) -> list[tuple[Any, ...]]:
     """Net signed rows: EXCEPT ALL in both directions at once. By text, as NaN equals NaN here."""
     net: Counter[str] = Counter()
     for sign, *values in rows:

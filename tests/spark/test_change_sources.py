@@ -166,15 +166,6 @@ def test_column_dropped_and_added_again_under_its_name(lab):
 
 
 WRITES = {
-    "overwrite": ("insert overwrite t values (1, 1, 1.5), (7, 7, 7)", "incremental"),
-    "truncate": ("truncate table t", "incremental"),
-    "restore": ("restore table t to version as of 0", "incremental"),
-    "replace_where": ("insert into t replace where k = 1 values (5, 1, 5)", "incremental"),
-    "merge": (
-        "merge into t using (select * from values (1, 5), (9, 6) as v (i, v)) as s on t.id = s.i when matched then delete "
-        "when not matched then insert (id, k, x) values (s.i, s.v, s.v)",
-        "incremental",
-    ),
     "merge_of_inserts": (
         "merge into t using (select 9 as i) as s on t.id = s.i when not matched then insert (id, k, x) values (s.i, 1, 2)",
         "incremental",

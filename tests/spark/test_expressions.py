@@ -14,6 +14,20 @@ from tests.spark.lab import Lab
 pytestmark = pytest.mark.spark
 
 EXPRESSIONS = r"""
+transform(array(qty, 1), x -> x + qty)
+filter(array(qty, 1), (x, i) -> x > i)
+exists(array(qty), x -> x is null)
+forall(array(qty), x -> x > 0)
+aggregate(array(qty, 1), 0, (acc, x) -> acc + x, acc -> acc * 2)
+reduce(array(qty, 1), 0, (acc, x) -> acc + x)
+zip_with(array(qty), array(1), (x, y) -> x + y)
+map_filter(map('a', qty), (k, v) -> v > 1)
+transform_values(map('a', qty), (k, v) -> v + 1)
+array_sort(array(qty, 1), (l, r) -> case when l < r then 1 when l > r then -1 else 0 end)
+transform(array(named_struct('f', qty)), x -> x.f)
+datediff(current_date(), at)
+at > current_date - interval 3 days
+now() > at
 nvl(note,'-')
 ifnull(note,'-')
 instr(note,'b')

@@ -42,6 +42,8 @@ FAMILIES = {
         "functions_of_nested": "select id, array_join(sort_array(array(note, 'm')), ',') as a, element_at(array(qty, 1), 1) as e, "
         "map('k', qty)['k'] as m, named_struct('q', qty).q as q, size(split(note, 'a')) as n, to_json(struct(qty)) as j, "
         "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c from orders",
+        "lambdas": "select id, transform(array(qty, 1), x -> x + o.qty) as t, exists(array(o.note), n -> n = 'a') as e, "
+        "aggregate(filter(array(qty, 5), x -> x > 1), 0, (acc, x) -> acc + x) as s from orders o",
         "semicolon": "select id -- the key\nfrom orders /* all */ ;",
     },
     "inner_joins": {
@@ -125,6 +127,11 @@ FAMILIES = {
         "top": "select id, amount from orders where amount is not null order by amount desc, id limit 3",
         "top_groups": "select customer, sum(qty) as s from orders group by customer order by s desc nulls last, customer "
         "limit 2 offset 1",
+        "top_by_output": "select id, -amount as amount from orders where amount is not null order by amount, id limit 3",
+        "top_groups_by_output": "select customer, sum(qty) as qty from orders group by customer "
+        "order by qty desc nulls last, customer limit 2",
+        "limited_to_its_row": "select sum(qty) as s from orders limit 1",
+        "distinct_in_parentheses": "select distinct (note) from orders order by note",
         "sorted": "select id, note from orders order by note nulls last, id desc",
     },
 }

@@ -60,6 +60,7 @@ def test_one_of_two_equal_rows_goes(lab):
     assert form_of_refresh(view) == "replace"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("code", [39, 92, 36], ids=["'", "\\", "$"])
 def test_a_text_that_needs_escapes_is_merged(lab, code):
     view = lab.view("v", "select name, x from t").build()
@@ -76,6 +77,7 @@ def test_a_text_that_is_no_utf8_is_merged(lab):
     assert form_of_refresh(view) == "merge"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["null", "not", "select"])
 def test_a_column_named_like_a_keyword_is_not_looked_at(lab, name):
     view = lab.view("v", f"select id as `{name}`, x from t").build()
@@ -83,6 +85,7 @@ def test_a_column_named_like_a_keyword_is_not_looked_at(lab, name):
     assert form_of_refresh(view) == "merge"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("name", ["a.b", "1a"])
 def test_a_column_with_any_other_name(lab, name):
     view = lab.view("v", f"select id as `{name}`, x from t").build()
@@ -90,6 +93,7 @@ def test_a_column_with_any_other_name(lab, name):
     assert replaced_part(view) == f"`{name}` in (1, 4)"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("type_", ["tinyint", "bigint"])
 def test_whole_numbers_of_any_type(lab, type_):
     view = lab.view("v", f"select cast(id as {type_}) as k, x from t").build()

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
 
 import pytest
 
 from sparkivm.refresh.pins import Pins
 from tests.spark.lab import Lab, View, side_by_side
+from tests.tpch.queries import QUERIES, query_text
 from tests.tpch.world import TpchWorld
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -22,16 +22,15 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 _HOW_MANY = int(os.environ.get("SPARKIVM_TPCH_QUERIES", "2"))
 _ROUNDS = int(os.environ.get("SPARKIVM_TPCH_ROUNDS", "1"))
 _SEED = int(os.environ.get("SPARKIVM_TPCH_SEED", random.SystemRandom().randrange(10**9)))
-_QUERIES = sorted((Path(__file__).parents[1] / "tpch" / "queries").glob("*.sql"))
 
 
 def test_queries_are_kept_equal_to_their_recomputation(spark):
-    assert len(_QUERIES) == 22
-    queries = random.Random(_SEED).sample(_QUERIES, _HOW_MANY)
+    assert len(QUERIES) == 22
+    queries = random.Random(_SEED).sample(QUERIES, _HOW_MANY)
     print(f"\nSPARKIVM_TPCH_SEED={_SEED}: {', '.join(sorted(path.stem for path in queries))}")
     lab = Lab(spark, "tpch_queries")
     world = TpchWorld(lab, _SEED)
-    views = [lab.view(path.stem, path.read_text(), refresh_mode="strict") for path in queries]
+    views = [lab.view(path.stem, query_text(path), refresh_mode="strict") for path in queries]
     side_by_side(lab, views, View.build)
     for number in range(1, _ROUNDS + 1):
         world.change()

@@ -103,19 +103,6 @@ def test_plain_view_over_views(lab):
     view.must_be("incremental")
 
 
-def test_parquet_source(lab):
-    lab.run("create table p using parquet as select 1 as k, 'x' as v")
-    view = lab.view("m", "select t.id, p.v from t join p on t.k = p.k")
-    result = view.refresh()
-    assert result.fallback.reason is Reason.SOURCE_NOT_SUPPORTED
-    assert "p is stored as parquet" in str(result.fallback)
-    view.check()
-    lab.run("insert into p values (2, 'y')")
-    lab.engine.session.sql("refresh table p")  # a session keeps the list of a parquet table's files
-    view.must_be("full", Reason.SOURCE_NOT_SUPPORTED)
-    view.check_columns()
-
-
 def test_temporary_view(lab):
     lab.engine.session.sql("create temporary view passing as select 1 as k")
     result = lab.view("m", "select * from passing").refresh()

@@ -43,6 +43,11 @@ date_sub(d, 1)
 x << 1
 map('k', 1)['k']
 date '2024-01-01'
+transform(a, y -> y + x)
+filter(a, (y, i) -> i > y)
+exists(a, y -> y is null)
+aggregate(a, 0, (acc, y) -> acc + y)
+zip_with(a, b, (y, z) -> y + z)
 """.strip().splitlines()
 
 REFUSED = {
@@ -55,7 +60,7 @@ REFUSED = {
     "timestamp ' Now'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "date_add(date 'yesterday', 1)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "my_udf(x)": Reason.EXPRESSION_NOT_SUPPORTED,
-    "transform(a, y -> y + 1)": Reason.EXPRESSION_NOT_SUPPORTED,
+    "my_udf(a, y -> y + 1)": Reason.EXPRESSION_NOT_SUPPORTED,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,9 @@ from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import CompilationError, DbtDatabaseError
 
+from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
-from sparkivm.errors import ModelError
+from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.names import TableName, state_table, suffixed
 from sparkivm.refresh.request import RefreshRequest
 
@@ -42,6 +43,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     """What macros call as `adapter.…`; without this metaclass dbt would not show the methods to Jinja."""
 
     _pins: Any = None
+    _declared: DeclaredSources | None = None
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
@@ -72,6 +74,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             empty=bool(empty),
             layout=options.layout,
             comment=options.comment,
+            declared=self._declared_sources(),
         )
         with author_errors(), self._name_set_free(relation):
             result = refresh_view(self.ivm_engine(), request, self._shared_pins())
@@ -129,6 +132,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             full_refresh_allowed=options.full_refresh_allowed,
             layout=options.layout,
             comment=options.comment,
+            declared=self._declared_sources(),
         )
         with author_errors():
             return str(explain_view(self.ivm_engine(), request, format))
@@ -148,7 +152,29 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             # dbt compiles tests of views that are not built yet.
             if engine.describe(state_table(view)) is None:
                 return "select 'the view has no state: run the model first' as which_diff"
-            return str(consistency_sql(engine, view, self._model_of(view).compiled_code))
+            code = self._model_of(view).compiled_code
+            return str(consistency_sql(engine, view, code, self._declared_sources()))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def readable_incremental_view_sql(self, relation: BaseRelation, sql: str) -> str:
+        """A model's SQL in which a declared change log is the table that it tells of, as Spark can run it."""
+        from sparkivm.refresh.pins import Pins
+        from sparkivm.refresh.sources import Sources
+
+        view = _name(relation)
+        with author_errors():
+            sources = Sources(self.ivm_engine(), Pins(), self._declared_sources(), view.schema)
+            return str(sources.model_text(view, sql))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def capture_incremental_view_changes(self, source: str, remove: bool = False) -> str:
+        """Have a source record its changes, or no longer. `source`: `shop.orders` or a model's name."""
+        from sparkivm.refresh.capture_changes import capture_changes
+
+        name = self._relation_named(source)
+        with author_errors():
+            declared = self._declared_sources()
+            return str(capture_changes(self.ivm_engine(), name, declared, declared.home, remove=bool(remove)))
 
     def ivm_engine(self) -> AdapterEngine:
         """The engine over this thread's connection."""
@@ -158,6 +184,29 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
             return SessionEngine(self)
         return AdapterEngine(self)
+
+    def _declared_sources(self) -> DeclaredSources:
+        """What `meta.sparkivm` of sources, seeds, snapshots and models says."""
+        if self._declared is None:
+            manifest: Any = self.get_macro_resolver()
+            metas: dict[str, Any] = {}
+            for node, name in _relations(manifest):
+                meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
+                if meta.get("sparkivm") is not None:
+                    metas[name.key] = meta["sparkivm"]
+            self._declared = DeclaredSources(str(self.config.credentials.schema), metas)
+        return self._declared
+
+    def _relation_named(self, source: str) -> TableName:
+        """A relation by the name that it has in the project, or in the catalog."""
+        for node, name in _relations(self.get_macro_resolver()):
+            shown = f"{node.source_name}.{node.name}" if node.resource_type == "source" else node.name
+            if source in (node.unique_id, shown):
+                return name
+        parts = source.split(".")
+        if len(parts) not in (2, 3):
+            raise CompilationError(f"there is no source or model named {source}")
+        return TableName(parts[-2], parts[-1], parts[0] if len(parts) == 3 else None)
 
     def _shared_pins(self) -> Any:
         """The versions that this invocation reads; dbt makes one adapter per invocation."""
@@ -233,10 +282,19 @@ def author_errors() -> Generator[None, None, None]:
     """What the author or Spark is responsible for leaves as dbt's error, without a traceback; bugs pass."""
     try:
         yield
-    except ModelError as error:
+    except (ModelError, DeclarationError) as error:
         raise CompilationError(str(error)) from error
     except EngineError as error:
         raise DbtDatabaseError(str(error)) from error
+
+
+def _relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
+    """Everything of a project that a model can read, and where it is."""
+    for source in manifest.sources.values():
+        yield source, TableName(str(source.schema), str(source.identifier))
+    for node in manifest.nodes.values():
+        if node.resource_type in ("model", "seed", "snapshot"):
+            yield node, TableName(str(node.schema), str(node.alias))
 
 
 def _name(relation: BaseRelation, suffix: str = "") -> TableName:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
+from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.scalar import Scalar
@@ -31,7 +32,7 @@ class Call:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregate(Relation):
+class Aggregate(OneInput):
     """γ(A): one row per group; without keys exactly one row, also for no input. Without calls it is DISTINCT.
 
     `signed` groups a Z-set by its weights: COUNT and SUM weigh each row, a group stays even if its
@@ -42,7 +43,6 @@ class Aggregate(Relation):
     source    docs/laws.md [4]
     """
 
-    input: Relation
     keys: tuple[str, ...]
     calls: tuple[Call, ...]
     signed: bool = False
@@ -50,10 +50,6 @@ class Aggregate(Relation):
     @property
     def columns(self) -> Columns:
         return (*self.keys, *(call.name for call in self.calls))
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.input,)
 
     @property
     def weighted(self) -> bool:
@@ -66,9 +62,6 @@ class Aggregate(Relation):
     @property
     def bag_inputs(self) -> frozenset[int]:
         return frozenset() if self.signed else frozenset({0})
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, input=children[0])
 
     def delta(self, d: Derivation) -> Relation:
         return delta_by_keys(self, self.keys, d)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.join_condition import JoinCondition
+from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.left_join import LeftJoin
 from sparkivm.algebra.project import Project
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Relation
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import Scalar, column, null
+from sparkivm.algebra.scalar import column, null
 from sparkivm.algebra.semi_join import SemiJoin
 from sparkivm.algebra.union_all import plus
 
@@ -20,25 +20,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FullJoin(Relation):
+class FullJoin(TwoSides):
     """A ⟗ B = (A ⟕ B) ⊎ NULL × (B ▷ A): matches, and every row without one padded with NULLs.
 
     delta     d(A ⟗ B) = d(A ⟕ B) ⊎ NULL × d(B ▷ A)
     restrict  a semi-join on top: a row of one side decides whether one of the other is padded
     source    docs/laws.md [3]
     """
-
-    left: Relation
-    right: Relation
-    on: JoinCondition
-
-    @property
-    def columns(self) -> Columns:
-        return self.left.columns + self.right.columns
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.left, self.right)
 
     @property
     def weighted(self) -> bool:
@@ -47,9 +35,6 @@ class FullJoin(Relation):
     @property
     def bag_inputs(self) -> frozenset[int]:
         return frozenset({0, 1})
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, left=children[0], right=children[1])
 
     def delta(self, d: Derivation) -> Relation:
         left_rows = LeftJoin(self.left, self.right, self.on)
@@ -60,8 +45,3 @@ class FullJoin(Relation):
 
     def restrict(self, keys: Keys) -> Relation:
         return Restricted(self, keys)
-
-    @property
-    def predicates(self) -> tuple[Scalar, ...]:
-        """The ON as a list of conjuncts."""
-        return self.on.predicates

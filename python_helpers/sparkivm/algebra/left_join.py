@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
+from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
 from sparkivm.algebra.project import Project, only
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Relation
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import Scalar, column, conjunction, equal, is_not_null, null
+from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import Weigh
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftJoin(Relation):
+class LeftJoin(TwoSides):
     """A ⟕ B: every row of A with its matches in B, or once with NULLs if B has none.
 
     delta     d(A ⟕ B) = dA ⟕ B₁  ⊎  A₀ ⋈ dB  ⊎  (A₀ · T) × NULL
@@ -34,25 +35,11 @@ class LeftJoin(Relation):
     source    docs/laws.md [3]; compare Griffin & Kumar 1998
     """
 
-    left: Relation  # preserved side: each of its rows reaches the result
-    right: Relation  # null-supplying side
-    on: JoinCondition
     broadcast_right: bool = False  # B is small enough to be sent to every task
-
-    @property
-    def columns(self) -> Columns:
-        return self.left.columns + self.right.columns
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.left, self.right)
 
     @property
     def bag_inputs(self) -> frozenset[int]:
         return frozenset({1})
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, left=children[0], right=children[1])
 
     def delta(self, d: Derivation) -> Relation:
         d_left, d_right = d.delta(self.left), d.delta(self.right)
@@ -98,11 +85,6 @@ class LeftJoin(Relation):
         right = self.right.restrict(copied) if copied else self.right
         narrowed = replace(self, left=self.left.restrict(preserved), right=right)
         return narrowed if preserved == keys else Restricted(narrowed, keys)
-
-    @property
-    def predicates(self) -> tuple[Scalar, ...]:
-        """The ON as a list of conjuncts."""
-        return self.on.predicates
 
 
 def transition(counts: MatchCounts) -> Relation:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.inputs import OneInput
+from sparkivm.algebra.relation import Relation
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -13,21 +14,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Relation):
+class Linear(OneInput):
     """f(A ⊎ B) = f(A) ⊎ f(B), hence d f(A) = f(dA)."""
-
-    input: Relation
-
-    @property
-    def columns(self) -> Columns:
-        return self.input.columns
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.input,)
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, input=children[0])
 
     def delta(self, d: Derivation) -> Relation:
         return self.with_children((d.delta(self.input),))

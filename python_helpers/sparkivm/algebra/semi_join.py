@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
-from sparkivm.algebra.join_condition import JoinCondition
+from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.left_join import transition
 from sparkivm.algebra.match_counts import counts_by_key, counts_by_row
 from sparkivm.algebra.project import only
 from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.scalar import Scalar, conjunction, equal, is_not_null
+from sparkivm.algebra.scalar import conjunction, equal, is_not_null
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SemiJoin(Relation):
+class SemiJoin(TwoSides):
     """A ⋉ B: the rows of A with a match in B; with `anti` A ▷ B, those without. No row of A is multiplied.
 
     delta     d(A ▷ B) = dA ▷ B₁  ⊎  A₀ · T          d(A ⋉ B) = dA ⋉ B₁  ⊎  A₀ · (−T)
@@ -31,9 +31,6 @@ class SemiJoin(Relation):
     source    docs/laws.md [3]
     """
 
-    left: Relation
-    right: Relation
-    on: JoinCondition
     anti: bool = False
     broadcast_right: bool = False  # B is small enough to be sent to every task
 
@@ -42,19 +39,12 @@ class SemiJoin(Relation):
         return self.left.columns
 
     @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.left, self.right)
-
-    @property
     def weighted(self) -> bool:
         return self.left.weighted
 
     @property
     def bag_inputs(self) -> frozenset[int]:
         return frozenset({1})
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, left=children[0], right=children[1])
 
     def delta(self, d: Derivation) -> Relation:
         d_left, d_right = d.delta(self.left), d.delta(self.right)
@@ -84,8 +74,3 @@ class SemiJoin(Relation):
         copied = keys.across(self.on.left_to_right)
         right = self.right.restrict(copied) if copied else self.right
         return replace(self, left=self.left.restrict(keys), right=right)
-
-    @property
-    def predicates(self) -> tuple[Scalar, ...]:
-        """The ON as a list of conjuncts."""
-        return self.on.predicates

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
+from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.scalar import Scalar
 
@@ -45,7 +46,7 @@ class WindowCall:
 
 
 @dataclass(frozen=True, eq=False)
-class Window(Relation):
+class Window(OneInput):
     """ω_k(A): each row of A with values computed from all rows that have the same k; without k from all of A.
 
     delta     dω(A) = ω(A₁|K) − ω(A₀|K),  K = the partitions of dA; others are the same in both
@@ -53,17 +54,12 @@ class Window(Relation):
     source    docs/laws.md [5]
     """
 
-    input: Relation
     partition: tuple[str, ...]
     calls: tuple[WindowCall, ...]
 
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, *(call.name for call in self.calls))
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.input,)
 
     @property
     def weighted(self) -> bool:
@@ -76,9 +72,6 @@ class Window(Relation):
     @property
     def bag_inputs(self) -> frozenset[int]:
         return frozenset({0})
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, input=children[0])
 
     def delta(self, d: Derivation) -> Relation:
         return delta_by_keys(self, self.partition, d)

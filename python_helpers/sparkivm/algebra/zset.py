@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.scalar import Scalar, integer
@@ -50,25 +51,12 @@ class Weigh(Linear):
 
 
 @dataclass(frozen=True, eq=False)
-class Consolidate(Relation):
+class Consolidate(OneInput):
     """The weights of equal rows added up, rows of weight 0 gone. Needs neither key nor order."""
-
-    input: Relation
-
-    @property
-    def columns(self) -> Columns:
-        return self.input.columns
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.input,)
 
     @property
     def weighted(self) -> bool:
         return True
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, input=children[0])
 
     def delta(self, d: Derivation) -> Relation:
         return Consolidate(d.delta(self.input))
@@ -87,10 +75,9 @@ class Copies(Linear):
 
 
 @dataclass(frozen=True, eq=False)
-class Unweigh(Relation):
+class Unweigh(OneInput):
     """A Z-set as a plain relation that has its weight as the ordinary column `name`."""
 
-    input: Relation
     name: str
 
     @property
@@ -98,15 +85,8 @@ class Unweigh(Relation):
         return (*self.input.columns, self.name)
 
     @property
-    def children(self) -> tuple[Relation, ...]:
-        return (self.input,)
-
-    @property
     def weighted(self) -> bool:
         return False
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return replace(self, input=children[0])
 
     def delta(self, d: Derivation) -> Relation:
         raise NotImplementedError("a weight is made visible in derived plans only")

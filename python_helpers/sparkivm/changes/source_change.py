@@ -63,14 +63,14 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
         bool(commits) and commits[0].version == old and commits[0].timestamp_ms == frontier.timestamp_ms
     )
     if new < old or (replaced and not same_log):
-        raise _fallback(Reason.SOURCE_REPLACED, f"{source.name} was dropped and created again")
+        raise _fallback(Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again")
     _check_fields(source, frontier)
     later = [commit for commit in commits if commit.version > old]
     missing = set(range(old + 1, new + 1)) - {commit.version for commit in later}
     if missing and not replaced:
         raise _fallback(
             Reason.HISTORY_UNAVAILABLE,
-            f"the log of {source.name} lacks version {min(missing)} of {old + 1}..{new}",
+            f"the log of {source.source} lacks version {min(missing)} of {old + 1}..{new}",
         )
     changing = [commit for commit in later if changes_rows(commit) or _renames(commit, frontier)]
     rows = sum(map(_rows, changing))
@@ -115,7 +115,7 @@ def _check_fields(source: RelationFacts, frontier: SourceFrontier) -> None:
         found = now.get(name.lower())
         if found != type_:
             what = f"{name} is gone" if found is None else f"{name} is {found}, was {type_}"
-            raise _fallback(Reason.SOURCE_SCHEMA_CHANGED, f"{source.name}: {what}")
+            raise _fallback(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
 
 
 def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:

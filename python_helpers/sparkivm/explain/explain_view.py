@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
@@ -12,12 +14,13 @@ from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.decide import decide
-from sparkivm.refresh.moments import moments_now
+from sparkivm.refresh.moments import moments_now, now
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session_settings import semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import StoredState, read_state
 
 _FORMATS = ("text", "mermaid", "dot")
@@ -34,7 +37,9 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         )
     view, state = request.view, state_table(request.view)
     stored = read_state(engine, state)
-    catalog = SourceCatalog(engine, Pins(), view, frozenset({view.key, state.key}))
+    sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
+    request = replace(request, sql=sources.model_text(view, request.sql))
+    catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
     compiled = compile_view(engine, view, request.sql, catalog, stored.frontier)
     if format != "text":
         root = (
@@ -81,9 +86,10 @@ def _decision_lines(
     if fallback is not None:
         return ["next refresh: full", *_reason_lines(fallback)]
     assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
+    moments = moments_now(engine, lambda: now(engine), compiled.plan.moments)
     decision = decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-        request.refresh_mode, request.change_capture, moments_now(engine, Pins(), compiled.plan.moments),
+        request.refresh_mode, request.change_capture, moments,
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:
@@ -95,6 +101,10 @@ def _decision_lines(
             change.how
         ]
         lines.append(f"  {key}: versions {change.old}..{change.new}, {read}, {change.rows} changed rows")
+    for key in decision.changes:
+        facts = compiled.tables[key]
+        if facts.mirror_of is not None:
+            lines.append(f"  {key}: by its mirror {facts.name}, which the next run compares with it first")
     return lines
 
 

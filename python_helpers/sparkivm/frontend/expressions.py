@@ -10,6 +10,7 @@ from sparkivm.algebra.moment import MOMENTS, moment
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import function_name
+from sparkivm.frontend.lambdas import with_own_parameters
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved
 from sparkivm.reasons import Reason
@@ -54,7 +55,7 @@ def resolve(
         name, fields = found
         return _with_fields(column(name).tree, fields)
 
-    return replace_nodes(tree, replacement)
+    return replace_nodes(with_own_parameters(tree), replacement)
 
 
 def _refuse_column_named_alike(node: exp.Expr, scope: Scope) -> None:
@@ -75,7 +76,9 @@ def _with_fields(tree: exp.Expr, fields: list[str]) -> exp.Expr:
 
 def is_subquery(node: exp.Expr) -> bool:
     """Whether a node is an expression made of a query: scalar, EXISTS or IN."""
-    return isinstance(node, (exp.Subquery, exp.Exists, exp.Query)) or (
+    if isinstance(node, exp.Exists):
+        return isinstance(node.this, exp.Query)  # not EXISTS(array, x -> …)
+    return isinstance(node, (exp.Subquery, exp.Query)) or (
         isinstance(node, exp.In) and bool(node.args.get("query"))
     )
 
@@ -92,8 +95,6 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
         if isinstance(node, (exp.Placeholder, exp.Parameter)):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a parameter of the statement", node)
-        if isinstance(node, exp.Lambda):
-            raise not_incremental(Reason.EXPRESSION_NOT_SUPPORTED, "a lambda expression", node)
         if node is not tree and isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a function that makes rows (explode)", node)
 

@@ -46,6 +46,7 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, unresolved
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.windows import Windows, with_named_windows
+from sparkivm.properties.single_row import at_most_one_row
 from sparkivm.reasons import Reason
 
 _DEEPEST_VIEW = 40
@@ -169,7 +170,9 @@ class SelectReader:
         relation, visible, sort = reader._sorted(tree)
         limit, offset = _number(tree, "limit"), _number(tree, "offset")
         if (limit is not None or offset is not None) and not sort:
-            raise _any_rows(tree)
+            if not _takes_all(relation, limit, offset):
+                raise _any_rows(tree)
+            limit = offset = None
         output = [name for _, name in visible]
         if len(set(output)) < len(output) or set(relation.columns) != {
             *output,
@@ -207,7 +210,9 @@ class SelectReader:
         relation, visible, sort = self._sorted(tree)
         limit, offset = _number(tree, "limit"), _number(tree, "offset") or 0
         if not sort:
-            raise _any_rows(tree)
+            if not _takes_all(relation, limit, offset):
+                raise _any_rows(tree)
+            return relation, visible
         order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
         position = self.names.fresh("position")
         call = WindowCall(position, expression("row_number()"), order, settled=True)
@@ -456,7 +461,8 @@ class SelectReader:
                     if name.lower() not in left_out:
                         items.append(_Item(name, column(source).tree, node))
                 continue
-            inner = node.this if isinstance(node, exp.Alias) else node
+            # DISTINCT (a) is read as an item in parentheses.
+            inner = (node.this if isinstance(node, exp.Alias) else node).unnest()
             inner = with_named_windows(inner, tree.args.get("windows") or ())
             if id(node) in made:
                 items.extend(_Item(shown, column(name).tree, node) for shown, name in made[id(node)])
@@ -490,6 +496,8 @@ class SelectReader:
             if not 0 < position <= len(items):
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"ORDER BY {position}", node)
             return items[position - 1].tree
+        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name.lower() in aliases:
+            return aliases[tree.name.lower()]  # a column of FROM by the same name stands back
         return self._over_output(tree, items, aliases, scope, subqueries)
 
     @staticmethod
@@ -550,6 +558,11 @@ class SelectReader:
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, words, node if isinstance(node, exp.Expr) else tree
                 )
+
+
+def _takes_all(relation: Relation, limit: int | None, offset: int | None) -> bool:
+    """Whether LIMIT and OFFSET leave nothing to choose, as there is one row at most."""
+    return not offset and limit != 0 and at_most_one_row(relation)
 
 
 def _any_rows(tree: exp.Query) -> NotIncremental:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from sparkivm.algebra import (
     Aggregate,
@@ -25,6 +26,8 @@ from sparkivm.algebra import (
     UnionAll,
 )
 from sparkivm.algebra.relation import rewrite
+from sparkivm.algebra.scalar import equality
+from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.state import STAGED
 
 # Rows of a relation that is sent to every task.
@@ -46,7 +49,7 @@ class Sizes:
 
 def order_joins(relation: Relation, sizes: Sizes) -> Relation:
     """The same relation, its joins in a cheap order and with hints."""
-    estimate = RowEstimate(sizes)
+    estimate = RowEstimate(sizes, distinct_values(relation, sizes.rows))
 
     def change(node: Relation) -> Relation:
         match node:
@@ -63,7 +66,7 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
 
 
 def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
-    """Left-deep, next the smallest input that a predicate connects. The columns' order changes."""
+    """Left-deep, next the input of which a row meets the fewest. The columns' order changes."""
     waiting = sorted(node.inputs, key=estimate)
     current = next((child for child in waiting if _reads_changes(child)), None)
     if current is None or estimate(current) > BROADCAST_ROWS:
@@ -71,7 +74,7 @@ def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
     waiting.remove(current)
     predicates = list(node.predicates)
     while waiting:
-        nearest = _next(frozenset(current.columns), waiting, predicates)
+        nearest = _next(frozenset(current.columns), waiting, predicates, estimate)
         waiting.remove(nearest)
         both = frozenset((*current.columns, *nearest.columns))
         ready = tuple(p for p in predicates if p.columns <= both)
@@ -80,19 +83,21 @@ def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
     return current
 
 
-def _next(known: frozenset[str], waiting: Sequence[Relation], predicates: Sequence[Scalar]) -> Relation:
+def _next(
+    known: frozenset[str], waiting: Sequence[Relation], predicates: Sequence[Scalar], estimate: RowEstimate
+) -> Relation:
     """The input to join next; `waiting` is sorted by size.
 
-    One that later predicates narrow down further waits for them: two tables that meet in a third one's column
-    (customers and suppliers of one nation) would otherwise be multiplied with each other.
+    Of equals, one that later predicates narrow down further waits for them.
     """
     connected = []
     for child in waiting:
         columns = frozenset(child.columns)
         mine = [p for p in predicates if p.columns & columns]
         if any(p.columns & known for p in mine):
-            connected.append((sum(not p.columns <= known | columns for p in mine), child))
-    return min(connected, key=lambda pair: pair[0])[1] if connected else waiting[0]
+            usable = [p for p in mine if p.columns <= known | columns]
+            connected.append((estimate.met_by_a_row(child, usable), len(mine) - len(usable), child))
+    return min(connected, key=lambda found: found[:2])[2] if connected else waiting[0]
 
 
 def _reads_changes(relation: Relation) -> bool:
@@ -112,8 +117,10 @@ def _smaller(current: float, other: float) -> int | None:
 class RowEstimate:
     """Rows of a relation, roughly: a delta is small, what is joined or restricted by it stays small."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: Sizes, values: Mapping[str, float] = MappingProxyType({})) -> None:
+        """`values` counts the distinct values of columns."""
         self._sizes = sizes
+        self._values = values
         self._known: dict[int, tuple[Relation, float]] = {}
 
     def __call__(self, relation: Relation) -> float:
@@ -121,6 +128,11 @@ class RowEstimate:
         if known is None:
             known = self._known[id(relation)] = (relation, self._rows(relation))
         return known[1]
+
+    def met_by_a_row(self, child: Relation, predicates: Sequence[Scalar]) -> float:
+        """How many rows of `child` a row meets under predicates that compare the two."""
+        rows = self(child)
+        return rows * self._kept(predicates, rows)
 
     def _rows(self, relation: Relation) -> float:
         match relation:
@@ -149,6 +161,16 @@ class RowEstimate:
         rows = list(map(self, relation.inputs))
         if not relation.predicates:
             return math.prod(max(count, 1.0) for count in rows)
-        # A row of a delta meets a few others; whole tables are as many as the largest one (foreign keys).
-        small = [count for count, child in zip(rows, relation.inputs, strict=True) if _reads_changes(child)]
-        return min([max(rows), *(count * _ROWS_PER_KEY for count in small)])
+        # Whole tables are as many as the largest one (foreign keys); a row of a delta meets some others.
+        if not any(map(_reads_changes, relation.inputs)):
+            return max(rows)
+        return max(
+            1.0, math.prod(max(count, 1.0) for count in rows) * self._kept(relation.predicates, max(rows))
+        )
+
+    def _kept(self, predicates: Sequence[Scalar], rows: float) -> float:
+        """The share of combinations of rows that satisfy the equalities; `rows` if values are unknown."""
+        share = 1.0
+        for left, right, _ in filter(None, map(equality, predicates)):
+            share /= max(1.0, self._values.get(left) or self._values.get(right) or rows / _ROWS_PER_KEY)
+        return share

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sparkivm.changes.frontier import Frontier, read_frontier
+from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, Engine, EngineError, Row
 from sparkivm.names import TableName
 from sparkivm.refresh.planning_settings import OLD_VERSIONS
@@ -40,9 +40,24 @@ def commit_statement(
     Raises: Conflict if this was the other one; EngineError.
     """
     tagged = replace(frontier, nonce=uuid.uuid4().hex)
+    application = f"sparkivm:{frontier.view}"
+    committed = commit_tagged(engine, state, version, application, tagged.to_json(), tagged.nonce, sql)
+    if foreign_commit(engine, state, tagged, committed.commit) is not None:
+        raise Conflict(f"{state} was written to by someone else after version {version}")
+    return committed
+
+
+def commit_tagged(
+    engine: Engine, table: TableName, version: int, application: str, metadata: str, nonce: str, sql: str
+) -> Committed:
+    """Run a statement so that its commit is known by the nonce in its metadata.
+
+    version  of the table when it was decided to run the statement
+    Raises: Conflict if Delta let another one through; EngineError.
+    """
     settings = {
-        _METADATA: tagged.to_json(),
-        _APPLICATION: f"sparkivm:{frontier.view}",
+        _METADATA: metadata,
+        _APPLICATION: application,
         _NUMBER: str(version + 1),
         **OLD_VERSIONS,
     }
@@ -56,10 +71,7 @@ def commit_statement(
     finally:
         # Left in place, they would tag the next ALTER too: a frontier without its data.
         engine.unset(tuple(settings))
-    for commit in engine.commits(state, version):
-        found = read_frontier(commit.user_metadata)
-        if found is not None and found.nonce == tagged.nonce:
-            if foreign_commit(engine, state, found, commit) is not None:
-                raise Conflict(f"{state} was written to by someone else after version {version}")
+    for commit in engine.commits(table, version):
+        if nonce in (commit.user_metadata or ""):
             return Committed(commit, rows)
-    raise Conflict(f"{state} was refreshed by someone else from version {version}")
+    raise Conflict(f"{table} was written to by someone else from version {version}")

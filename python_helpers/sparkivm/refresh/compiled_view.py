@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sparkivm.algebra import Relation
+from sparkivm.algebra import Relation, Scan
 from sparkivm.algebra.moment import function_of
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
@@ -24,6 +25,8 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_text_is_understood
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
 from sparkivm.spark_sql.relations import select_text
+
+_COLLATION = re.compile(r"collate\s+(\w+)", re.IGNORECASE)
 
 
 @dataclass
@@ -113,6 +116,9 @@ def compile_view(
         fields,
         _types(engine, catalog, list(known.types) if known and known.kind != "full" else [], asked),
     )
+    fallback = _ungroupable(plan, catalog)
+    if fallback is not None:
+        return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, True, catalog)
     return CompiledView(fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True, catalog)
 
 
@@ -139,7 +145,32 @@ def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
     for f in fields:
         if "map<" in f.type or "variant" in f.type:
             return Fallback(Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, which cannot be compared")
+        if _equates_texts(f.type):
+            return Fallback(
+                Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, in which texts that differ are equal"
+            )
     return None
+
+
+def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
+    """Changes are netted by grouping rows by the columns that the view reads."""
+    for node in plan.core.walk():
+        if not isinstance(node, Scan):
+            continue
+        source = catalog.tables[node.table]
+        types = {field.name: field.type for field in source.fields}
+        for _, name in node.fields:
+            if "variant" in types[name] or _equates_texts(types[name]):
+                return Fallback(
+                    Reason.TYPE_NOT_SUPPORTED,
+                    f"{source.source}.{name} is {types[name]}, which rows are not told by",
+                )
+    return None
+
+
+def _equates_texts(type_: str) -> bool:
+    """Whether texts of a type are compared by a collation: a row that left would cancel another that came."""
+    return any(name.lower() != "utf8_binary" for name in _COLLATION.findall(type_))
 
 
 def _types(
@@ -197,6 +228,8 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
     if references is None:
         return None
     unknown = False
+    # `schema.t.c` cannot be said of what stands in the place of the table t.
+    by_schema = any(column.args.get("db") for column in tree.find_all(exp.Column))
 
     def text_of(reference: TableReference) -> str | None:
         nonlocal unknown
@@ -204,8 +237,14 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
             return None
         name = catalog.qualified(reference.parts, namespace)
         facts = catalog.facts(name)
-        if facts.kind == "delta":
+        alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
+        if facts.kind == "delta" and facts.mirror_of is None:
             return f"{facts.name.sql} version as of {facts.version}"
+        if alias and by_schema:
+            unknown = True
+            return None
+        if facts.kind == "delta":
+            return f"{facts.name.sql} version as of {facts.version}{alias}"
         if facts.kind == "view":
             inner = _pinned(
                 facts.view_text, parse_model(str(name), facts.view_text), facts.view_namespace, catalog
@@ -213,7 +252,6 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
             if inner is None:
                 unknown = True
                 return None
-            alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
             columns = ", ".join(quoted(f.name) for f in facts.fields)
             return f"(select * from (\n{inner}\n) as inlined ({columns})){alias}"
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from textwrap import indent
 
+from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
@@ -13,10 +14,13 @@ from sparkivm.names import WEIGHT, TableName, quoted, state_table
 from sparkivm.refresh.compiled_view import compile_view, pinned_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import read_state
 
 
-def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
+def consistency_sql(
+    engine: Engine, view: TableName, model_sql: str, declared: DeclaredSources = NOTHING_DECLARED
+) -> str:
     """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
 
     Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
@@ -28,6 +32,8 @@ def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
             str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it"
         )
     frontier = stored.frontier
+    sources = Sources(engine, Pins(), declared, view.schema, captures=False)
+    model_sql = sources.model_text(view, model_sql)
     if frontier.text != digest(model_sql):
         raise ModelError(
             str(view),
@@ -35,7 +41,7 @@ def consistency_sql(engine: Engine, view: TableName, model_sql: str) -> str:
             "run the model, then test it",
         )
     catalog = _FrontierCatalog(
-        engine, view, {key: source.version for key, source in frontier.sources.items()}
+        sources, view, {key: source.version for key, source in frontier.sources.items()}
     )
     compiled = compile_view(engine, view, model_sql, catalog, frontier)
     query = pinned_text(model_sql, compiled) or model_sql[: statement_end(model_sql)]
@@ -65,11 +71,11 @@ having {more} <> 0"""
 class _FrontierCatalog(SourceCatalog):
     """The catalog as of a frontier: each source at the version that the state reflects."""
 
-    def __init__(self, engine: Engine, view: TableName, versions: dict[str, int]) -> None:
-        super().__init__(engine, Pins(), view, frozenset({view.key, state_table(view).key}))
+    def __init__(self, sources: Sources, view: TableName, versions: dict[str, int]) -> None:
+        super().__init__(sources, view, frozenset({view.key, state_table(view).key}))
         self._versions = versions
 
     def facts(self, name: TableName) -> RelationFacts:
         facts = super().facts(name)
-        version = self._versions.get(facts.name.key)
+        version = self._versions.get(facts.key)
         return facts if version is None else replace(facts, version=version)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta, timezone
 
 from sparkivm.algebra.moment import MOMENTS
 from sparkivm.engine import Engine
 from sparkivm.names import literal
-from sparkivm.refresh.pins import Pins
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def moments_now(engine: Engine, pins: Pins, keys: Collection[str]) -> Mapping[str, str]:
-    """Literals of the moments that a view reads, in the session's time zone."""
+def moments_now(engine: Engine, instant: Callable[[], int], keys: Collection[str]) -> Mapping[str, str]:
+    """Literals of the moments that a view reads, in the session's time zone.
+
+    instant  the run's, asked for only if there are such moments
+    """
     if not keys:
         return {}
-    instant = pins.instant(lambda: _now(engine))
+    at = instant()
     (row,) = engine.query(
-        f"select cast(cast(timestamp_micros({instant}) as date) as string) as today,"
-        f" cast(cast(timestamp_micros({instant}) as timestamp_ntz) as string) as local"
+        f"select cast(cast(timestamp_micros({at}) as date) as string) as today,"
+        f" cast(cast(timestamp_micros({at}) as timestamp_ntz) as string) as local"
     )
-    utc = (_EPOCH + timedelta(microseconds=instant)).strftime("%Y-%m-%d %H:%M:%S.%f")
+    utc = (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%d %H:%M:%S.%f")
     texts = {
         MOMENTS["current_date"]: f"date {literal(row['today'])}",
         MOMENTS["current_timestamp"]: f"timestamp {literal(utc + 'Z')}",
@@ -31,7 +33,7 @@ def moments_now(engine: Engine, pins: Pins, keys: Collection[str]) -> Mapping[st
     return {key: texts[key] for key in sorted(keys)}
 
 
-def _now(engine: Engine) -> int:
+def now(engine: Engine) -> int:
     """Microseconds since 1970, by Spark's clock."""
     (row,) = engine.query("select unix_micros(current_timestamp()) as now")
     return int(row["now"])

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable
 
 from sparkivm.engine import RelationFacts
+from sparkivm.errors import NotIncremental
 from sparkivm.names import TableName
+from sparkivm.reasons import Fallback
 
 
 class Pins:
@@ -15,19 +17,35 @@ class Pins:
     def __init__(self) -> None:
         self._facts: dict[str, RelationFacts | None] = {}
         self._instant: int | None = None
+        self._refused: dict[str, Fallback] = {}
+        self._turns: dict[str, threading.Lock] = {}
+        self.checked: set[tuple[str, int]] = set()  # change logs whose operations are known ones, by version
         self._lock = threading.Lock()
 
     def facts(
         self, name: TableName, read: Callable[[TableName], RelationFacts | None]
     ) -> RelationFacts | None:
+        """Raises: NotIncremental if the first look at the relation did."""
         with self._lock:
             if name.key in self._facts:
                 return self._facts[name.key]
-        found = read(name)
-        with self._lock:
-            if found is None:
-                return None  # it may be built later in the run
-            return self._facts.setdefault(name.key, found)
+            turn = self._turns.setdefault(name.key, threading.Lock())
+        with turn:  # to look at a source without history takes a while, and is done once
+            with self._lock:
+                if name.key in self._facts:
+                    return self._facts[name.key]
+                if name.key in self._refused:
+                    raise NotIncremental(self._refused[name.key])
+            try:
+                found = read(name)
+            except NotIncremental as error:
+                with self._lock:
+                    self._refused[name.key] = error.fallback
+                raise
+            with self._lock:
+                if found is None:
+                    return None  # it may be built later in the run
+                return self._facts.setdefault(name.key, found)
 
     def instant(self, read: Callable[[], int]) -> int:
         """The run's date and time, in microseconds since 1970."""
@@ -39,3 +57,4 @@ class Pins:
     def forget(self, name: TableName) -> None:
         with self._lock:
             self._facts.pop(name.key, None)
+            self._refused.pop(name.key, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.staging import Staging
 from sparkivm.refresh.state_part import StatePart, find_part
 from sparkivm.refresh.stored_state import StoredState, read_state
@@ -52,7 +53,9 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
     refuse_lossy_settings(engine, str(request.view))
     for attempt in range(_MOST_TRIES):
         try:
-            return _Refresh(MeteredEngine(engine), request, pins).run()
+            metered = MeteredEngine(engine)
+            sources = Sources(metered, pins, request.declared, request.view.schema)
+            return _Refresh(metered, request, sources).run()
         except Conflict:
             pins.forget(state_table(request.view))
             if attempt + 1 < _MOST_TRIES:
@@ -70,10 +73,17 @@ class _Refresh:
 
     engine: MeteredEngine
     request: RefreshRequest
-    pins: Pins
-    statements: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    sources: Sources
     started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def statements(self) -> MutableSequence[str]:
+        """What was executed, mirrors included."""
+        return self.sources.statements
+
+    @property
+    def warnings(self) -> MutableSequence[str]:
+        return self.sources.warnings
 
     @property
     def view(self) -> TableName:
@@ -84,6 +94,7 @@ class _Refresh:
         return state_table(self.request.view)
 
     def run(self) -> RefreshResult:
+        self.request = replace(self.request, sql=self.sources.model_text(self.view, self.request.sql))
         stored = read_state(self.engine, self.state)
         if stored.facts is not None and stored.facts.kind != "delta":
             raise ModelError(
@@ -100,8 +111,9 @@ class _Refresh:
         if stored.facts is not None:
             self.engine.expect_commit(self.state)
 
-        catalog = SourceCatalog(self.engine, self.pins, self.view, frozenset({self.view.key, self.state.key}))
+        catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
         compiled = compile_view(self.engine, self.view, self.request.sql, catalog, stored.frontier)
+        self.sources.check_operations(compiled.tables, stored.frontier)
         fallback = reason_to_rebuild(self.request, stored, compiled, settings)
         if fallback is not None:
             return self._full(stored, compiled, settings, fallback)
@@ -122,9 +134,9 @@ class _Refresh:
     def _never_go_back(self, stored: StoredState) -> None:
         """Another driver may have refreshed the view from sources newer than what this run saw of them."""
         for key, source in stored.frontier.sources.items() if stored.frontier else ():
-            seen = self.pins.facts(_name(key), self.engine.describe)
+            seen = self.sources.known(_name(key))
             if seen is not None and seen.table_id == source.table_id and seen.version < source.version:
-                self.pins.forget(seen.name)
+                self.sources.forget(seen.source)
 
     # nothing to do
 
@@ -141,13 +153,13 @@ class _Refresh:
         ):
             return False
         for key, source in frontier.sources.items():
-            now = self.pins.facts(_name(key), self.engine.describe)
+            now = self.sources.known(_name(key))
             if now is None or now.table_id != source.table_id or now.version != source.version:
                 return False
-        if frontier.moments != moments_now(self.engine, self.pins, frontier.moments):
+        if frontier.moments != moments_now(self.engine, self.sources.instant, frontier.moments):
             return False
         for key, text in frontier.views.items():
-            now = self.pins.facts(_name(key), self.engine.describe)
+            now = self.sources.known(_name(key))
             if now is None or now.kind != "view" or digest(now.view_text) != text:
                 return False
         view = self.engine.describe(self.view)
@@ -231,7 +243,7 @@ class _Refresh:
             fallback=None if first and unmaintainable is None else reported,
             form="create" if first else "rebuild",
             inserted=rows,
-            sources=tuple(SourceVersions(str(s.name), None, s.version) for s in compiled.tables.values()),
+            sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
             compiled=compiled,
             created=first,
         )
@@ -252,8 +264,8 @@ class _Refresh:
                 )
                 continue
             self.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
-            self.pins.forget(source.name)
-            fresh = self.pins.facts(source.name, self.engine.describe)
+            self.sources.forget(source.source)
+            fresh = self.sources.facts(source.source)
             assert fresh is not None, f"{source.name} was there a moment ago"
             compiled.tables[key] = fresh
 
@@ -337,7 +349,7 @@ class _Refresh:
             form=change.form,
             **_row_counts(change.form, committed),
             sources=tuple(
-                SourceVersions(str(compiled.tables[key].name), c.old, c.new)
+                SourceVersions(str(compiled.tables[key].source), c.old, c.new)
                 for key, c in decision.changes.items()
             ),
             compiled=compiled,
@@ -401,7 +413,7 @@ class _Refresh:
                 continue
             timestamp = self._timestamp(facts, old.sources.get(key) if old else None)
             fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, set())}
-            sources[key] = SourceFrontier(str(facts.name), facts.table_id, facts.version, timestamp, fields)
+            sources[key] = SourceFrontier(str(facts.source), facts.table_id, facts.version, timestamp, fields)
         kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
         undecided = compiled.fallback is not None and (
             not compiled.complete or compiled.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
@@ -451,7 +463,7 @@ class _Refresh:
 
     def _moments(self, compiled: CompiledView) -> Mapping[str, str]:
         keys = compiled.plan.moments if compiled.plan else frozenset()
-        return moments_now(self.engine, self.pins, keys)
+        return moments_now(self.engine, self.sources.instant, keys)
 
     def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
         """The public view's SELECT over a state with one entry per group, and with several."""
@@ -476,7 +488,7 @@ class _Refresh:
         self._execute(
             self.engine.render("public_view", view=self.view.sql, select=select, comment=self.request.comment)
         )
-        self.pins.forget(self.view)
+        self.sources.forget(self.view)
 
     def _state_facts(self) -> RelationFacts:
         facts = self.engine.describe(self.state)
@@ -488,7 +500,7 @@ class _Refresh:
         try:
             return commit_statement(self.engine, self.state, version, frontier, sql)
         finally:
-            self.pins.forget(self.state)
+            self.sources.forget(self.state)
 
     def _execute(self, sql: str) -> Sequence[Row]:
         self.statements.append(sql)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.names import TableName
 
 RefreshMode = Literal["auto", "incremental", "strict", "full"]
@@ -40,3 +41,4 @@ class RefreshRequest:
     empty: bool = False
     layout: StateLayout = StateLayout()
     comment: str = ""
+    declared: DeclaredSources = NOTHING_DECLARED  # what the project says of any source

@@ -1,23 +1,23 @@
-"""The catalog for the frontend: Delta tables are sources, views are read, anything else is a reason."""
+"""The catalog for the frontend: Delta tables and mirrors are sources, views are read, others are a reason."""
 
 from __future__ import annotations
 
 import hashlib
 
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.catalog import CatalogTable, CatalogView
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources import Sources
 
 
 class SourceCatalog:
     """Looks names up and remembers what it found."""
 
-    def __init__(self, engine: Engine, pins: Pins, model: TableName, own: frozenset[str]) -> None:
+    def __init__(self, sources: Sources, model: TableName, own: frozenset[str]) -> None:
         """own: keys of the view and of its state, which it must not read."""
-        self._engine, self._pins, self._model, self._own = engine, pins, model, own
+        self._sources, self._model, self._own = sources, model, own
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}
 
@@ -27,15 +27,15 @@ class SourceCatalog:
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
-                    f"{'.'.join(parts)} is a path, which has no name to be pinned by",
+                    f"{'.'.join(parts)} is a path, which has no name to be pinned by; name a view of it",
                 )
             )
         facts = self.facts(name)
         if facts.kind == "view":
             if facts.temporary:
                 raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
-            self.views[facts.name.key] = facts
-            return CatalogView(facts.name.key, facts.view_text, facts.fields, facts.view_namespace)
+            self.views[facts.key] = facts
+            return CatalogView(facts.key, facts.view_text, facts.fields, facts.view_namespace)
         if facts.kind == "other":
             raise NotIncremental(
                 Fallback(
@@ -43,8 +43,8 @@ class SourceCatalog:
                     f"{name} is stored as {facts.provider or 'something'}, not as Delta",
                 )
             )
-        self.tables[facts.name.key] = facts
-        return CatalogTable(facts.name.key, facts.fields)
+        self.tables[facts.key] = facts
+        return CatalogTable(facts.key, facts.fields)
 
     def facts(self, name: TableName) -> RelationFacts:
         """Raises: ModelError if the relation is missing, or is the view itself."""
@@ -52,12 +52,12 @@ class SourceCatalog:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
             )
-        facts = self._pins.facts(name, self._engine.describe)
+        facts = self._sources.facts(name)
         if facts is None:
             raise ModelError(
                 str(self._model), f"there is no table or view {name}", "create it, or mend the name"
             )
-        if facts.name.key in self._own:
+        if facts.key in self._own:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
             )

@@ -21,7 +21,7 @@ def state_is_sound(database: Database, case: Case) -> str | None:
     rng = random.Random(case.seed)
     for version, changes in enumerate(case.world.batches, 1):
         view.refresh(rng, version, changes)
-        rows = list(view.hidden(version).elements())
+        rows = view.hidden(version)
         keys = [row[: len(state.keys)] for row in rows]
         if len(set(keys)) < len(keys):
             return f"state has a key twice after batch {version}: {rows}"

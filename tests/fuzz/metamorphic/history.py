@@ -11,7 +11,7 @@ from typing import Any
 from sparkivm.plan.steps import INLINED_READS
 from tests.fuzz.database import Database
 from tests.fuzz.random_data import World
-from tests.fuzz.view import View, difference
+from tests.fuzz.view import View
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,28 @@ def history(
 
 
 def snapshot(view: View, version: int) -> Snapshot:
-    return Snapshot(Counter(view.visible()), view.hidden(version))
+    return Snapshot(Counter(view.visible()), Counter(view.hidden(version)))
 
 
 def visible(snapshots: Sequence[Snapshot]) -> list[Counter[Any]]:
     return [one.visible for one in snapshots]
 
 
+def _difference(have: Counter[Any], want: Counter[Any]) -> str | None:
+    return None if have == want else f"too many {dict(have - want)}, missing {dict(want - have)}"
+
+
 def first_difference(have: Sequence[Counter[Any]], want: Sequence[Counter[Any]], what: str) -> str | None:
     """The first of two lists of bags that are not equal, as text."""
     for version, (mine, other) in enumerate(zip(have, want, strict=True)):
-        if found := difference(mine, other):
+        if found := _difference(mine, other):
             return f"view {what}, after batch {version}: {found}"
     return None
 
 
 def differs(have: Snapshot, want: Snapshot, what: str) -> str | None:
     """How a snapshot is not another one, as text."""
-    if found := difference(have.visible, want.visible):
+    if found := _difference(have.visible, want.visible):
         return f"view {what}: {found}"
-    found = difference(have.hidden, want.hidden)
+    found = _difference(have.hidden, want.hidden)
     return f"state {what}: {found}" if found else None

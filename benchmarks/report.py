@@ -1,0 +1,61 @@
+"""The results as text: one line per case, which strategies its operators take, and what they add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import geometric_mean
+
+from benchmarks.measure import Result
+from benchmarks.table import text_table
+
+_HEADER = (
+    *("case", "full s", "refresh s", "ratio", "python s", "mode", "apply form", "statements"),
+    *("jobs", "of full", "rows read", "of full", "MB read", "of full", "reason"),
+)
+_WELL_BELOW = 0.6  # of a rebuild
+_MANY_ROWS = 1.1  # times those of a rebuild
+
+
+def report(results: Sequence[Result]) -> str:
+    """All that is printed about a measurement."""
+    strategies = [(one.case, strategy_text(one.strategies)) for one in results if one.strategies]
+    parts = [text_table(_HEADER, [_line(one) for one in results])]
+    if strategies:
+        parts.append(text_table(("case", "strategy per operator"), strategies))
+    return "\n\n".join([*parts, summary(results)])
+
+
+def summary(results: Sequence[Result]) -> str:
+    """The mean ratio, how many refreshes pay, and which read more than a rebuild."""
+    mean = geometric_mean(one.ratio for one in results)
+    incremental = [one for one in results if one.mode == "incremental"]
+    below = sum(one.ratio < _WELL_BELOW for one in incremental)
+    slower = [f"{one.case} {one.ratio:.2f}" for one in results if one.ratio > _MANY_ROWS]
+    many = [one for one in incremental if one.rows_read > _MANY_ROWS * one.full_rows_read]
+    factors = [f"{one.case} {one.rows_read / max(1, one.full_rows_read):.2f}" for one in many]
+    return "\n".join(
+        [
+            f"geometric mean of the {len(results)} ratios: {mean:.3f}",
+            f"incremental: {len(incremental)} of {len(results)}, below {_WELL_BELOW:g} of a rebuild: {below}",
+            f"above {_MANY_ROWS:g} of a rebuild: {', '.join(slower) or 'none'}",
+            f"incremental and above {_MANY_ROWS:g} of a rebuild's rows read: {', '.join(factors) or 'none'}",
+        ]
+    )
+
+
+def strategy_text(strategies: Mapping[str, str]) -> str:
+    """Operators of one class and strategy together: `Filter ×2 linear; Aggregate affected keys`."""
+    counts = Counter((operator.partition("#")[0], strategy) for operator, strategy in strategies.items())
+    return "; ".join(
+        f"{operator}{f' ×{count}' if count > 1 else ''} {strategy}"
+        for (operator, strategy), count in counts.items()
+    )
+
+
+def _line(one: Result) -> tuple[object, ...]:
+    return (
+        *(one.case, one.full_s, one.refresh_s, one.ratio, one.python_s, one.mode, one.apply_form),
+        *(one.statements, one.jobs, one.full_jobs, one.rows_read, one.full_rows_read),
+        *(round(one.bytes_read / 1e6, 1), round(one.full_bytes_read / 1e6, 1), one.reason),
+    )

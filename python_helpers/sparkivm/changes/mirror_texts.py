@@ -1,0 +1,125 @@
+"""How a mirror is brought to what its source is now: the rows that differ, and how they are applied.
+
+Differences are one row per value, or per key where one is known. D stands for them, staged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted
+
+_NEW = f"{RESERVED_PREFIX}new"  # copies in the source; by key: the row there
+_OLD = f"{RESERVED_PREFIX}old"  # copies in the mirror; by key: the row there
+_N_NEW = f"{RESERVED_PREFIX}n_new"
+_N_OLD = f"{RESERVED_PREFIX}n_old"
+_ROW = f"{RESERVED_PREFIX}row"
+_GONE = f"{RESERVED_PREFIX}gone"
+
+
+@dataclass(frozen=True)
+class MirrorTexts:
+    """The texts for one mirror. `key` is empty where rows are compared as wholes."""
+
+    source: TableName
+    mirror: TableName
+    columns: tuple[str, ...]
+    key: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """All rows of the source."""
+        return f"select {_listed(self.columns)}\nfrom {self.source.sql}"
+
+    def differences(self, version: int) -> str:
+        """D: what the source has now against what the mirror has at a version."""
+        shown = _listed(self.columns)
+        both = (
+            f"  select {shown}, 1 as {WEIGHT} from {self.source.sql}\n"
+            f"  union all\n"
+            f"  select {shown}, -1 as {WEIGHT} from {self.mirror.sql} version as of {version}"
+        )
+        if not self.key:
+            return (
+                f"select {shown}, count_if({WEIGHT} > 0) as {_NEW}, count_if({WEIGHT} < 0) as {_OLD}\n"
+                f"from (\n{both}\n) as both_sides\ngroup by {shown}\nhaving sum({WEIGHT}) <> 0"
+            )
+        row = f"struct({shown})"
+        items = ",\n  ".join(
+            [
+                f"any_value({row}) filter (where {WEIGHT} > 0) as {_NEW}",
+                f"any_value({row}) filter (where {WEIGHT} < 0) as {_OLD}",
+                f"count_if({WEIGHT} > 0) as {_N_NEW}",
+                f"count_if({WEIGHT} < 0) as {_N_OLD}",
+            ]
+        )
+        by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {_listed(self.key)}"
+        changed = f"not ({_NEW} <=> {_OLD}) or {_N_NEW} > 1 or {_N_OLD} > 1"
+        return f"select * from (\n{by_key}\n) as by_key\nwhere {changed}"
+
+    def counts(self, differences: str) -> str:
+        """One row: values or keys with rows that `came`, that are `gone`, and keys with `several` rows."""
+        if self.key:
+            return (
+                f"select count_if({_NEW} is not null) as came, count_if({_OLD} is not null) as gone, "
+                f"count_if({_N_NEW} > 1 or {_N_OLD} > 1) as several from {differences}"
+            )
+        return (
+            f"select count_if({_NEW} > {_OLD}) as came, count_if({_NEW} < {_OLD}) as gone, "
+            f"0 as several from {differences}"
+        )
+
+    def inserted(self, differences: str) -> str:
+        """The rows to insert, where none is gone."""
+        if self.key:
+            return f"select {_fields(_NEW, self.columns)}\nfrom {differences}"
+        return self._copies(differences, f"{_NEW} - {_OLD}")
+
+    def merged(self, differences: str) -> str:
+        """The source of the MERGE.
+
+        By key, the new row, or the old one marked as gone. Else a value that lost copies, marked as gone,
+        which takes all of its copies away, and beside it those that remain and those that came.
+        """
+        if self.key:
+            row = f"coalesce({_NEW}, {_OLD})"
+            return (
+                f"select {_fields(_ROW, self.columns)}, {_GONE}\n"
+                f"from (select {row} as {_ROW}, {_NEW} is null as {_GONE} from {differences}) as changed"
+            )
+        copies = self._copies(differences, f"if({_NEW} > {_OLD}, {_NEW} - {_OLD}, {_NEW})", "false")
+        return (
+            f"select {_listed(self.columns)}, true as {_GONE}\nfrom {differences} where {_NEW} < {_OLD}\n"
+            f"union all\n{copies}"
+        )
+
+    @property
+    def on(self) -> str:
+        same = [f"t.{quoted(name)} <=> s.{quoted(name)}" for name in self.key or self.columns]
+        return " and ".join(same if self.key else [f"s.{_GONE}", *same])
+
+    @property
+    def clauses(self) -> Sequence[str]:
+        names = [quoted(name) for name in self.columns]
+        values = ", ".join(f"s.{name}" for name in names)
+        insert = f"when not matched and not s.{_GONE} then insert ({', '.join(names)}) values ({values})"
+        if not self.key:
+            return ["when matched then delete", insert]
+        update = ", ".join(f"t.{name} = s.{name}" for name in names)
+        return [f"when matched and s.{_GONE} then delete", f"when matched then update set {update}", insert]
+
+    def _copies(self, differences: str, number: str, gone: str = "") -> str:
+        mark = f", {gone} as {_GONE}" if gone else ""
+        return (
+            f"select {_listed(self.columns)}{mark}\nfrom {differences}\n"
+            f"lateral view explode(array_repeat(0, cast({number} as int))) as {RESERVED_PREFIX}copy"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted, names))
+
+
+def _fields(struct: str, names: Sequence[str]) -> str:
+    return ", ".join(f"{struct}.{quoted(name)} as {quoted(name)}" for name in names)

@@ -1,0 +1,205 @@
+"""What a project says of its sources, as `meta: {sparkivm: …}` of a dbt source, seed, snapshot or model.
+
+key         columns that tell the rows apart
+mirror      how the mirror of a source without history is kept; false: no mirror, true: one in any case
+change_log  the source is not a table but a log of its changes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any
+
+from sparkivm.changes.change_log import ChangeLog
+from sparkivm.errors import DeclarationError
+from sparkivm.names import TableName, suffixed
+
+_MIRROR_SUFFIX = "__ivm_mirror"
+_OPTIONS = ("key", "mirror", "change_log")
+_MIRROR_OPTIONS = ("name", "schema", "location", "retention")
+_LOG_OPTIONS = (
+    "format", "order", "operation", "upserts", "deletes", "ignored", "after", "before", "columns",
+)  # fmt: skip
+_FORMATS = {
+    "debezium": ChangeLog(
+        key=(),
+        order=("ts_ms",),
+        operation="op",
+        upserts=("c", "u", "r"),
+        deletes=("d",),
+        ignored=("m",),
+        after="after",
+        before="before",
+    ),
+    "delta": ChangeLog(
+        key=(),
+        order=("_commit_version",),
+        operation="_change_type",
+        upserts=("insert", "update_postimage"),
+        deletes=("delete", "update_preimage"),  # an update may change the key
+        hidden=("_change_type", "_commit_version", "_commit_timestamp"),
+    ),
+    "columns": ChangeLog(
+        key=(), order=(), operation="op", upserts=("c", "u", "r", "i"), deletes=("d",), hidden=()
+    ),
+}
+
+
+@dataclass(frozen=True)
+class MirrorOptions:
+    """Where a mirror is kept and how long its former versions are."""
+
+    name: str = ""
+    schema: str = ""
+    location: str = ""  # of the directory that has the mirror's
+    retention: str = ""  # `30 days`
+
+
+@dataclass(frozen=True)
+class SourceDeclaration:
+    """What is declared of one source."""
+
+    key: tuple[str, ...] = ()
+    mirrored: bool | None = None  # None: if it keeps no history of its own
+    mirror: MirrorOptions = MirrorOptions()
+    log: ChangeLog | None = None
+
+
+@dataclass(frozen=True)
+class DeclaredSources:
+    """What is declared of any source, by its key; read where it is needed, so that a mistake stops few views.
+
+    home  the schema in which mirrors are made: dbt's target schema, as sources are often in others' hands
+    """
+
+    home: str = ""
+    metas: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """The keys of those that are change logs."""
+        return tuple(
+            k for k, meta in self.metas.items() if isinstance(meta, Mapping) and "change_log" in meta
+        )
+
+    def of(self, source: TableName) -> SourceDeclaration:
+        """Raises: DeclarationError."""
+        meta = self.metas.get(source.key)
+        return SourceDeclaration() if meta is None else read_declaration(str(source), meta)
+
+    def mirror_name(self, source: TableName, home: str) -> TableName:
+        """home  the mirror's schema where nothing is said"""
+        options = self.of(source).mirror
+        schema = options.schema or self.home or home
+        if options.name:
+            return TableName(schema, options.name)
+        parts = [source.identifier] if source.schema.lower() == schema.lower() else list(source.parts)
+        if len(parts) == 3 and source.catalog == "spark_catalog":
+            parts = parts[1:]
+        return TableName(schema, suffixed("__".join(parts), _MIRROR_SUFFIX))
+
+
+NOTHING_DECLARED = DeclaredSources()
+
+
+def read_declaration(source: str, meta: object) -> SourceDeclaration:
+    """Raises: DeclarationError that names the source, the option and what it may be."""
+    options = _options(source, "sparkivm", meta, _OPTIONS)
+    key = _names(source, "key", options.get("key"))
+    mirror = options.get("mirror")
+    if mirror is None or isinstance(mirror, bool):
+        mirrored, where = mirror, MirrorOptions()
+    else:
+        texts = _options(source, "mirror", mirror, _MIRROR_OPTIONS)
+        for name, value in texts.items():
+            if not isinstance(value, str) or not value:
+                raise DeclarationError(source, f"mirror.{name} is {value!r}", "write a text")
+        mirrored, where = None, MirrorOptions(**texts)
+    log = options.get("change_log")
+    if log is None:
+        return SourceDeclaration(key, mirrored, where)
+    return SourceDeclaration(key, mirrored, where, _change_log(source, key, log))
+
+
+def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLog:
+    if isinstance(declared, str):
+        declared = {"format": declared}
+    options = dict(_options(source, "change_log", declared, _LOG_OPTIONS))
+    format = options.pop("format", "columns")
+    if format not in _FORMATS:
+        raise DeclarationError(
+            source, f"change_log.format is {format!r}", f"use one of {', '.join(_FORMATS)}"
+        )
+    if not key:
+        raise DeclarationError(
+            source,
+            "it is a change log without a key",
+            "name the columns that tell the rows apart: key: [id]",
+        )
+    default = _FORMATS[format]
+
+    def text(name: str) -> str:
+        value = options.get(name, getattr(default, name)) or ""
+        if not isinstance(value, str):
+            raise DeclarationError(source, f"change_log.{name} is {value!r}", "write a column's name")
+        return value
+
+    def names(name: str) -> tuple[str, ...]:
+        value: tuple[str, ...] = getattr(default, name)
+        return _names(source, f"change_log.{name}", options[name]) if name in options else value
+
+    log = ChangeLog(
+        key=key,
+        order=names("order"),
+        operation=text("operation"),
+        upserts=names("upserts"),
+        deletes=names("deletes"),
+        ignored=names("ignored"),
+        after=text("after"),
+        before=text("before"),
+        columns=names("columns"),
+        hidden=default.hidden,
+    )
+    for name in ("order", "upserts", "operation"):
+        if not getattr(log, name):
+            raise DeclarationError(source, f"change_log.{name} is missing", f"say it: {name}: …")
+    if log.before and not log.after:
+        raise DeclarationError(
+            source, "change_log.before is there without after", "name both, or none: before: null"
+        )
+    if log.after and log.columns:
+        raise DeclarationError(
+            source, "change_log.columns are those of the struct `after`", "leave columns out"
+        )
+    twice = set(log.upserts) & set(log.deletes)
+    if twice:
+        raise DeclarationError(
+            source, f"{min(twice)!r} is in change_log.upserts and in deletes", "keep it in one"
+        )
+    if not log.columns:
+        return replace(log, hidden=(*log.hidden, log.operation))
+    return log
+
+
+def _options(source: str, place: str, value: object, known: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise DeclarationError(source, f"{place} is {value!r}", f"write options: {', '.join(known)}")
+    for name in value:
+        if name not in known:
+            meant = get_close_matches(str(name), known, n=1)
+            hint = f"write {meant[0]}" if meant else f"use {', '.join(known)}"
+            raise DeclarationError(source, f"{place} has no option {name}", hint)
+    return value
+
+
+def _names(source: str, option: str, value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, (str, bool, int)):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise DeclarationError(source, f"{option} is {value!r}", "write a name, or a list of names")
+    # YAML reads `true` as a boolean, which is how Spark prints one too.
+    return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in value)

@@ -1,0 +1,48 @@
+"""Lambdas: `transform(xs, x -> x + y)`. Their parameters get names that no column has."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sparkivm.frontend.place import not_incremental
+from sparkivm.names import RESERVED_PREFIX
+from sparkivm.reasons import Reason
+
+_PREFIX = f"{RESERVED_PREFIX}each_"
+
+
+def with_own_parameters(tree: exp.Expr) -> exp.Expr:
+    """A copy in which no parameter can hide a column, whatever columns are called later.
+
+    All parameters are renamed in the same way, so one that hides another still does.
+
+    Raises: NotIncremental for a parameter that the parser took for a column.
+    """
+    if tree.find(exp.Lambda) is None:
+        return tree
+    tree = tree.copy()
+    for function in list(tree.find_all(exp.Lambda)):
+        names = {parameter.name.lower() for parameter in function.expressions}
+        for node in list(function.find_all(exp.Column, exp.Identifier)):
+            if isinstance(node, exp.Column) and node.parts[0].name.lower() in names:
+                raise not_incremental(
+                    Reason.SQL_NOT_UNDERSTOOD, f"{node.sql()} is a parameter in another case", node
+                )
+            renamed = node.name.startswith(_PREFIX)  # within a lambda in this one
+            if (
+                isinstance(node, exp.Identifier)
+                and node.name.lower() in names
+                and not renamed
+                and _is_value(node)
+            ):
+                node.set("this", _PREFIX + node.name.lower())
+    return tree
+
+
+def _is_value(node: exp.Identifier) -> bool:
+    """The parser leaves parameters as bare names; columns, fields and aliases have theirs inside others."""
+    if isinstance(node.parent, (exp.Column, exp.DataType, exp.ColumnDef)):
+        return False
+    if isinstance(node.parent, exp.Dot):
+        return node.arg_key == "this"
+    return node.arg_key != "alias"

@@ -1,0 +1,47 @@
+"""How many values a join column has: a guess without statistics.
+
+Columns that a query equates have the values of the smallest table among them: customers and suppliers that
+meet in a nation have as many nations as the table of nations has rows. That tells a lookup by key from a
+multiplication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sparkivm.algebra import InnerJoin, LeftJoin, Relation, Scan, SemiJoin
+from sparkivm.algebra.scalar import equality
+
+
+def distinct_values(relation: Relation, rows: Mapping[str, float]) -> dict[str, float]:
+    """Values of each column that is equated somewhere in `relation`; `rows` by table."""
+    parents: dict[str, str] = {}
+
+    def root(column: str) -> str:
+        while (parent := parents.setdefault(column, column)) != column:
+            column = parent
+        return column
+
+    for one, other in _equal_columns(relation):
+        parents[root(one)] = root(other)
+    fewest: dict[str, float] = {}
+    for node in relation.walk():
+        if isinstance(node, Scan) and node.table in rows:
+            for column in parents.keys() & set(node.columns):
+                top = root(column)
+                fewest[top] = min(fewest.get(top, rows[node.table]), rows[node.table])
+    return {column: fewest[root(column)] for column in list(parents) if root(column) in fewest}
+
+
+def _equal_columns(relation: Relation) -> Iterator[tuple[str, str]]:
+    for node in relation.walk():
+        match node:
+            case InnerJoin():
+                for predicate in node.predicates:
+                    pair = equality(predicate)
+                    if pair is not None:
+                        yield pair[0], pair[1]
+            case LeftJoin() | SemiJoin():
+                yield from node.on.left_to_right
+            case _:
+                pass

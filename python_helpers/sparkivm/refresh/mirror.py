@@ -1,0 +1,247 @@
+"""A mirror: the Delta table that stands for a source without history, and records the source's changes.
+
+It is compared with its source once in a run, and changed by one commit, or by none where nothing differs.
+What a run pins is a version whose rows were those of the source when the run looked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from collections.abc import MutableSequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sparkivm.changes.mirror_texts import MirrorTexts
+from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, changes_rows
+from sparkivm.changes.source_declaration import SourceDeclaration
+from sparkivm.engine import Engine, EngineError, Field, RelationFacts
+from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.commit import Conflict, commit_tagged
+from sparkivm.refresh.planning_settings import planned_for_changes
+
+MIRROR_OF = "sparkivm.mirror_of"
+COLUMN_MAPPING = "delta.columnMapping.mode"
+_RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
+_MOST_TRIES = 4
+# Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
+_INCOMPARABLE = re.compile(
+    r"(?:^|[<:])(?:map<|(?:variant|void|interval|geometry|geography)(?:$|[ ,>(]))| collate "
+)
+_NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")  # of a Delta table without column mapping
+
+
+@dataclass
+class Mirror:
+    """One source and its mirror. `statements` and `warnings` are told what is done."""
+
+    engine: Engine
+    source: RelationFacts
+    name: TableName
+    declaration: SourceDeclaration
+    statements: MutableSequence[str]
+    warnings: MutableSequence[str]
+
+    def facts(self) -> RelationFacts:
+        """The mirror as it is, without a look at the source's rows; the source itself where there is none."""
+        found = self._found()
+        if found is None:
+            return replace(self.source, kind="delta", mirror_of=self.source.name)
+        return replace(found, mirror_of=self.source.name)
+
+    def captured(self) -> RelationFacts:
+        """The mirror with the rows that its source has now.
+
+        Raises: NotIncremental if the source cannot be mirrored; Conflict if others were faster each time.
+        """
+        attempt = 0
+        while True:
+            try:
+                return replace(self._up_to_date(self._fields()), mirror_of=self.source.name)
+            except Conflict:
+                attempt += 1
+                if attempt == _MOST_TRIES:
+                    raise
+                time.sleep(0.2 * 2**attempt)
+
+    def removed(self) -> str:
+        """Drop the mirror. Returns: what was done."""
+        if self._found() is None:
+            return f"{self.source.name} has no mirror {self.name}"
+        self._execute(self.engine.render("drop_mirror", mirror=self.name.sql))
+        return (
+            f"{self.name}, the mirror of {self.source.name}, is dropped; views over it are rebuilt next time"
+        )
+
+    def set_retention(self, mirror: RelationFacts) -> None:
+        """Give a mirror that is there the retention that is declared by now."""
+        wanted = self._retention()
+        if any(mirror.properties.get(name) != value for name, value in wanted.items()):
+            sql = self.engine.render("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
+            self._execute(sql)
+
+    def _retention(self) -> dict[str, str]:
+        kept = self.declaration.mirror.retention
+        return dict.fromkeys(_RETENTION, f"interval {kept}") if kept else {}
+
+    def _found(self) -> RelationFacts | None:
+        facts = self.engine.describe(self.name)
+        if facts is not None and facts.properties.get(MIRROR_OF) != self.source.name.key:
+            raise DeclarationError(
+                str(self.source.name),
+                f"{self.name}, the name of its mirror, is another table's",
+                "declare another: mirror: {name: …}, or drop that table",
+            )
+        return facts
+
+    def _fields(self) -> tuple[Field, ...]:
+        """The source's columns as they are now; its files too, as a session keeps the list of them."""
+        with suppress(EngineError):  # not every catalog knows the statement
+            self._execute(self.engine.render("refresh_source", source=self.source.name.sql))
+        fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
+        self._check(fields)
+        return fields
+
+    def _check(self, fields: tuple[Field, ...]) -> None:
+        names = [field.name for field in fields]
+        for field in fields:
+            if _INCOMPARABLE.search(field.type):
+                raise NotIncremental(
+                    Fallback(
+                        Reason.TYPE_NOT_SUPPORTED,
+                        f"{field.name} of {self.source.name} is {field.type}, "
+                        "which cannot be compared with former rows",
+                    )
+                )
+            if field.name.lower().startswith(RESERVED_PREFIX):
+                raise NotIncremental(
+                    Fallback(
+                        Reason.SOURCE_NOT_SUPPORTED,
+                        f"{self.source.name} has the column {field.name}, which is named like a hidden one",
+                    )
+                )
+        for name in self.declaration.key:
+            if name.lower() not in map(str.lower, names):
+                raise DeclarationError(
+                    str(self.source.name),
+                    f"the key names {name}, which is no column",
+                    f"it has {', '.join(names)}",
+                )
+
+    def _up_to_date(self, fields: tuple[Field, ...]) -> RelationFacts:
+        found = self._found()
+        columns = tuple(field.name for field in fields)
+        if found is not None and _types(found.fields) == _types(fields):
+            try:
+                for key in dict.fromkeys((self.declaration.key, ())):
+                    texts = MirrorTexts(self.source.name, self.name, columns, _as_named(key, columns))
+                    version = self._apply_differences(found, texts)
+                    if version is not None:
+                        return found if version == found.version else self._at(version)
+            except EngineError as error:  # files of the mirror may be lost, for one
+                self.warnings.append(f"{self.name} is made anew, as it could not be updated: {error}")
+        return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns), fields))
+
+    def _make(self, found: RelationFacts | None, texts: MirrorTexts, fields: tuple[Field, ...]) -> int:
+        options = self.declaration.mirror
+        sql = self.engine.render(
+            "rebuild_state",
+            state=self.name.sql,
+            select=texts.content,
+            tblproperties=self._properties(fields),
+            location=f"{options.location.rstrip('/')}/{self.name.identifier}" if options.location else None,
+        )
+        try:
+            version = self._commit(found, sql)
+        except EngineError as error:
+            raise NotIncremental(
+                Fallback(
+                    Reason.SOURCE_NOT_SUPPORTED,
+                    f"{self.source.name} is {self.source.provider or 'no Delta table'}, "
+                    f"and {self.name} cannot be made as its mirror: {error}",
+                )
+            ) from error
+        if found is None:
+            self.warnings.append(
+                f"{self.source.name} keeps no history: {self.name} mirrors it and records its changes"
+            )
+        return version
+
+    def _properties(self, fields: tuple[Field, ...]) -> dict[str, str]:
+        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", MIRROR_OF: self.source.name.key}
+        if any(_NOT_IN_NAMES & set(field.name) for field in fields):
+            properties[COLUMN_MAPPING] = "name"
+        return properties | self._retention()
+
+    def _apply_differences(self, mirror: RelationFacts, texts: MirrorTexts) -> int | None:
+        """Bring the mirror up to date. Returns: its version; None if what is said to be a key is none."""
+        staged = f"{RESERVED_PREFIX}differences_{uuid.uuid4().hex[:12]}"
+        with planned_for_changes(self.engine, 2 * (mirror.size_bytes or 0)):
+            try:
+                select = texts.differences(mirror.version)
+                self._execute(self.engine.render("stage_changes", name=staged, select=select, later=False))
+                counts = self.engine.query(texts.counts(staged))[0]
+                if counts["several"]:
+                    self.warnings.append(
+                        f"{self.source.name} has several rows of one {', '.join(texts.key)}, "
+                        "which is declared as its key: whole rows are compared"
+                    )
+                    return None
+                if counts["gone"]:
+                    sql = self.engine.render(
+                        "merge_state",
+                        state=self.name.sql,
+                        source=texts.merged(staged),
+                        on=texts.on,
+                        clauses=texts.clauses,
+                    )
+                    return self._commit(mirror, sql)
+                if counts["came"]:
+                    sql = self.engine.render(
+                        "append_state",
+                        state=self.name.sql,
+                        columns=[quoted(name) for name in texts.columns],
+                        select=texts.inserted(staged),
+                    )
+                    return self._commit(mirror, sql)
+            finally:
+                with suppress(EngineError):
+                    self.engine.execute(self.engine.render("unstage_changes", name=staged))
+        return mirror.version
+
+    def _commit(self, mirror: RelationFacts | None, sql: str) -> int:
+        """Returns: the version. Raises: Conflict if somebody else wrote since the mirror was looked at."""
+        nonce = uuid.uuid4().hex
+        version = mirror.version if mirror else -1
+        metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
+        self.statements.append(sql)
+        application = f"sparkivm:mirror:{self.name.key}"
+        committed = commit_tagged(self.engine, self.name, version, application, metadata, nonce, sql)
+        between = self.engine.commits(self.name, version)
+        if any(changes_rows(c) for c in between if c.version < committed.commit.version):
+            raise Conflict(f"{self.name} was written to by someone else after version {version}")
+        return committed.commit.version
+
+    def _at(self, version: int) -> RelationFacts:
+        """Raises: Conflict if there is another version by now, whose rows nobody compared yet."""
+        facts = self.engine.describe(self.name)
+        if facts is None or facts.version != version:
+            raise Conflict(f"{self.name} was written to by someone else after version {version}")
+        return facts
+
+    def _execute(self, sql: str) -> None:
+        self.statements.append(sql)
+        self.engine.execute(sql)
+
+
+def _types(fields: tuple[Field, ...]) -> list[tuple[str, str]]:
+    return [(field.name, field.type) for field in fields]
+
+
+def _as_named(key: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The key's columns as the table spells them."""
+    return tuple(next(c for c in columns if c.lower() == name.lower()) for name in key)

@@ -1,0 +1,199 @@
+"""What the names of sources stand for in a run: tables at pinned versions, views, mirrors, change logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableSequence
+from contextlib import suppress
+
+from sqlglot import exp
+
+from sparkivm.changes.change_log import ChangeLog, current_rows, field, unknown_operations
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.errors import DeclarationError, ModelError, NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.names import TableName, quoted
+from sparkivm.refresh.mirror import Mirror
+from sparkivm.refresh.moments import now
+from sparkivm.refresh.pins import Pins
+
+
+class Sources:
+    """Facts of relations, each looked at once in a run.
+
+    captures  whether a mirror is brought up to date at the first look; else it is taken as it is
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        pins: Pins,
+        declared: DeclaredSources,
+        home: str,
+        *,
+        captures: bool = True,
+    ) -> None:
+        """home  the schema in which mirrors are made if the project does not say one"""
+        self._engine, self._pins, self._declared, self._home = engine, pins, declared, home
+        self._captures = captures
+        self.statements: MutableSequence[str] = []
+        self.warnings: MutableSequence[str] = []
+
+    def facts(self, name: TableName) -> RelationFacts | None:
+        """None if there is no such relation. For a source without history, those of its mirror.
+
+        Raises: NotIncremental if that source cannot be mirrored; DeclarationError.
+        """
+        if not name.schema:  # one relation is looked at once, whatever it is called
+            found = self._engine.describe(name)
+            if found is None or found.temporary:
+                return found
+            name = found.name
+        return self._pins.facts(name, self._look)
+
+    def known(self, name: TableName) -> RelationFacts | None:
+        """The same, and None as well for what cannot be mirrored."""
+        with suppress(NotIncremental):
+            return self.facts(name)
+        return None
+
+    def forget(self, name: TableName) -> None:
+        self._pins.forget(name)
+
+    def instant(self) -> int:
+        """The run's date and time, in microseconds since 1970."""
+        return self._pins.instant(lambda: now(self._engine))
+
+    def _look(self, name: TableName) -> RelationFacts | None:
+        found = self._engine.describe(name)
+        if found is None or not self.is_mirrored(found):
+            return found
+        mirror = self.mirror(found)
+        return mirror.captured() if self._captures else mirror.facts()
+
+    def mirror(self, source: RelationFacts) -> Mirror:
+        return Mirror(
+            self._engine,
+            source,
+            self._declared.mirror_name(source.name, self._home),
+            self._declared.of(source.name),
+            self.statements,
+            self.warnings,
+        )
+
+    def is_mirrored(self, source: RelationFacts) -> bool:
+        """Whether it keeps no history itself, or the project wants a mirror in any case."""
+        if source.temporary:
+            return False
+        declared = self._declared.of(source.name).mirrored
+        if declared is not None:
+            return declared
+        return source.kind == "other" or (source.kind == "view" and _reads_files(source))
+
+    # change logs
+
+    def model_text(self, model: TableName, sql: str) -> str:
+        """The model's SELECT with each declared change log replaced by the table that it tells of.
+
+        Raises: DeclarationError; ModelError if it is not known whether the model reads such a log.
+        """
+        text = sql.lower()
+        logs = [key for key in self._declared.logs if key.rpartition(".")[2] in text]
+        if not logs:
+            return sql
+        try:
+            references = table_references(parse_model(str(model), sql))
+        except NotIncremental:
+            references = None
+        if references is None:
+            raise ModelError(
+                str(model),
+                f"it may read {logs[0]}, a change log, and its SQL cannot be taken apart",
+                "rephrase it, or read the log in a model of its own",
+            )
+
+        def text_of(reference: TableReference) -> str | None:
+            if not 2 <= len(reference.parts) <= 3:
+                return None
+            *catalog, schema, identifier = reference.parts
+            name = TableName(schema, identifier, catalog[0] if catalog else None)
+            log = self._declared.of(name).log if name.key in logs else None
+            if log is None:
+                return None
+            if reference.fixed:
+                raise ModelError(
+                    str(model), f"{name} is a change log, which has no versions", "read it without a version"
+                )
+            alias = "" if reference.aliased else f" as {quoted(identifier)}"
+            return f"({self._current_rows(name, log)}){alias}"
+
+        return replace_references(sql, references, text_of)
+
+    def _current_rows(self, name: TableName, log: ChangeLog) -> str:
+        """Raises: DeclarationError for a column that the log does not have."""
+        read = [
+            *log.order,
+            log.operation,
+            *([f"{log.before}.{key}" for key in log.key] if log.before else []),
+        ]
+        images = [f"{field(log.after)}.*"] if log.after else [*map(quoted, log.columns)] or ["*"]
+        items = [*images, *map(field, read)]
+        try:
+            fields = self._engine.schema_of(f"select {', '.join(items)} from {name.sql}")
+        except EngineError as error:
+            raise self._mistaken(name, items, error) from None
+        hidden = {one.lower() for one in log.hidden}
+        columns = [f.name for f in fields[: -len(read)] if f.name.lower() not in hidden]
+        missing = [key for key in log.key if key.lower() not in map(str.lower, columns)]
+        if missing:
+            raise DeclarationError(
+                str(name),
+                f"the key names {missing[0]}, which is no column of the table that the log tells of",
+                f"it has {', '.join(columns)}",
+            )
+        return current_rows(log, name.sql, columns)
+
+    def _mistaken(self, name: TableName, items: list[str], error: EngineError) -> DeclarationError:
+        """The error that names what is not there."""
+        for item in items:
+            try:
+                self._engine.schema_of(f"select {item} from {name.sql}")
+            except EngineError as found:
+                what = f"the log has no column {item.replace('`', '')}: {found}"
+                return DeclarationError(str(name), what, "declare the name that the log has")
+        return DeclarationError(str(name), f"the log cannot be read: {error}", "see the message")
+
+    def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
+        """Raises: DeclarationError if a log that grew since tells of something that is not declared."""
+        for key in self._declared.logs:
+            facts, known = read.get(key), frontier.sources.get(key) if frontier else None
+            if facts is None or (
+                known and (known.table_id, known.version) == (facts.table_id, facts.version)
+            ):
+                continue
+            log = self._declared.of(facts.source).log
+            assert log is not None, f"{key} is declared as a log"
+            if (facts.table_id, facts.version) in self._pins.checked:
+                continue
+            table = f"{facts.name.sql} version as of {facts.version}"
+            found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
+            if found:
+                raise DeclarationError(
+                    str(facts.source),
+                    f"the log has the operation {', '.join(sorted(found))}, which is not declared",
+                    "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
+                )
+            self._pins.checked.add((facts.table_id, facts.version))
+
+
+def _reads_files(view: RelationFacts) -> bool:
+    """Whether a view names files by their path, which have no versions."""
+    if "/" not in view.view_text:
+        return False
+    try:
+        tree = parse_model(str(view.name), view.view_text)
+    except (NotIncremental, ModelError):
+        return False
+    return any("/" in table.name for table in tree.find_all(exp.Table))

@@ -1,0 +1,127 @@
+"""An embedded engine whose tables stand beside each other in all their versions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from sparkivm.algebra.spark_text import SparkText
+from sparkivm.engine import Field
+from sparkivm.frontend.catalog import CatalogTable
+from sparkivm.plan.state import STAGED, STATE
+from sparkivm.plan.steps import STEP
+
+_TO_SPARK = {
+    "INTEGER": "int",
+    "BIGINT": "bigint",
+    "VARCHAR": "string",
+    "DOUBLE": "double",
+    "BOOLEAN": "boolean",
+    "HUGEINT": "decimal(38,0)",
+    '"NULL"': "void",
+}
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Tables by name, with their columns as Spark types them."""
+
+    tables: Mapping[str, tuple[Field, ...]]
+
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable:
+        return CatalogTable(parts[-1], self.tables[parts[-1]])
+
+
+# The day of each version: time may stand still.
+_DAYS = (1, 2, 2, 0)
+
+
+def today(version: int) -> exp.Expr:
+    """The date of the refresh that leads to a version."""
+    return sqlglot.parse_one(f"date '2024-01-{_DAYS[version % len(_DAYS)] + 1:02}'", dialect=SparkText)
+
+
+class Sources:
+    """SourceTexts of the refresh that leads to a version."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+
+    def new(self, table: str) -> str:
+        if table == STAGED or table.startswith(STEP):
+            return table
+        return "state" if table == STATE else f"{table}_{self._version}"
+
+    def old(self, table: str) -> str:
+        return f"{table}_{self._version - 1}"
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return today(self._version - before)
+
+    def changes(self, table: str, fields: Sequence[str]) -> str:
+        return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_{self._version}'
+
+
+def new_connection() -> duckdb.DuckDBPyConnection:
+    """An empty database in memory that knows what the generated text asks for."""
+    connection = duckdb.connect()
+    connection.execute("set threads = 1")
+    connection.execute("set enable_progress_bar = false")
+    connection.execute("set temp_directory = ''")  # a product of many tables fails rather than fills a disk
+    # The rows are few; planning is what takes the time.
+    connection.execute("pragma disable_optimizer")
+    connection.execute("create macro raise_error(message) as error(message)")
+    connection.execute("create macro count_if(c) as count(case when c then 1 end)")  # DuckDB's can be NULL
+    return connection
+
+
+class Embedded:
+    """The engine, and what its tables are named without their versions."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+        self.connection, self.catalog = connection, catalog
+
+    def execute(self, sql: str) -> None:
+        self.connection.execute(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        found = self.connection.execute(sql).fetchall()
+        return [tuple(_rounded(v) if isinstance(v, float) else v for v in row) for row in found]
+
+    def bag(self, sql: str) -> Counter[Any]:
+        return Counter(self.rows(sql))
+
+    def alike(self, have: tuple[Any, ...], want: tuple[Any, ...]) -> bool:
+        """Whether two rows are taken for one."""
+        return have == want
+
+    def difference(self, have: Iterable[tuple[Any, ...]], want: Iterable[tuple[Any, ...]]) -> str | None:
+        """How two bags differ, None if they do not."""
+        more, less = Counter(have), Counter(want)
+        missing = list((less - more).elements())
+        surplus = []
+        for row in (more - less).elements():
+            twin = next((other for other in missing if self.alike(row, other)), None)
+            surplus.append(row) if twin is None else missing.remove(twin)
+        return f"too many {surplus}, missing {missing}" if surplus or missing else None
+
+    def fields(self, sql: str) -> tuple[Field, ...]:
+        """Names and types of a query's columns, as Spark names types."""
+        self.connection.execute(f"select * from ({sql}) as described limit 0")
+        described = self.connection.description or []
+        return tuple(Field(name, spark_type(str(type_))) for name, type_, *_ in described)
+
+
+def _rounded(value: float) -> float | str:
+    """Sums in another order differ in the last digits. NaN is itself here."""
+    return float(f"{round(value, 9):.8g}") if value == value else "NaN"
+
+
+def spark_type(type_: str) -> str:
+    return _TO_SPARK.get(type_, type_.lower().replace(" ", ""))

@@ -1,0 +1,48 @@
+"""Types in which rows cannot be told from each other: such views are rebuilt, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.spark.lab import Lab
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+TABLE = "id int, v variant, c string collate utf8_lcase, m map<string,int>, a array<struct<x:int,y:string>>"
+ROWS = (
+    "(1, parse_json('{\"x\": 1}'), 'a', map('k', 1), array(named_struct('x', 1, 'y', 'p')))",
+    "(2, parse_json('[2]'), 'A', map('l', 2), null)",
+    "(2, null, null, null, array())",
+)
+FULL = {
+    "variant": "select id, variant_get(v, '$.x', 'int') as x from things",
+    "collated": "select c, count(*) as n from things group by c",
+    "compared": "select id from things where c = 'a'",
+    "maps": "select id, m from things",
+}
+INCREMENTAL = {
+    "unread": "select id, count(*) as n from things group by id",
+    "nested": "select id, a, a[0].x as x from things",
+    "distinct_arrays": "select distinct a from things",
+    "of_maps": "select m['k'] as k, max(id) as id from things group by m['k']",
+}
+
+
+def test_rows_that_cannot_be_told_apart(spark):
+    lab = Lab(spark, "types")
+    lab.run(f"create table things ({TABLE}) using delta tblproperties (delta.enableChangeDataFeed = true)")
+    lab.run(f"insert into things select * from values {', '.join(ROWS)}")
+    full = [lab.view(name, sql) for name, sql in FULL.items()]
+    incremental = [lab.view(name, sql) for name, sql in INCREMENTAL.items()]
+    assert {view.refresh().fallback.reason for view in full} == {Reason.TYPE_NOT_SUPPORTED}
+    for view in incremental:
+        view.build()
+    lab.run(
+        "update things set c = 'a', id = id + 1 where c collate utf8_binary = 'A'",
+        "delete from things where id = 1",
+    )
+    for view in full:
+        assert view.refresh().mode == "full"
+    for view in incremental:
+        view.must_be("incremental")

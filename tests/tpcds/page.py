@@ -1,0 +1,100 @@
+"""docs/tpcds.md: what each of the 99 queries is kept by."""
+
+from __future__ import annotations
+
+from sparkivm.engine import Field
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.normalize.prune_empty import prune_empty
+from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.state import GroupState, State
+from sparkivm.plan.state_change import state_change
+from sparkivm.plan.steps import Steps, in_steps, step_names
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
+from tests.tpcds.changes import CHANGING
+from tests.tpcds.generator import connection, create_tables
+from tests.tpcds.queries import models
+
+_ABOUT = """\
+The 99 queries of TPC-DS as models, while all seven fact tables and {dimensions}
+change. Each is compared with its recomputation after every round of changes: in the embedded engine by
+`SPARKIVM_TPCDS_QUERIES=99 SPARKIVM_TPCDS_ROUNDS=5 pytest tests/tpcds`, on Spark and Delta, in mode `strict`, by the same with
+`tests/spark/test_tpcds.py`.
+
+Texts and data come from the package `duckdb-extension-tpcds`. The texts are printed in Spark's SQL; output columns
+without a name, or with one that Delta does not store, get one; and where a LIMIT would cut through ties, ORDER BY goes on
+with all output columns. Nothing else is changed. The data is of the smallest scale, thinned out
+(`tests/tpcds/data.py`), and made to fit the queries' conditions, so that most results have rows.
+
+**state**: sums are entries that add up; groups are merged or computed again; rows are a bag. **reads**: how often the
+statements of a refresh read a table when all these tables changed. **steps**: tables that are computed before
+([decision 011](decisions/011-large-plans-in-steps.md))."""
+
+
+def tpcds_page(printed: str) -> str:
+    """The page.
+
+    printed  the line that says where it comes from
+    """
+    engine = _Empty()
+    rows = [_row(engine, number, text) for number, text in models().items()]
+    incremental = sum(" yes |" in row for row in rows)
+    facts = f"{incremental} of {len(rows)} queries are incremental."
+    table = "\n".join(
+        ["| query | incremental | state | reads | steps | reason |", "|---|---|---|---|---|---|", *rows]
+    )
+    dimensions = ", ".join(table for table in CHANGING[7:-1]) + f" and {CHANGING[-1]}"
+    return "\n\n".join(["# TPC-DS", printed, _ABOUT.format(dimensions=dimensions), facts, table]) + "\n"
+
+
+class _Empty(Embedded):
+    """The tables without rows."""
+
+    def __init__(self) -> None:
+        columns = create_tables(connection())
+        tables = {
+            table: tuple(Field(name, spark_type(type_)) for name, type_ in types.items())
+            for table, types in columns.items()
+        }
+        super().__init__(new_connection(), Catalog(tables))
+        for table, types in columns.items():
+            declared = ", ".join(f"{name} {type_}" for name, type_ in types.items())
+            self.execute(f"create table {table} ({declared})")
+            self.execute(f"create view {table}_0 as from {table}")
+
+
+def _row(engine: _Empty, number: int, text: str) -> str:
+    tree = parse_model("model", text)
+    try:
+        query = read_query(tree, engine.catalog)
+        fields = engine.fields(tree.sql(dialect="duckdb"))
+        plan = compile_query(
+            query,
+            fields,
+            lambda relation: tuple(f.type for f in engine.fields(select_text(relation, Sources(0), DUCKDB))),
+        )
+    except NotIncremental as error:
+        fallback = error.fallback
+        return f"| {number} | no | – | – | – | `{fallback.reason.name}`: {fallback.detail} |"
+    steps = _steps(plan)
+    reads, tables = sum(one.reads for one in steps), sum(len(one.tables) for one in steps)
+    return f"| {number} | yes | {_kind(plan.state)} | {reads} | {tables} | |"
+
+
+def _steps(plan: ViewPlan) -> list[Steps]:
+    """How a refresh computes the change of a small state."""
+    state = plan.state
+    form = "append" if isinstance(state, GroupState) and state.linear else "rewrite"
+    change = state_change(state, form, plan.tables & set(CHANGING), Sizes({}, {}))
+    names = step_names()
+    return [in_steps(prune_empty(part), names) for part in change.parts]
+
+
+def _kind(state: State) -> str:
+    if not isinstance(state, GroupState):
+        return "rows"
+    return "sums" if state.linear else "groups"

@@ -1,0 +1,57 @@
+"""The 99 queries as models: in Spark's SQL, with output names that a table can have, and ties settled."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+
+from tests.tpcds.generator import connection, create_tables, query_texts
+
+_UNSTORABLE = re.compile(r"\W+")  # in names of Delta's columns
+
+
+@cache
+def models() -> dict[int, str]:
+    """Number → text."""
+    database = connection()
+    create_tables(database)
+    result = {}
+    for number, text in query_texts().items():
+        tree = sqlglot.parse_one(text, dialect="duckdb")
+        assert isinstance(tree, exp.Query)
+        _name_outputs(tree)
+        width = len(database.execute(f"describe {tree.sql(dialect='duckdb')}").fetchall())
+        _settle_ties(tree, width)
+        result[number] = tree.sql(dialect="spark", pretty=True)
+    return result
+
+
+def _name_outputs(tree: exp.Query) -> None:
+    """Give a name to expressions without one, and another to those that no table of Delta could have."""
+    select = tree
+    while isinstance(select, exp.SetOperation):
+        select = select.this
+    used: set[str] = set()
+    items = []
+    for position, item in enumerate(select.expressions, 1):
+        given = item.unnest().alias_or_name
+        if given != "*":
+            wanted = _UNSTORABLE.sub("_", given) or f"column_{position}"
+            name = wanted if wanted.lower() not in used else f"{wanted}_{position}"
+            used.add(name.lower())
+            if name != given:
+                item = exp.alias_(item.unalias(), name)
+        items.append(item)
+    select.set("expressions", items)
+
+
+def _settle_ties(tree: exp.Query, width: int) -> None:
+    """Of rows that tie in the order LIMIT takes any; so the order goes on with all columns."""
+    if tree.args.get("limit") is None or tree.args.get("order") is None:
+        return
+    order = tree.args["order"]
+    for position in range(1, width + 1):
+        order.append("expressions", exp.Ordered(this=exp.Literal.number(position), nulls_first=True))

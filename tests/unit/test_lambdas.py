@@ -1,0 +1,33 @@
+"""Parameters of lambdas and columns never meet."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra.spark_text import SparkText
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.lambdas import with_own_parameters
+from sparkivm.frontend.parse import parse_model
+
+OWN = {
+    "transform(a, x -> x + t.x)": "TRANSFORM(a, __ivm_each_x -> __ivm_each_x + t.x)",
+    "transform(a, x -> x.x)": "TRANSFORM(a, __ivm_each_x -> __ivm_each_x.x)",
+    "transform(a, x -> transform(x, (x, i) -> x + i))": "TRANSFORM(a, __ivm_each_x -> TRANSFORM(__ivm_each_x, "
+    "(__ivm_each_x, __ivm_each_i) -> __ivm_each_x + __ivm_each_i))",
+    "filter(a, x -> x > b)": "FILTER(a, __ivm_each_x -> __ivm_each_x > b)",
+    "a + 1": "a + 1",
+}
+
+
+def test_a_parameter_in_another_case_is_refused():
+    tree = parse_model("model", "select transform(a, X -> x + 1) as c from t").selects[0].this
+    with pytest.raises(NotIncremental, match="x is a parameter in another case"):
+        with_own_parameters(tree)
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_parameters_get_names_of_their_own(text):
+    tree = parse_model("model", f"select {text} as c from t").selects[0].this
+    before = tree.sql(dialect=SparkText)
+    assert with_own_parameters(tree).sql(dialect=SparkText) == OWN[text]
+    assert tree.sql(dialect=SparkText) == before

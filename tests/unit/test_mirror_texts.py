@@ -1,0 +1,97 @@
+"""A mirror follows random sources: the texts computed by DuckDB, the MERGE done here as Spark does it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import duckdb
+import pytest
+import sqlglot
+
+from sparkivm.changes.mirror_texts import MirrorTexts
+from sparkivm.names import TableName
+
+COLUMNS = ("id", "x")
+
+
+def texts(*key: str) -> MirrorTexts:
+    return MirrorTexts(TableName("s", "src"), TableName("s", "mirror"), COLUMNS, key)
+
+
+class World:
+    """A source and its mirror, as lists of rows."""
+
+    def __init__(self, source: list[tuple], mirror: list[tuple]) -> None:
+        self.mirror = mirror
+        self._connection = duckdb.connect()
+        self._connection.execute("create schema s")
+        for name, rows in (("src", source), ("mirror", mirror)):
+            self._connection.execute(f"create table s.{name} (id int, x int)")
+            if rows:
+                self._connection.executemany(f"insert into s.{name} values (?, ?)", rows)
+
+    def query(self, sql: str) -> list[tuple]:
+        return self._connection.execute(self._duck(sql)).fetchall()
+
+    def stage(self, sql: str) -> None:
+        self._connection.execute(f"create or replace temp table d as {self._duck(sql)}")
+
+    @staticmethod
+    def _duck(sql: str) -> str:
+        sql = sql.replace(" version as of 0", "").replace("array_repeat(0, ", "range(")
+        return sqlglot.transpile(sql, "spark", "duckdb")[0]
+
+
+def followed(source: list[tuple], mirror: list[tuple], *key: str) -> Counter[tuple] | None:
+    """The mirror afterwards; None if it is told that the key is none."""
+    world, t = World(source, mirror), texts(*key)
+    world.stage(t.differences(0))
+    came, gone, several = world.query(t.counts("d"))[0]
+    if several:
+        return None
+    if not gone:
+        return Counter(mirror) + Counter(world.query(t.inserted("d"))) if came else Counter(mirror)
+    result, new = Counter(mirror), Counter()
+    for *row, is_gone in world.query(t.merged("d")):
+        hit = [r for r in result if (r[0] == row[0] if key else is_gone and r == tuple(row))]
+        assert len(hit) <= 1 or not key
+        if not hit:
+            assert not is_gone, "nothing is there to be deleted"
+            new[tuple(row)] += 1
+            continue
+        taken = result.pop(hit[0])
+        if not is_gone:
+            assert taken == 1
+            new[tuple(row)] += 1
+    return result + new
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whole_rows(seed):
+    rng = random.Random(seed)
+    values = [(i, x) for i in (1, 2, None) for x in (1, None)]
+    source, mirror = ([rng.choice(values) for _ in range(rng.randrange(9))] for _ in range(2))
+    assert followed(source, mirror) == Counter(source)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_by_key(seed):
+    rng = random.Random(seed)
+    keys = [1, 2, 3, 4, None]
+    source, mirror = (
+        [(key, rng.choice([1, 2, None])) for key in keys if rng.random() < 0.7] for _ in range(2)
+    )
+    assert followed(source, mirror, "id") == Counter(source)
+    if source:
+        assert followed([*source, (source[0][0], 7)], mirror, "id") is None
+        assert followed(source, [*mirror, (5, 1), (5, 2)], "id") is None
+
+
+def test_clauses():
+    assert texts().on == "s.__ivm_gone and t.`id` <=> s.`id` and t.`x` <=> s.`x`"
+    assert texts("id").on == "t.`id` <=> s.`id`"
+    assert texts("id").clauses[:2] == [
+        "when matched and s.__ivm_gone then delete",
+        "when matched then update set t.`id` = s.`id`, t.`x` = s.`x`",
+    ]

@@ -1,0 +1,67 @@
+"""Which column ORDER BY means, and where LIMIT leaves nothing to choose."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.reasons import Reason
+from tests.fuzz.database import CATALOG
+
+ONE_ROW = (
+    "select count(*) as n from r limit 1",
+    "select n + 1 as n from (select sum(a) as n from r having sum(a) > 1) limit 1",
+    "select * from (select sum(a) as x from r) p, (select max(b) as y from s) q limit 100",
+    "select * from (select sum(a) as x from r) p left join (select max(b) as y from s) q on x = y limit 100",
+    "select x from (select count(*) as x from r limit 1) where x > 1",
+)
+MORE_ROWS = (
+    "select a from r limit 1",
+    "select a, count(*) as n from r group by a limit 1",
+    "select count(*) as n from r union all select count(*) from s limit 1",
+    "select x from (select sum(a) as x from r) p left join s on s.a = x limit 1",
+    "select count(*) as n from r limit 1 offset 1",
+    "select count(*) as n from r limit 0",
+)
+
+
+def query(sql):
+    return read_query(parse_model("model", sql), CATALOG)
+
+
+@pytest.mark.parametrize("sql", ONE_ROW)
+def test_a_limit_of_a_single_row_takes_it(sql):
+    read = query(sql)
+    assert (read.limit, read.offset, read.sort) == (None, None, ())
+
+
+@pytest.mark.parametrize("sql", MORE_ROWS)
+def test_another_limit_without_order_takes_any_rows(sql):
+    with pytest.raises(NotIncremental) as refused:
+        query(sql)
+    assert refused.value.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, sum(a) as a from r group by k order by a",
+        "select k, -a as a from r order by a desc",
+        "select distinct k, b + 1 as a from r order by a",
+    ],
+)
+def test_order_by_a_name_means_the_output_column(sql):
+    read = query(sql)
+    assert [key.column for key in read.sort] == [read.output[1]]
+
+
+def test_order_by_an_expression_over_both_is_refused():
+    with pytest.raises(NotIncremental, match="both a column and another expression's alias"):
+        query("select k, -a as a from r order by a + 1")
+
+
+def test_distinct_of_an_item_in_parentheses():
+    read = query("select distinct (a) from r order by a")
+    assert [key.column for key in read.sort] == list(read.output)

@@ -1,0 +1,73 @@
+"""What `meta.sparkivm` of a source may say, and how a mistake is told."""
+
+import pytest
+
+from sparkivm.changes.source_declaration import DeclaredSources, MirrorOptions, read_declaration
+from sparkivm.errors import DeclarationError
+from sparkivm.names import TableName
+
+ORDERS = TableName("shop", "orders")
+
+
+def test_nothing_declared():
+    declared = DeclaredSources("analytics")
+    assert declared.of(ORDERS).mirrored is None
+    assert declared.logs == ()
+    assert str(declared.mirror_name(ORDERS, "m")) == "analytics.shop__orders__ivm_mirror"
+    assert str(declared.mirror_name(TableName("analytics", "o"), "m")) == "analytics.o__ivm_mirror"
+    assert str(DeclaredSources().mirror_name(ORDERS, "shop")) == "shop.orders__ivm_mirror"
+
+
+def test_names_from_other_catalogs():
+    name = DeclaredSources("a").mirror_name
+    assert name(TableName("s", "t", "lake"), "").identifier == "lake__s__t__ivm_mirror"
+    assert name(TableName("s", "t", "spark_catalog"), "").identifier == "s__t__ivm_mirror"
+
+
+def test_mirror_options():
+    meta = {"key": "id", "mirror": {"name": "m", "schema": "s", "location": "/x", "retention": "60 days"}}
+    declared = DeclaredSources("a", {"shop.orders": meta})
+    assert declared.of(ORDERS).key == ("id",)
+    assert declared.of(ORDERS).mirror == MirrorOptions("m", "s", "/x", "60 days")
+    assert declared.mirror_name(ORDERS, "") == TableName("s", "m")
+    assert [read_declaration("s", {"mirror": one}).mirrored for one in (True, False)] == [True, False]
+
+
+def test_change_log_formats():
+    debezium = read_declaration("s", {"key": ["id"], "change_log": "debezium"}).log
+    assert (debezium.after, debezium.before, debezium.order) == ("after", "before", ("ts_ms",))
+    log = {"format": "debezium", "order": ["source.lsn"], "before": None}
+    debezium = read_declaration("s", {"key": ["id"], "change_log": log}).log
+    assert (debezium.before, debezium.order) == ("", ("source.lsn",))
+    delta = read_declaration("s", {"key": ["id"], "change_log": {"format": "delta"}}).log
+    assert delta.hidden[:2] == ("_change_type", "_commit_version")
+    log = {"operation": "gone", "order": "seq", "upserts": False, "deletes": True, "columns": ["id", "x"]}
+    flat = read_declaration("s", {"key": ["id"], "change_log": log}).log
+    assert (flat.upserts, flat.deletes, flat.columns) == (("false",), ("true",), ("id", "x"))
+
+
+@pytest.mark.parametrize(
+    ("meta", "words"),
+    [
+        ("yes", "sparkivm is 'yes'"),
+        ({"keys": ["id"]}, "has no option keys"),
+        ({"key": {"a": 1}}, "key is {'a': 1}"),
+        ({"mirror": {"nam": "x"}}, "write name"),
+        ({"mirror": {"name": 1}}, "mirror.name is 1"),
+        ({"mirror": "off"}, "mirror is 'off'"),
+        ({"change_log": "debezium"}, "a change log without a key"),
+        ({"key": "id", "change_log": "kafka"}, "use one of debezium, delta, columns"),
+        ({"key": "id", "change_log": {"format": "columns"}}, "change_log.order is missing"),
+        ({"key": "id", "change_log": {"ordr": "x"}}, "write order"),
+        ({"key": "id", "change_log": {"format": "debezium", "after": None}}, "before is there without after"),
+        ({"key": "id", "change_log": {"format": "debezium", "columns": ["id"]}}, "leave columns out"),
+        ({"key": "id", "change_log": {"order": "x", "deletes": ["c"]}}, "'c' is in change_log.upserts and"),
+        ({"key": "id", "change_log": {"order": "x", "operation": 3}}, "change_log.operation is 3"),
+    ],
+)
+def test_mistakes(meta, words):
+    declared = DeclaredSources("", {"shop.orders": meta})
+    with pytest.raises(DeclarationError, match="of shop") as error:
+        declared.of(ORDERS)
+    assert words in str(error.value)
+    assert "\n  do     " in str(error.value)
