@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.fuzz.random_data import COLUMNS, TABLES
 
-INT, DEC, DBL, STR = "int", "dec", "dbl", "str"
-_KINDS = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "double": DBL, "string": STR}
-_LITERALS = {INT: "1", DEC: "0.01", DBL: "1.5", STR: "'a'"}
+INT, DEC, DBL, STR, BOOL = "int", "dec", "dbl", "str", "bool"
+_KINDS = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "double": DBL, "string": STR, "boolean": BOOL}
+_LITERALS = {INT: "1", DEC: "0.01", DBL: "1.5", STR: "'a'", BOOL: "true"}
 
 _JOINS = (
     *("join", "join", "join", "left join", "left join", "left join", "right join", "cross join"),
@@ -81,11 +81,17 @@ class QueryMaker:
         if depth > 0 and rng.random() < 0.5:
             body, columns = self.select(depth - 1)
             if rng.random() < 0.3:
-                name = self.fresh("cte")
-                self.ctes.append(f"{name} as ({body})")
+                name, listed = self.fresh("cte"), ""
+                if rng.random() < 0.3:
+                    listed, columns = self._listed(columns)
+                self.ctes.append(f"{name}{listed} as ({body})")
                 self.cte_columns[name] = columns
                 return self._aliased(name, alias, columns)
-            return self._aliased(f"({body})", alias, columns)
+            rel = self._aliased(f"({body})", alias, columns)
+            if rng.random() < 0.1:
+                listed, columns = self._listed(columns)
+                rel = replace(self._aliased(f"({body})", alias, columns), text=rel.text + listed)
+            return rel
         if self.cte_columns and rng.random() < 0.3:
             name = rng.choice(list(self.cte_columns))
             return self._aliased(name, alias, self.cte_columns[name])
@@ -105,6 +111,11 @@ class QueryMaker:
         """One of the tables as it is."""
         table = self._table or self.rng.choice(self.tables)
         return self._aliased(table, alias or self.fresh(), [(name, _KINDS[type_]) for name, type_ in COLUMNS])
+
+    def _listed(self, columns: list[Column]) -> tuple[str, list[Column]]:
+        """A list of other names for columns, and the columns by these names."""
+        renamed = [(self.fresh("c"), kind) for _, kind in columns]
+        return f"({', '.join(name for name, _ in renamed)})", renamed
 
     @staticmethod
     def _aliased(text: str, alias: str, columns: list[Column]) -> Rel:
@@ -165,6 +176,11 @@ class QueryMaker:
         text = f"{left.text} {kind} {right.text} using ({', '.join(names)})"
         if kind == "left semi join":
             return Rel(text, left.columns)
+        if rng.random() < 0.4:
+            third = self.table()
+            if third.usable >= set(names):
+                text += f" {rng.choice(('join', 'left join'))} {third.text} using ({', '.join(names)})"
+                right = Rel("", right.columns + third.columns)
         return Rel(text, [*merged, *left.columns, *right.columns])
 
     def join_predicate(self, left: Rel, right: Rel) -> str:
@@ -220,6 +236,8 @@ class QueryMaker:
         if rng.random() < 0.6:
             return name, kind
         other = rng.choice(of_kind(columns, kind))
+        if rng.random() < 0.08:
+            return f"({self.predicate(columns)})", BOOL
         if kind == INT and self.moments and rng.random() < 0.04:
             return rng.choice(
                 (_MOMENT, f"{name} - {_MOMENT}", f"case when {name} < {_MOMENT} then {other} end")
@@ -239,6 +257,7 @@ class QueryMaker:
             ),
             DEC: (f"{name} * 2", f"coalesce({name}, 1.50)", f"abs({name})", f"-{name}"),
             DBL: (f"{name} * 2", f"coalesce({name}, 1.5)"),
+            BOOL: (f"not {name}", f"coalesce({name}, false)", f"({name} or {other})"),
             STR: (
                 f"upper({name})",
                 f"coalesce({name}, 'x')",
@@ -480,6 +499,17 @@ class QueryMaker:
         items = [f"{text} as {name}" for text, (name, _) in keys.items()]
         items += [f"{call} as {name}" for (call, _), name in calls]
         columns = [*keys.values(), *((name, kind) for (_, kind), name in calls)]
+        if rng.random() < 0.06:
+            name, call = self.fresh("w"), calls[0][0][0]
+            over = rng.choice(
+                (
+                    f"rank() over (order by {call})",
+                    "sum(count(*)) over ()",
+                    f"max(count(*)) over (order by {call})",
+                )
+            )
+            items.append(f"{over} as {name}")
+            columns.append((name, INT))
         distinct = ""
         if rng.random() < 0.08 and all(kind != DBL for _, kind in columns):
             distinct = "distinct "
@@ -492,10 +522,14 @@ class QueryMaker:
                 ", ".join(str(position) for position in range(1, len(keys) + 1)),
                 "all",
             )
-            # DuckDB has a row for the set without keys even if nothing is grouped, and Spark has none.
             some = list(keys)
-            sets = f"grouping sets (({', '.join(some)}), {some[0]}, ({some[-1]}))"
-            text += f" group by {sets if rng.random() < 0.06 else rng.choice(ways)}"
+            sets = (
+                f"grouping sets (({', '.join(some)}), {some[0]}, ({some[-1]}))",
+                f"grouping sets (({', '.join(some)}), ())",
+                f"rollup ({', '.join(some)})",
+                f"cube ({', '.join(some)})",
+            )
+            text += f" group by {rng.choice(sets if rng.random() < 0.08 else ways)}"
         if rng.random() < 0.25:
             other, _ = self.aggregate(rel.columns)
             text += " having " + rng.choice(
@@ -506,9 +540,15 @@ class QueryMaker:
                     f"{other} is not null",
                     f"not ({other} is null)",
                     f"count(*) > ({self._single('count', *self._any_numbers())})",
+                    self._key_test(rel, keys),
                 )
             )
         return text, columns
+
+    def _key_test(self, rel: Rel, keys: dict[str, Column]) -> str:
+        """A subquery that reads keys that are columns."""
+        columns = [column for column in rel.columns if column[0] in keys]
+        return self.test(columns) if columns else "count(*) < 4"
 
     def aggregate(self, columns: Sequence[Column]) -> Column:
         """An aggregate, or an expression over some."""

@@ -80,10 +80,10 @@ class View:
         form = self._form(rng, state, insert_only)
         part = rng.choice(self._parts) if form == "replace" else ""
         change = state_change(state, form, changed | moving, Sizes({}, {}), part)
-        names, most_reads = step_names(), rng.choice(most_reads)
+        names, most = step_names(), rng.choice(most_reads)
         if change.staged is not None:
-            self._table(STAGED, self._stepped(change.staged, names, most_reads, version), version)
-        rows = self._stepped(change.rows, names, most_reads, version)
+            self._table(STAGED, self._stepped(change.staged, names, most, version), version)
+        rows = self._stepped(change.rows, names, most, version)
         match form:
             case "append":
                 self._insert(rows, version)

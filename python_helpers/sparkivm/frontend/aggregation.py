@@ -49,7 +49,7 @@ class Aggregation:
         """A resolved expression of SELECT, HAVING or ORDER BY, over what Aggregate and windows have."""
 
         def replacement(node: exp.Expr) -> exp.Expr | None:
-            key = self._key_of.get(Scalar(node)) if not isinstance(node, exp.Identifier) else None
+            key = self._key_of.get(Scalar(node.unnest())) if not isinstance(node, exp.Identifier) else None
             if key is not None:
                 return column(key).tree
             if isinstance(node, (exp.Grouping, exp.GroupingId)):
@@ -90,7 +90,7 @@ class Aggregation:
         if self._number is None:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING without grouping sets", whole)
         named = [part for part in (node.this, *node.expressions) if isinstance(part, exp.Expr)]
-        scalars = list(map(Scalar, named)) or [scalar for _, scalar in self._keys]
+        scalars = [Scalar(one.unnest()) for one in named] or [scalar for _, scalar in self._keys]
         if not self._key_of.keys() >= set(scalars):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING of what is no key", whole)
         bits = [

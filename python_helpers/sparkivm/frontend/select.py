@@ -407,6 +407,13 @@ class SelectReader:
         sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
         kept = aggregation.rewrite(condition, condition) if condition is not None else None
         result: Relation = aggregation.relation()
+        # The value of such a key is in a column of another name.
+        if subqueries.read & frozenset(relation.columns) - frozenset(result.columns):
+            raise not_incremental(
+                Reason.OPERATOR_NOT_SUPPORTED,
+                "a subquery that reads a grouped expression, or a key of grouping sets",
+                tree,
+            )
         if kept is not None:
             result = subqueries.filtered(result, kept)
         return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
@@ -416,7 +423,9 @@ class SelectReader:
         if group is None:
             return Grouping(())
         if group.args.get("all"):
-            return Grouping(tuple((one.tree, one.name) for one in items if not has_aggregate(one.tree)))
+            return Grouping(
+                tuple((one.tree.unnest(), one.name) for one in items if not has_aggregate(one.tree))
+            )
         aliases = {item.name.lower(): item.tree for item in items}
 
         def key(node: exp.Expr) -> Key:
@@ -424,10 +433,10 @@ class SelectReader:
                 position = int(node.this) if node.this.isdigit() else 0
                 if not 0 < position <= len(items):
                     raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
-                return items[position - 1].tree, items[position - 1].name
+                return items[position - 1].tree.unnest(), items[position - 1].name
             resolved = resolve(node, scope, aliases)
             plain = isinstance(node, exp.Column)
-            return resolved, node.name if plain else _alias_of(resolved, items) or "group_key"
+            return resolved.unnest(), node.name if plain else _alias_of(resolved, items) or "group_key"
 
         return read_grouping(group, key)
 

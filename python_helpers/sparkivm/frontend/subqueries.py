@@ -62,6 +62,11 @@ class _Waiting:
     operands: tuple[Scalar, ...]  # left of IN
     node: exp.Expr
 
+    @property
+    def read(self) -> frozenset[str]:
+        """Columns from outside."""
+        return free_columns(self.rows).union(*(operand.columns for operand in self.operands))
+
 
 class Subqueries:
     """The subqueries of one SELECT: read where they stand, joined when it is known to what."""
@@ -74,6 +79,11 @@ class Subqueries:
     def waiting(self) -> frozenset[str]:
         """Columns of subqueries that no relation has yet."""
         return frozenset(self._waiting)
+
+    @property
+    def read(self) -> frozenset[str]:
+        """Columns from outside that the waiting subqueries read."""
+        return frozenset().union(*(one.read for one in self._waiting.values()))
 
     def column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
         """The column that stands for a subquery from now on."""
@@ -129,9 +139,8 @@ class Subqueries:
             if name not in self._waiting:
                 continue  # an operand of one that came before
             waiting = self._waiting[name]
-            read = free_columns(waiting.rows).union(*(operand.columns for operand in waiting.operands))
-            if read & frozenset(right.columns):
-                if read & frozenset(left.columns):
+            if waiting.read & frozenset(right.columns):
+                if waiting.read & frozenset(left.columns):
                     raise not_incremental(
                         Reason.OPERATOR_NOT_SUPPORTED, "a subquery in ON that reads both sides", join
                     )

@@ -24,7 +24,7 @@ def in_a_subquery(sql: str) -> str:
 def renamed_aliases(sql: str) -> str:
     """Every alias is another, and of several lengths, so that they sort otherwise."""
     return re.sub(
-        r"\b(q|c|g|m|cte)(\d+)\b", lambda name: f"{'z' * (int(name[2]) % 3)}y{name[2]}{name[1]}", sql
+        r"\b(q|c|g|m|w|cte)(\d+)\b", lambda name: f"{'z' * (int(name[2]) % 3)}y{name[2]}{name[1]}", sql
     )
 
 
@@ -34,12 +34,15 @@ def inlined_ctes(sql: str) -> str:
     clause = tree.args.get("with_")
     if clause is None:
         return sql
-    bodies = {cte.alias: cte.this for cte in clause.expressions}
+    ctes = {cte.alias: cte for cte in clause.expressions}
     tree.set("with_", None)
-    while used := [table for table in tree.find_all(exp.Table) if table.name in bodies]:
+    while used := [table for table in tree.find_all(exp.Table) if table.name in ctes]:
         for table in used:
-            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
-            table.replace(exp.Subquery(this=bodies[table.name].copy(), alias=alias))
+            cte = ctes[table.name].copy()
+            alias = exp.TableAlias(
+                this=exp.to_identifier(table.alias_or_name), columns=cte.args["alias"].columns
+            )
+            table.replace(exp.Subquery(this=cte.this, alias=alias))
     return printed(tree)
 
 
@@ -50,8 +53,7 @@ def outlined_subqueries(sql: str) -> str:
     while (found := next(filter(_is_innermost, tree.find_all(exp.Subquery)), None)) is not None:
         name = f"outlined_{len(ctes) + 1}"
         ctes.append((name, found.this))
-        alias = exp.TableAlias(this=exp.to_identifier(found.alias))
-        found.replace(exp.Table(this=exp.to_identifier(name), alias=alias))
+        found.replace(exp.Table(this=exp.to_identifier(name), alias=found.args["alias"].copy()))
     texts = ", ".join(f"{name} as ({printed(body)})" for name, body in ctes)
     return f"with {texts} {printed(tree)}" if ctes else sql
 

@@ -49,21 +49,21 @@ def visible(snapshots: Sequence[Snapshot]) -> list[Counter[Any]]:
     return [one.visible for one in snapshots]
 
 
+def _difference(have: Counter[Any], want: Counter[Any]) -> str | None:
+    return None if have == want else f"too many {dict(have - want)}, missing {dict(want - have)}"
+
+
 def first_difference(have: Sequence[Counter[Any]], want: Sequence[Counter[Any]], what: str) -> str | None:
     """The first of two lists of bags that are not equal, as text."""
     for version, (mine, other) in enumerate(zip(have, want, strict=True)):
-        if found := difference(mine, other):
+        if found := _difference(mine, other):
             return f"view {what}, after batch {version}: {found}"
     return None
 
 
 def differs(have: Snapshot, want: Snapshot, what: str) -> str | None:
     """How a snapshot is not another one, as text."""
-    if found := difference(have.visible, want.visible):
+    if found := _difference(have.visible, want.visible):
         return f"view {what}: {found}"
-    found = difference(have.hidden, want.hidden)
+    found = _difference(have.hidden, want.hidden)
     return f"state {what}: {found}" if found else None
-
-
-def difference(have: Counter[Any], want: Counter[Any]) -> str | None:
-    return None if have == want else f"too many {dict(have - want)}, missing {dict(want - have)}"
