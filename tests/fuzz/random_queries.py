@@ -540,7 +540,8 @@ class QueryMaker:
                     f"{other} is not null",
                     f"not ({other} is null)",
                     f"count(*) > ({self._single('count', *self._any_numbers())})",
-                    self._key_test(rel, keys),
+                    # DuckDB refuses it for keys that it finds by itself.
+                    "count(*) < 4" if text.endswith(" all") else self._key_test(rel, keys),
                 )
             )
         return text, columns

@@ -50,7 +50,12 @@ PARENTHESES = {
     for item in ("(a + 1)", "a + 1")
     for key in ("(a + 1)", "((a + 1))", "1", "all", "grouping sets ((a + 1))", "grouping sets (((a + 1)))")
 }
-SAME = SUBQUERIES_IN_ON | PIVOTS | PARENTHESES
+# The operand of IN is of the query around the one that it stands in.
+_OUTER_OPERAND = (
+    "select q.a from r as q where exists "
+    "(select 1 from (select * from values (1), (2) as v(c)) as p where q.s in (select x.s from s as x) or p.c = q.a)"
+)
+SAME = SUBQUERIES_IN_ON | PIVOTS | PARENTHESES | {_OUTER_OPERAND: _OUTER_OPERAND}
 
 
 @pytest.mark.parametrize("sql", SAME)

@@ -48,7 +48,8 @@ class NameAllocator:
         if isinstance(relation, Scan):
             return self.types.get(name)
         if isinstance(relation, Project):
-            return self._type_of(relation.input, dict(relation.items)[name].as_column)
+            item = dict(relation.items).get(name)  # none for a column of the query around this one
+            return None if item is None else self._type_of(relation.input, item.as_column)
         owner = next((child for child in relation.children if name in child.columns), None)
         return None if owner is None else self._type_of(owner, name)
 
