@@ -1,6 +1,6 @@
 """Random SELECTs over random tables on Delta: after every batch of commits each view equals its recomputation.
 
-SPARKIVM_SPARK_TREES  how many queries (9)
+SPARKIVM_SPARK_TREES  how many queries (7)
 SPARKIVM_SPARK_SEED   of the first world (random, printed): a world is three tables with some views
 """
 
@@ -22,7 +22,7 @@ from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-_TREES = int(os.environ.get("SPARKIVM_SPARK_TREES", "9"))
+_TREES = int(os.environ.get("SPARKIVM_SPARK_TREES", "7"))
 _SEED = int(os.environ.get("SPARKIVM_SPARK_SEED", random.SystemRandom().randrange(10**9)))
 _VIEWS = 25  # of one world
 _BATCHES = 2

@@ -1,6 +1,6 @@
 """Queries of TPC-DS as views that may never be rebuilt, while all fact tables and five dimensions change.
 
-SPARKIVM_TPCDS_QUERIES  how many of the 99, drawn by the seed (2), or their numbers: 4,11,74
+SPARKIVM_TPCDS_QUERIES  how many of the 99, drawn by the seed (1), or their numbers: 4,11,74
 SPARKIVM_TPCDS_ROUNDS   how many rounds of changes (1)
 SPARKIVM_TPCDS_SEED     (random, printed)
 """
@@ -25,7 +25,7 @@ _SEED = int(os.environ.get("SPARKIVM_TPCDS_SEED", random.SystemRandom().randrang
 
 
 def test_queries_are_kept_equal_to_their_recomputation(spark):
-    numbers = drawn(_SEED, 2)
+    numbers = drawn(_SEED, 1)
     print(f"\nSPARKIVM_TPCDS_SEED={_SEED}: queries {', '.join(map(str, numbers))}")
     lab = Lab(spark, "tpcds_queries")
     world = TpcdsWorld(lab, _SEED)

@@ -57,7 +57,7 @@ def size(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("size")
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("sql", [LINEAR, EXTREMA, ROWS], ids=["linear", "extrema", "rows"])
 def test_stale_driver_applies_nothing_twice(lab, sql):
     view = lab.view("m", sql).build()
