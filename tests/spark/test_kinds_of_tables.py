@@ -64,7 +64,7 @@ EXTRAS = {
     ),
     "more": (
         "vacuum parts retain 0 hours",
-        "insert into parts (id, k, x) replace where k = 8 select 7, 8, 1.0", "delete from vectors where id = 1", "reorg table vectors apply (purge)",
+        "insert into parts replace where k = 8 select 7, 8, 1.0", "delete from vectors where id = 1", "reorg table vectors apply (purge)",
         "alter table mapped rename column x to z", "alter table mapped rename column z to x", "update mapped set x = 3 where id = 1",
         "alter table features add columns (extra string after id)", "insert into features (id, k, x, extra) values (11, 4, 4, 'e')",
         "alter table generated add columns (extra string)", "insert into generated (id, k, x, extra) values (11, 4, 4, 'e')",
