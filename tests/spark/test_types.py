@@ -16,7 +16,8 @@ ROWS = (
     "(2, null, null, array())",
 )
 FULL = {
-    "variant": "select id, variant_get(v, '$.x', 'int') as x from things",
+    "variant": "select id, v from things",
+    "of_variants": "select id, to_json(v) as j from things",
     "maps": "select id, m from things",
 }
 INCREMENTAL = {
