@@ -75,7 +75,8 @@ class Windows:
             if computed:
                 passed = [(name, column(name)) for name in relation.columns]
                 relation = Project(relation, (*passed, *computed))
-            relation = Window(relation, tuple(dict.fromkeys(keys.values())), tuple(calls))
+            for together in _told_apart(calls):
+                relation = Window(relation, tuple(dict.fromkeys(keys.values())), together)
         if relation.columns == base:
             return relation
         kept = [name for name in relation.columns if name in base or name in self.columns]
@@ -120,6 +121,17 @@ class Windows:
         by_rows = frame.upper().startswith("ROWS")
         settled = function in _OF_ONE_ROW or (by_rows and function not in _OF_PEERS)
         return WindowCall(name, Scalar(call), order, frame, settled)
+
+
+def _told_apart(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:
+    """Calls that may be computed together: one at most that settles ties.
+
+    Equal rows get different numbers from it. A second one that settles them by its own order would pair its
+    numbers with those as the engine likes; computed later it takes the first one's into account.
+    """
+    settled = [call for call in calls if call.settled]
+    first = tuple(call for call in calls if call not in settled[1:])
+    return [first, *((call,) for call in settled[1:])]
 
 
 def _ordering(node: exp.Expr) -> Ordering:
