@@ -12,8 +12,8 @@ import random
 
 import pytest
 
-from sparkivm.refresh.pins import Pins
-from tests.spark.lab import Lab, View, side_by_side
+from tests.spark.lab import Lab
+from tests.spark.rounds import stay_equal
 from tests.tpcds.draw import drawn
 from tests.tpcds.queries import models
 from tests.tpcds.world import TpcdsWorld
@@ -31,14 +31,4 @@ def test_queries_are_kept_equal_to_their_recomputation(spark):
     world = TpcdsWorld(lab, _SEED)
     texts = models()
     views = [lab.view(f"q{number:02}", texts[number], refresh_mode="strict") for number in numbers]
-    side_by_side(lab, views, View.build)
-    for number in range(1, _ROUNDS + 1):
-        world.change()
-        pins = Pins()
-        results = side_by_side(lab, views, lambda view, pins=pins: view.refresh(pins))
-        assert {result.mode for result in results} <= {"incremental", "no_op"}
-        found = zip(views, side_by_side(lab, views, View.differences), strict=True)
-        different = {view.name: rows for view, rows in found if rows}
-        assert not different, f"round {number}: {different}"
-    hidden = side_by_side(lab, views, View.state_differences)
-    assert not any(hidden), [view.name for view, found in zip(views, hidden, strict=True) if found]
+    stay_equal(lab, views, world, _ROUNDS)

@@ -12,8 +12,8 @@ import random
 
 import pytest
 
-from sparkivm.refresh.pins import Pins
-from tests.spark.lab import Lab, View, side_by_side
+from tests.spark.lab import Lab
+from tests.spark.rounds import stay_equal
 from tests.tpch.queries import QUERIES, query_text
 from tests.tpch.world import TpchWorld
 
@@ -31,17 +31,4 @@ def test_queries_are_kept_equal_to_their_recomputation(spark):
     lab = Lab(spark, "tpch_queries")
     world = TpchWorld(lab, _SEED)
     views = [lab.view(path.stem, query_text(path), refresh_mode="strict") for path in queries]
-    side_by_side(lab, views, View.build)
-    for number in range(1, _ROUNDS + 1):
-        world.change()
-        pins = Pins()
-        results = side_by_side(lab, views, lambda view, pins=pins: view.refresh(pins))
-        assert {result.mode for result in results} <= {"incremental", "no_op"}
-        different = [view.name for view, found in zip(views, differences(lab, views), strict=True) if found]
-        assert not different, f"round {number}: {different}"
-    hidden = side_by_side(lab, views, View.state_differences)
-    assert not any(hidden), [view.name for view, found in zip(views, hidden, strict=True) if found]
-
-
-def differences(lab, views):
-    return side_by_side(lab, views, View.differences)
+    stay_equal(lab, views, world, _ROUNDS)

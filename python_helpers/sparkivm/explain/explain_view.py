@@ -14,7 +14,6 @@ from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.decide import decide
-from sparkivm.refresh.moments import moments_now, now
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
@@ -49,7 +48,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         )
         return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
     return "\n".join(
-        [str(view), *_plan_lines(compiled), "", *_decision_lines(engine, request, stored, compiled)]
+        [str(view), *_plan_lines(compiled), "", *_decision_lines(engine, request, stored, compiled, sources)]
     )
 
 
@@ -80,16 +79,15 @@ def tree_lines(node: PlanNode, depth: int) -> list[str]:
 
 
 def _decision_lines(
-    engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView
+    engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView, sources: Sources
 ) -> list[str]:
     fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine))
     if fallback is not None:
         return ["next refresh: full", *_reason_lines(fallback)]
     assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
-    moments = moments_now(engine, lambda: now(engine), compiled.plan.moments)
     decision = decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-        request.refresh_mode, request.change_capture, moments,
+        request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments),
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sparkivm.algebra import Changes, Relation, Scan, Unweigh, Weigh
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import column
 from sparkivm.names import RESERVED_PREFIX
@@ -71,7 +72,7 @@ class _Cut:
 
     def steps(self) -> Steps:
         nodes = list(self._root.walk())
-        feeds = self._feeds(node for node in nodes if isinstance(node, Changes))
+        feeds = self._feeds()
         for node in nodes:  # children first
             if isinstance(node, Changes):
                 self._keep(node, _rows_of(feeds[node.table], node.columns, dict(node.fields), True), 1)
@@ -102,14 +103,11 @@ class _Cut:
         self._tables.append(Step(name, stored))
         return name
 
-    def _feeds(self, leaves: Iterable[Changes]) -> dict[str, str]:
+    def _feeds(self) -> dict[str, str]:
         """Table → the step that holds its changes; a feed is slow to plan, and is read once."""
-        fields: dict[str, dict[str, None]] = {}
-        for leaf in leaves:
-            fields.setdefault(leaf.table, {}).update((source, None) for _, source in leaf.fields)
         return {
             table: self._step(Changes(table, tuple((name, name) for name in names)))
-            for table, names in fields.items()
+            for table, names in columns_read(self._root, Changes).items()
         }
 
 

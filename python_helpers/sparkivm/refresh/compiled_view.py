@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sparkivm.algebra import Relation, Scan
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import function_of
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
@@ -147,12 +148,10 @@ def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
 
 def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
     """Changes are netted by grouping rows by the columns that the view reads."""
-    for node in plan.core.walk():
-        if not isinstance(node, Scan):
-            continue
-        source = catalog.tables[node.table]
+    for table, names in columns_read(plan.core, Scan).items():
+        source = catalog.tables[table]
         types = {field.name: field.type for field in source.fields}
-        for _, name in node.fields:
+        for name in names:
             if "variant" in types[name]:
                 return Fallback(
                     Reason.TYPE_NOT_SUPPORTED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 
 from sparkivm.algebra.moment import MOMENTS
@@ -12,25 +12,21 @@ from sparkivm.names import literal
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def moments_now(engine: Engine, instant: Callable[[], int], keys: Collection[str]) -> Mapping[str, str]:
-    """Literals of the moments that a view reads, in the session's time zone.
+def moments_at(engine: Engine, instant: int) -> Mapping[str, str]:
+    """Literals of all moments at an instant, by their keys, in the session's time zone.
 
-    instant  the run's, asked for only if there are such moments
+    instant  microseconds since 1970
     """
-    if not keys:
-        return {}
-    at = instant()
     (row,) = engine.query(
-        f"select cast(cast(timestamp_micros({at}) as date) as string) as today,"
-        f" cast(cast(timestamp_micros({at}) as timestamp_ntz) as string) as local"
+        f"select cast(cast(timestamp_micros({instant}) as date) as string) as today,"
+        f" cast(cast(timestamp_micros({instant}) as timestamp_ntz) as string) as local"
     )
-    utc = (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%d %H:%M:%S.%f")
-    texts = {
+    utc = (_EPOCH + timedelta(microseconds=instant)).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return {
         MOMENTS["current_date"]: f"date {literal(row['today'])}",
         MOMENTS["current_timestamp"]: f"timestamp {literal(utc + 'Z')}",
         MOMENTS["localtimestamp"]: f"timestamp_ntz {literal(row['local'])}",
     }
-    return {key: texts[key] for key in sorted(keys)}
 
 
 def now(engine: Engine) -> int:

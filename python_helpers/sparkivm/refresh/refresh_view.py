@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sparkivm.algebra import Empty, Scan, Window
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
@@ -24,7 +25,6 @@ from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
 from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide, parts_by
 from sparkivm.refresh.metered_engine import MeteredEngine
-from sparkivm.refresh.moments import moments_now
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
@@ -156,7 +156,7 @@ class _Refresh:
             now = self.sources.known(_name(key))
             if now is None or now.table_id != source.table_id or now.version != source.version:
                 return False
-        if frontier.moments != moments_now(self.engine, self.sources.instant, frontier.moments):
+        if frontier.moments != self.sources.moments(frontier.moments):
             return False
         for key, text in frontier.views.items():
             now = self.sources.known(_name(key))
@@ -402,17 +402,13 @@ class _Refresh:
         self, compiled: CompiledView, settings: Mapping[str, str], old: Frontier | None = None
     ) -> Frontier:
         plan = compiled.plan
-        read: dict[str, set[str]] = {}
-        if plan is not None:
-            for node in plan.core.walk():
-                if isinstance(node, Scan):
-                    read.setdefault(node.table, set()).update(source for _, source in node.fields)
+        read = columns_read(plan.core, Scan) if plan is not None else {}
         sources = {}
         for key, facts in compiled.tables.items():
             if plan is not None and key not in plan.tables:
                 continue
             timestamp = self._timestamp(facts, old.sources.get(key) if old else None)
-            fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, set())}
+            fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
             sources[key] = SourceFrontier(str(facts.source), facts.table_id, facts.version, timestamp, fields)
         kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
         undecided = compiled.fallback is not None and (
@@ -462,8 +458,7 @@ class _Refresh:
         return DeltaTexts(pinned, staged, (self._moments(compiled), before))
 
     def _moments(self, compiled: CompiledView) -> Mapping[str, str]:
-        keys = compiled.plan.moments if compiled.plan else frozenset()
-        return moments_now(self.engine, self.sources.instant, keys)
+        return self.sources.moments(compiled.plan.moments if compiled.plan else ())
 
     def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
         """The public view's SELECT over a state with one entry per group, and with several."""

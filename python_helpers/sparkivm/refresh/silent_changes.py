@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sparkivm.algebra import Relation, Scan
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, RelationFacts
@@ -33,18 +34,15 @@ def without_silent(
         for key, change in changes.items()
         if change.how == "feed" and change.nets and 0 < change.rows <= _MOST_ROWS
     ]
-    others = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
-    if not asked or others < _WORTH_ASKING_BYTES:
+    size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
+    if not asked or size_bytes < _WORTH_ASKING_BYTES:
         return dict(changes)
-    read: dict[str, set[str]] = {key: set() for key in asked}
-    for node in core.walk():
-        if isinstance(node, Scan) and node.table in read:
-            read[node.table].update(source for _, source in node.fields)
+    read = columns_read(core, Scan)
     texts = DeltaTexts(
         {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in asked}
     )
     questions = (
-        f"(select {index} as source from (\n{texts.changes(key, sorted(read[key]))}\n) as changed limit 1)"
+        f"(select {index} as source from (\n{texts.changes(key, read[key])}\n) as changed limit 1)"
         for index, key in enumerate(asked)
     )
     with planned_for_changes(engine, 0):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Collection, Mapping, MutableSequence
 from contextlib import suppress
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -16,7 +17,7 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import TableName, quoted
 from sparkivm.refresh.mirror import Mirror
-from sparkivm.refresh.moments import now
+from sparkivm.refresh.moments import moments_at, now
 from sparkivm.refresh.pins import Pins
 
 
@@ -62,9 +63,13 @@ class Sources:
     def forget(self, name: TableName) -> None:
         self._pins.forget(name)
 
-    def instant(self) -> int:
-        """The run's date and time, in microseconds since 1970."""
-        return self._pins.instant(lambda: now(self._engine))
+    def moments(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Literals of some moments at the run's instant, by their keys."""
+        return {key: self._moments[key] for key in sorted(keys)}
+
+    @cached_property
+    def _moments(self) -> Mapping[str, str]:
+        return moments_at(self._engine, self._pins.instant(lambda: now(self._engine)))
 
     def _look(self, name: TableName) -> RelationFacts | None:
         found = self._engine.describe(name)

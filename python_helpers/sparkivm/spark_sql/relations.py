@@ -35,6 +35,7 @@ from sparkivm.algebra import (
     WindowCall,
     operator,
 )
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import at
 from sparkivm.errors import InternalError, no_rule
 from sparkivm.names import WEIGHT
@@ -82,11 +83,7 @@ class _Printer:
         self._ctes: dict[str, str] = {}
         self._cte_of: dict[int, str] = {}
         self._aliases = 0
-        fields: dict[str, dict[str, None]] = {}
-        for node in root.walk():
-            if isinstance(node, Changes):
-                fields.setdefault(node.table, {}).update((source, None) for _, source in node.fields)
-        self._changed_fields = {table: tuple(names) for table, names in fields.items()}
+        self._changed_fields = columns_read(root, Changes)
 
     def statement(self, weight: str | None) -> str:
         items = self._names(self._root.columns)

@@ -1,0 +1,34 @@
+"""Views that may never be rebuilt, through rounds of changes: the loop of the TPC benchmarks' tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sparkivm.refresh.pins import Pins
+from tests.spark.lab import Lab, View, side_by_side
+
+
+class ChangingWorld(Protocol):
+    """Sources that something is done to."""
+
+    def change(self) -> None:
+        """One round of inserts, updates and deletes."""
+
+
+def stay_equal(lab: Lab, views: Sequence[View], world: ChangingWorld, rounds: int) -> None:
+    """Build the views; after each round of changes they equal their recomputation, at last the hidden columns too."""
+    side_by_side(lab, views, View.build)
+    for number in range(1, rounds + 1):
+        world.change()
+        pins = Pins()
+        results = side_by_side(lab, views, lambda view, pins=pins: view.refresh(pins))
+        assert {result.mode for result in results} <= {"incremental", "no_op"}
+        different = _by_name(views, side_by_side(lab, views, View.differences))
+        assert not different, f"round {number}: {different}"
+    hidden = _by_name(views, side_by_side(lab, views, View.state_differences))
+    assert not hidden, hidden
+
+
+def _by_name(views: Sequence[View], found: Sequence[object]) -> dict[str, object]:
+    return {view.name: rows for view, rows in zip(views, found, strict=True) if rows}
