@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"docs/laws\.md \[(\d+)\]")
 _TITLES = {1: "Linear operators", 2: "Inner join", 3: "Outer join", 4: "Grouping"}
 _GROUP_CHANGES = (
     group_changes.entries,
+    group_changes.touched_groups,
     group_changes.arguments,
     group_changes.folded,
     group_changes.changed_groups,

@@ -10,7 +10,7 @@ from sparkivm.algebra.scalar import integer
 from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case
 from tests.fuzz.run import first_seed, try_in_parallel
 
-_SECONDS = 12
+_SECONDS = 8
 _ENOUGH_TREES = 600  # for each form to be drawn, one in a hundred is "append copies"
 FORMS = {
     *("append entries", "rewrite entries", "replace entries", "rewrite groups", "replace groups"),

@@ -79,7 +79,7 @@ class View:
         insert_only = not moving and not any(changes[table].deleted for table in changed)
         form = self._form(rng, state, insert_only)
         part = rng.choice(self._parts) if form == "replace" else ""
-        change = state_change(state, form, changed | moving, Sizes({}, {}), part)
+        change = state_change(state, form, changed | moving, self._sizes(rng), part)
         names, most = step_names(), rng.choice(most_reads)
         if change.staged is not None:
             self._table(STAGED, self._stepped(change.staged, names, most, version), version)
@@ -96,6 +96,12 @@ class View:
         if isinstance(state, GroupState) and form != "replace":
             self.entries = "several" if form == "append" else "one"
         return f"{form} {change.kind}"
+
+    def _sizes(self, rng: random.Random) -> Sizes:
+        """Tables so large that their lookups are brought together, or of a size that nobody knows."""
+        if rng.random() < 0.5:
+            return Sizes({}, {})
+        return Sizes(dict.fromkeys(self.plan.tables, 1e8), dict.fromkeys(self.plan.tables, 10.0))
 
     def _form(self, rng: random.Random, state: State, insert_only: bool) -> Form:
         """A form that may be used."""

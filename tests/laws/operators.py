@@ -11,6 +11,7 @@ from sqlglot import exp
 from sparkivm.algebra import (
     Aggregate,
     Call,
+    Changes,
     Consolidate,
     Copies,
     Empty,
@@ -20,6 +21,7 @@ from sparkivm.algebra import (
     InnerJoin,
     JoinCondition,
     LeftJoin,
+    Lookup,
     OneRow,
     Ordering,
     Pair,
@@ -29,6 +31,7 @@ from sparkivm.algebra import (
     Scalar,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
@@ -304,6 +307,20 @@ def over_other_operators(name: str, rng: random.Random, share: float) -> Iterato
         yield f"{name} over {inner}", OPERATORS[name](OPERATORS[inner](table("r")))
 
 
+def slice_of(relation: Relation) -> Slice:
+    """By three lookups: in a table, in changes, and by both columns, of which one compares NULLs."""
+    first, second = relation.columns[:2]
+    s, d_t, r = table("s"), Changes("t", (("key_1", "a"),)), table("r")
+    return Slice(
+        relation,
+        (
+            Lookup(s, (Pair(first, s.columns[1]),)),
+            Lookup(d_t, (Pair(second, "key_1", null_safe=True),)),
+            Lookup(r, (Pair(first, r.columns[0], null_safe=True), Pair(second, r.columns[1]))),
+        ),
+    )
+
+
 def zsets() -> dict[str, Relation]:
     """Operators of deltas, over relations of which some rows come twice."""
     doubled = union_with_itself(table("r"))
@@ -312,6 +329,7 @@ def zsets() -> dict[str, Relation]:
         "weigh": weighed,
         "consolidate": Consolidate(weighed),
         "unweigh": Unweigh(weighed, _fresh("w")),
+        "slice": slice_of(weighed),
         "copies": Copies(Consolidate(Weigh(doubled, integer(2)))),
         "empty": Empty((_fresh("e"), _fresh("e"))),
         "signed_aggregate": Aggregate(

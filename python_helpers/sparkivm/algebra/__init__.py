@@ -18,6 +18,7 @@ from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Scan
 from sparkivm.algebra.semi_join import SemiJoin
+from sparkivm.algebra.slice import Lookup, Slice
 from sparkivm.algebra.union_all import UnionAll
 from sparkivm.algebra.values import OneRow
 from sparkivm.algebra.window import Ordering, Window, WindowCall
@@ -41,6 +42,7 @@ __all__ = [
     "JoinCondition",
     "Keys",
     "LeftJoin",
+    "Lookup",
     "OneRow",
     "Ordering",
     "Pair",
@@ -51,6 +53,7 @@ __all__ = [
     "Scalar",
     "Scan",
     "SemiJoin",
+    "Slice",
     "UnionAll",
     "Unweigh",
     "Weigh",
@@ -76,6 +79,7 @@ AnyRelation = (
     | Aggregate
     | Window
     | Restricted
+    | Slice
     | Weigh
     | Consolidate
     | Copies

@@ -6,20 +6,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.union_all import difference
-from sparkivm.algebra.zset import Consolidate
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
 
 
-def delta_by_keys(relation: Relation, keys: Iterable[str], d: Derivation) -> Relation:
-    """d f(A) = f(A₁|K) − f(A₀|K),  K = the keys of dA: outside f is the same. Without keys all of A."""
+def delta_by_keys(relation: Relation, keys: Columns, d: Derivation) -> Relation:
+    """d f(A) = f(A₁|K) − f(A₀|K),  K ⊇ the keys of dA: outside f is the same. Without keys all of A."""
     (child,) = relation.children
-    affected = Keys.of(Consolidate(d.delta(child)), ((key, key) for key in keys))
-    new = relation.with_children((child.restrict(affected),)) if affected else relation
+    new = relation
+    if keys:
+        affected = Keys.of(d.touched(child, keys), ((key, key) for key in keys))
+        new = relation.with_children((child.restrict(affected),))
     return difference(new, d.old_bag(new))
 
 

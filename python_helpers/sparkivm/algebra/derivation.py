@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.moment import moments
-from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.project import only
+from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Leaf, Scan
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import Empty, negated, plain
+from sparkivm.algebra.zset import Consolidate, Empty, negated, plain
 
 
 class Derivation:
@@ -42,6 +43,17 @@ class Derivation:
             result = relation.delta(self) if self.changes(relation) else Empty(relation.columns)
             known = self._deltas[id(relation)] = (relation, result)
         return known[1]
+
+    def touched(self, relation: Relation, columns: Columns) -> Relation:
+        """The values of `columns` in the rows of delta(relation), and maybe more, if that spares a join."""
+        if not self.changes(relation):
+            return Empty(columns)
+        delta = self.delta(relation)
+        if any(isinstance(node, Scan) for node in delta.walk()):
+            found = relation.touched(columns, self)
+            if found is not None:
+                return only(found, columns)
+        return only(Consolidate(delta), columns)
 
     def new(self, relation: Relation, only: Keys | None = None) -> Relation:
         """The relation at the target versions, a bag; with `only`, at least its rows with these keys."""

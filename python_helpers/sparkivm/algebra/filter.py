@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.moment import before, moments
-from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
@@ -48,3 +48,9 @@ class Filter(Linear):
         came = Filter(rows, expression(only_first, p=new, q=old))
         went = Filter(rows, expression(only_first, p=old, q=new))
         return plus(kept, came, negated(went))
+
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        if d.moves(self.predicate):
+            return None
+        found = d.touched(self.input, columns)
+        return Filter(found, self.predicate) if self.predicate.columns <= set(columns) else found

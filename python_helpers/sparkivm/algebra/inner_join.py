@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, equality
@@ -79,6 +80,25 @@ class InnerJoin(Relation):
             reached += near
             waiting = [child for child in waiting if child not in near]
         return not waiting
+
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        found = []
+        for child in filter(d.changes, self.inputs):
+            equal = self._equal_columns(child)
+            if not set(columns) <= equal.keys():
+                return None
+            read = dict.fromkeys(equal[name] for name in columns)
+            found.append(renamed(d.touched(child, tuple(read)), ((name, equal[name]) for name in columns)))
+        return total(found)
+
+    def _equal_columns(self, child: Relation) -> dict[str, str]:
+        """Columns of the join that equal a column of `child`: their names, and its."""
+        found = {name: name for name in child.columns}
+        pairs = [(left, right) for left, right, _ in filter(None, map(equality, self.predicates))]
+        while more := {one: found[other] for a, b in pairs for one, other in ((a, b), (b, a))
+                       if other in found and one not in found}:  # fmt: skip
+            found |= more
+        return found
 
     def restrict(self, keys: Keys) -> Relation:
         inputs = []

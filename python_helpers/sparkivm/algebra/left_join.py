@@ -11,8 +11,8 @@ from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
-from sparkivm.algebra.project import Project, only
-from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.project import Project, only, renamed
+from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
 from sparkivm.algebra.union_all import plus
@@ -77,6 +77,9 @@ class LeftJoin(TwoSides):
         padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
         return plus(from_left, matched, padding)
 
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        return touched_left_rows(self, columns, d)
+
     def restrict(self, keys: Keys) -> Relation:
         preserved = keys.within(self.left.columns)
         if not preserved:
@@ -85,6 +88,19 @@ class LeftJoin(TwoSides):
         right = self.right.restrict(copied) if copied else self.right
         narrowed = replace(self, left=self.left.restrict(preserved), right=right)
         return narrowed if preserved == keys else Restricted(narrowed, keys)
+
+
+def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation) -> Relation | None:
+    """The rows of A that changed, and those whose matches in B may have: these have its keys."""
+    equal = dict(join.on.left_to_right)
+    if not set(columns) <= set(join.left.columns):
+        return None
+    if not d.changes(join.right):
+        return d.touched(join.left, columns)
+    if not set(columns) <= equal.keys():
+        return None
+    from_right = d.touched(join.right, tuple(dict.fromkeys(equal[name] for name in columns)))
+    return plus(d.touched(join.left, columns), renamed(from_right, ((name, equal[name]) for name in columns)))
 
 
 def transition(counts: MatchCounts) -> Relation:

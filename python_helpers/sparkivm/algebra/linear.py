@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.inputs import OneInput
-from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.relation import Columns, Relation
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -19,6 +19,9 @@ class Linear(OneInput):
 
     def delta(self, d: Derivation) -> Relation:
         return self.with_children((d.delta(self.input),))
+
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        return d.touched(self.input, columns) if set(columns) <= set(self.input.columns) else None
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))

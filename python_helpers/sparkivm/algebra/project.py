@@ -50,6 +50,13 @@ class Project(Linear):
         new = replace(self, input=d.old(self.input))
         return plus(kept, new, negated(new.before()))
 
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        items = tuple((name, scalar) for name, scalar in self.items if name in columns)
+        read = frozenset().union(*(scalar.columns for _, scalar in items))
+        if not read or any(d.moves(scalar) for _, scalar in self.items):
+            return None
+        return Project(d.touched(self.input, tuple(sorted(read))), items)
+
     def restrict(self, keys: Keys) -> Relation:
         passed_on = {name: source for name, scalar in self.items if (source := scalar.as_column) is not None}
         below = keys.within(passed_on)

@@ -64,6 +64,13 @@ class Relation(ABC):
     def restrict(self, keys: Keys) -> Relation:
         """The rows whose key is among `keys`, the restriction as far towards the scans as is right."""
 
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        """A relation of `columns` that holds at least those of each row of the delta, cheaper than the delta.
+
+        None if there is no such relation.
+        """
+        return None
+
     @cached_property
     def tables(self) -> frozenset[str]:
         """Keys of the source tables, and of the moments, that it reads."""

@@ -9,7 +9,7 @@ from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
 from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.left_join import transition
+from sparkivm.algebra.left_join import touched_left_rows, transition
 from sparkivm.algebra.match_counts import counts_by_key, counts_by_row
 from sparkivm.algebra.project import only
 from sparkivm.algebra.relation import Columns, Relation
@@ -69,6 +69,9 @@ class SemiJoin(TwoSides):
             )
         turned = only(InnerJoin((left_old, transition(counts)), equal_keys), self.columns)
         return plus(from_left, turned if self.anti else negated(turned))
+
+    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+        return touched_left_rows(self, columns, d)
 
     def restrict(self, keys: Keys) -> Relation:
         copied = keys.across(self.on.left_to_right)

@@ -24,6 +24,7 @@ from sparkivm.algebra import (
     Scalar,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
@@ -93,7 +94,17 @@ def _label(relation: Relation) -> str:
             return f"Window{by}: {calls}"
         case UnionAll():
             return f"UnionAll of {len(relation.inputs)}"
-        case OneRow() | Changes() | Empty() | Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+        case (
+            OneRow()
+            | Changes()
+            | Empty()
+            | Restricted()
+            | Slice()
+            | Weigh()
+            | Consolidate()
+            | Copies()
+            | Unweigh()
+        ):
             return type(relation).__name__
         case _:
             raise no_rule(relation)

@@ -23,6 +23,7 @@ from sparkivm.algebra import (
     Restricted,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
@@ -73,7 +74,7 @@ def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
                 *(c.argument.columns for c in calls if c.argument is not None)
             )
             return replace(relation, input=prune_columns(relation.input, read), calls=calls)
-        case Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+        case Restricted() | Slice() | Weigh() | Consolidate() | Copies() | Unweigh():
             raise InternalError("columns are pruned before a query is derived")
         case OneRow() | Empty():
             return relation

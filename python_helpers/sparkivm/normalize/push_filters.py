@@ -37,6 +37,7 @@ from sparkivm.algebra import (
     Scalar,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
@@ -95,7 +96,7 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
         case Aggregate():
             inner = replace(node, input=_push(node.input, (), frozenset()))
             return _filtered(inner, predicates)
-        case Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+        case Restricted() | Slice() | Weigh() | Consolidate() | Copies() | Unweigh():
             raise InternalError("filters are pushed down before a query is derived")
         case Scan() | Changes() | OneRow() | Empty():
             return _filtered(node, predicates)

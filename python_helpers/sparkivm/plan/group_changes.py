@@ -63,6 +63,12 @@ def folded(state: GroupState, *more: Relation, part: Keys | None = None) -> Rela
     return guarded(state, Filter(total, alive) if state.keys else total)
 
 
+def touched_groups(state: GroupState, d: Derivation) -> Relation:
+    """K ⊇ the keys of dR, for a state whose changed groups are read again: dR itself is not needed."""
+    touched = d.touched(state.core.input, state.keys)
+    return Aggregate(touched, state.keys, (), signed=touched.weighted)
+
+
 def arguments(state: GroupState, d: Derivation) -> Relation:
     """dR in the columns that keys and aggregates read, as changes of others cancel; weights in a column."""
     read = dict.fromkeys(state.keys)
@@ -75,7 +81,7 @@ def arguments(state: GroupState, d: Derivation) -> Relation:
 
 
 def changed_groups(state: GroupState, changed: Relation) -> GroupRows:
-    """The new rows of every group in the changed `arguments`, absolute values."""
+    """The new rows of every group in `touched_groups`, or in the changed `arguments`; absolute values."""
     return _reread(state, changed) if state.recomputed else _merged(state, changed)
 
 
@@ -90,14 +96,14 @@ def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> 
 
 
 def _reread(state: GroupState, changed: Relation) -> GroupRows:
-    """S₁|K = γ(R₁|K), K = the keys of dR: right for every aggregate."""
+    """S₁|K = γ(R₁|K): right for every aggregate."""
     calls = tuple(entry.call for entry in state.columns)
     if not state.keys:
         return GroupRows(guarded(state, Aggregate(state.core.input, (), calls)), changed)
-    keys = Aggregate(only(changed, state.keys), state.keys, ())
-    narrowed = state.core.input.restrict(Keys.of(keys, ((key, key) for key in state.keys)))
+    narrowed = state.core.input.restrict(Keys.of(changed, ((key, key) for key in state.keys)))
     found = guarded(state, Aggregate(narrowed, state.keys, calls))
-    return GroupRows(only(_beside(keys, _prefixed(found, state.keys), state.keys, _NEW), state.names), keys)
+    rows = _beside(changed, _prefixed(found, state.keys), state.keys, _NEW)
+    return GroupRows(only(rows, state.names), changed)
 
 
 def _merged(state: GroupState, changed: Relation) -> GroupRows:

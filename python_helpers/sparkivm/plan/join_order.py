@@ -23,6 +23,7 @@ from sparkivm.algebra import (
     Scalar,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
 )
 from sparkivm.algebra.relation import rewrite
@@ -68,7 +69,7 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
 def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
     """Left-deep, next the input of which a row meets the fewest. The columns' order changes."""
     waiting = sorted(node.inputs, key=estimate)
-    current = next((child for child in waiting if _reads_changes(child)), None)
+    current = next((child for child in waiting if reads_changes(child)), None)
     if current is None or estimate(current) > BROADCAST_ROWS:
         return node
     waiting.remove(current)
@@ -100,7 +101,8 @@ def _next(
     return min(connected, key=lambda found: found[:2])[2] if connected else waiting[0]
 
 
-def _reads_changes(relation: Relation) -> bool:
+def reads_changes(relation: Relation) -> bool:
+    """Whether the relation is made of changes, so that it may be small where tables are large."""
     return any(
         isinstance(node, Changes) or (isinstance(node, Scan) and node.table == STAGED)
         for node in relation.walk()
@@ -152,6 +154,9 @@ class RowEstimate:
                 return self(relation.left)
             case Restricted() if not relation.excluded:
                 return min(self(relation.input), self(relation.keys.source) * _ROWS_PER_KEY)
+            case Slice():
+                asked = sum(self(lookup.keys) for lookup in relation.lookups)
+                return min(self(relation.input), asked * _ROWS_PER_KEY)
             case Aggregate() if not relation.keys:
                 return 1.0
             case _:
@@ -162,7 +167,7 @@ class RowEstimate:
         if not relation.predicates:
             return math.prod(max(count, 1.0) for count in rows)
         # Whole tables are as many as the largest one (foreign keys); a row of a delta meets some others.
-        if not any(map(_reads_changes, relation.inputs)):
+        if not any(map(reads_changes, relation.inputs)):
             return max(rows)
         return max(
             1.0, math.prod(max(count, 1.0) for count in rows) * self._kept(relation.predicates, max(rows))

@@ -9,6 +9,7 @@ from sparkivm.algebra import Derivation, Keys, Relation, Scan
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
+from sparkivm.plan.shared_reads import share_reads
 from sparkivm.plan.state import STAGED, GroupState, State
 
 Form = Literal["append", "rewrite", "replace", "merge"]
@@ -46,15 +47,22 @@ def state_change(
     sizes  only decide the join order
     part   for `replace`: a column of the state; any one is right
     """
-    changes = order_joins(prune_empty(_changes(state, Derivation(changed))), sizes)
+    changes = _changes(state, Derivation(changed))
     kind = _kind(state)
     if not _staged(form, kind):
-        return StateChange(form, order_joins(prune_empty(_rows(state, form, changes)), sizes), kind)
+        return StateChange(form, _cheap(_rows(state, form, changes), sizes), kind)
+    changes = _cheap(changes, sizes)
     staged = Scan(STAGED, tuple((name, name) for name in changes.columns))
     sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(changes)}, sizes.changed)
     keys = Keys.of(staged, ((part, part),)) if form == "replace" else None
-    rows = order_joins(prune_empty(_rows(state, form, staged, keys)), sizes)
+    rows = _cheap(_rows(state, form, staged, keys), sizes)
     return StateChange(form, rows, kind, changes)
+
+
+def _cheap(relation: Relation, sizes: Sizes) -> Relation:
+    """The same relation: its joins in order, tables and changes read as seldom as can be."""
+    ordered = order_joins(prune_empty(relation), sizes)
+    return share_reads(ordered, RowEstimate(sizes))
 
 
 def _kind(state: State) -> Kind:
@@ -71,7 +79,11 @@ def _staged(form: Form, kind: Kind) -> bool:
 def _changes(state: State, d: Derivation) -> Relation:
     if not isinstance(state, GroupState):
         return bag_changes.changes(state, d)
-    return group_changes.entries(state, d) if state.linear else group_changes.arguments(state, d)
+    if state.linear:
+        return group_changes.entries(state, d)
+    if state.recomputed and state.keys:
+        return group_changes.touched_groups(state, d)
+    return group_changes.arguments(state, d)
 
 
 def _rows(state: State, form: Form, changes: Relation, part: Keys | None = None) -> Relation:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sparkivm.algebra import Changes, Relation, Scan, Unweigh, Weigh
+from sparkivm.algebra import Changes, Relation, Scan, Slice, Unweigh, Weigh
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import column
@@ -42,9 +42,14 @@ class Steps:
     rest: Relation
 
     @property
+    def statements(self) -> tuple[Relation, ...]:
+        """What is computed, a statement each."""
+        return (*(step.relation for step in self.tables), self.rest)
+
+    @property
     def reads(self) -> int:
         """Reads of all statements together."""
-        return sum(map(reads_when_inlined, (*(step.relation for step in self.tables), self.rest)))
+        return sum(map(reads_when_inlined, self.statements))
 
 
 def step_names() -> Iterator[str]:
@@ -56,8 +61,9 @@ def step_names() -> Iterator[str]:
 
 
 def in_steps(relation: Relation, names: Iterator[str], most_reads: int = INLINED_READS) -> Steps:
-    """The relation as it is, or, if it reads more than `most_reads` tables when inlined, in steps."""
-    if reads_when_inlined(relation) <= most_reads:
+    """The relation as it is, or in steps: if it has slices, or inlined more reads than `most_reads`."""
+    sliced = any(isinstance(node, Slice) for node in relation.walk())
+    if reads_when_inlined(relation) <= most_reads and not sliced:
         return Steps((), relation)
     return _Cut(relation, names, most_reads).steps()
 
@@ -87,7 +93,8 @@ class _Cut:
 
     def _is_worth_a_table(self, node: Relation, reads: int) -> bool:
         saved = (self._uses[id(node)] - 1) * reads
-        return bool(node.children) and (saved >= _READS_PER_TABLE or reads > self._most_reads)
+        large = saved >= _READS_PER_TABLE or reads > self._most_reads
+        return bool(node.children) and (large or isinstance(node, Slice))
 
     def _keep(self, node: Relation, cut: Relation, reads: int) -> None:
         self._cut[id(node)], self._reads[id(node)] = cut, reads

@@ -20,6 +20,7 @@ from sparkivm.algebra import (
     Restricted,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
@@ -63,7 +64,7 @@ def operator_strategy(node: Relation) -> str:
             return "affected partitions" if node.partition else "recomputed when its input changes"
         case Scan() | OneRow() | Empty():
             return "constant"
-        case Changes() | Restricted() | Weigh() | Consolidate() | Copies() | Unweigh():
+        case Changes() | Restricted() | Slice() | Weigh() | Consolidate() | Copies() | Unweigh():
             raise InternalError("a delta has no strategy, it is one")
         case _:
             raise no_rule(node)

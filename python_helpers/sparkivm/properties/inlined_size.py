@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from sparkivm.algebra import Relation
+from sparkivm.algebra.scan import Leaf
 
 
 def reads_when_inlined(relation: Relation) -> int:
@@ -11,3 +14,13 @@ def reads_when_inlined(relation: Relation) -> int:
     for node in relation.walk():  # children first
         known[id(node)] = sum(known[id(child)] for child in node.children) or 1
     return known[id(relation)]
+
+
+def leaves_when_inlined(relation: Relation) -> list[tuple[Leaf, int]]:
+    """The tables and changes that the relation reads, and how often each stands in the inlined plan."""
+    nodes = list(relation.walk())
+    uses = Counter({id(relation): 1})
+    for node in reversed(nodes):  # parents first
+        for child in node.children:
+            uses[id(child)] += uses[id(node)]
+    return [(node, uses[id(node)]) for node in nodes if isinstance(node, Leaf)]

@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sparkivm.algebra import Changes, FullJoin, InnerJoin, LeftJoin, Relation, Scan, SemiJoin
+from sparkivm.algebra import Changes, Relation
 from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.steps import in_steps, step_names
+from sparkivm.properties.inlined_size import leaves_when_inlined
 
-_FULL_BYTES_PER_S = 25e6  # whole tables are joined and grouped
-_DELTA_BYTES_PER_S = 45e6  # a small change is looked up in them
-_JOIN_FACTOR = 1.3  # joining whole tables, against reading one
-_FIXED_S = {"append": 0.8, "rewrite": 1.0, "replace": 3.0, "merge": 4.0, "full": 1.0}
+_FULL_BYTES_PER_S = 38e6  # whole tables are joined and grouped
+_STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
+_DELTA_BYTES_PER_S = 140e6  # a small change is looked up in them
+_FIXED_S = {"append": 0.7, "rewrite": 0.9, "replace": 3.0, "merge": 4.0, "full": 0.6}
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
-_STATE_READS = {"append": 0.0, "rewrite": 2.0, "replace": 1.2, "merge": 6.0}
+_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.7, "merge": 3.3}
 _STAGING_S = 1.0
-_FEED_S = 0.3  # to plan a change feed
-_SCAN_S = 0.1  # to list the files of a table
-_READ_S = 0.05  # to plan one more use of either, above some that the fixed costs are measured with
-_READS_INCLUDED = 40
+_FEED_S = 0.35  # to plan one use of a change feed, and to read it
+_READ_S = 0.07  # to plan one use of anything, with the joins around it, and to list its files
+_READ_IN_FULL_S = 0.17  # the same of a table that is not looked up but joined as a whole
 _MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, each term anew
-_STEP_S = 0.6  # to write a table, and drop it
+_STEP_S = 0.25  # to write a table, and drop it
 _UNKNOWN_BYTES = 1 << 20
 
 
@@ -68,32 +68,34 @@ def estimate(
     """Compare the change with computing `core` again; `tables` and `changes` by the key of the source."""
     state_bytes = state.size_bytes or 0
 
-    parts = change.parts
-    cut = [in_steps(part, step_names()) for part in parts]
+    cut = [in_steps(part, step_names()) for part in change.parts]
+    leaves = [found for steps in cut for part in steps.statements for found in leaves_when_inlined(part)]
+    feeds = sum(uses for leaf, uses in leaves if isinstance(leaf, Changes))
+    read = sum(
+        uses * _bytes(leaf, tables) * (changes[leaf.table].scans if isinstance(leaf, Changes) else 1)
+        for leaf, uses in leaves
+        if leaf.table in tables
+    )
     between = sum(len(steps.tables) for steps in cut)
-    scans = [scan for part in parts for scan in _leaves(part, Scan) if scan.table in tables]
-    feeds = {feed.table: feed for part in parts for feed in _leaves(part, Changes)}.values()
-    read = sum(_bytes(scan, tables) for scan in scans)
-    read += sum(_bytes(feed, tables) * changes[feed.table].scans for feed in feeds)
     incremental_s = (
         _FIXED_S[change.form]
         + (_STAGING_S if change.staged is not None else 0.0)
-        + _FEED_S * len(feeds)
-        + _SCAN_S * len(scans)
+        + _FEED_S * feeds
+        + _READ_S * sum(uses for _, uses in leaves)
         + _STEP_S * between
-        + _READ_S * max(0, sum(steps.reads for steps in cut) - _READS_INCLUDED)
-        + (read + _STATE_READS[change.form] * state_bytes) / _DELTA_BYTES_PER_S
+        + read / _DELTA_BYTES_PER_S
+        + _STATE_READS[change.form] * state_bytes / _STATE_BYTES_PER_S
     )
 
-    joins = any(isinstance(node, (InnerJoin, LeftJoin, FullJoin, SemiJoin)) for node in core.walk())
-    whole = sum(_bytes(scan, tables) for scan in _leaves(core, Scan))
-    full_s = _FIXED_S["full"] + (whole * (_JOIN_FACTOR if joins else 1.0) + state_bytes) / _FULL_BYTES_PER_S
+    scans = leaves_when_inlined(core)
+    whole = sum(uses * _bytes(scan, tables) for scan, uses in scans)
+    full_s = (
+        _FIXED_S["full"]
+        + _READ_IN_FULL_S * sum(uses for _, uses in scans)
+        + whole / _FULL_BYTES_PER_S
+        + state_bytes / _STATE_BYTES_PER_S
+    )
     return Estimate(incremental_s, full_s, read, whole, between)
-
-
-def _leaves(relation: Relation, kind: type[Leaf]) -> list[Leaf]:
-    """The leaves of a kind, as often as the plan reads them."""
-    return [node for node in relation.walk() if isinstance(node, kind)]
 
 
 def _bytes(leaf: Leaf, tables: Mapping[str, RelationFacts]) -> float:

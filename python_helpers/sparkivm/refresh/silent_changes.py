@@ -18,7 +18,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.refresh.planning_settings import planned_for_changes
 
 # Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
-_WORTH_ASKING_BYTES = 64 << 20
+_WORTH_ASKING_BYTES = 8 << 20
 _MOST_ROWS = 10_000
 
 

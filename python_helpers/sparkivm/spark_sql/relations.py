@@ -28,6 +28,7 @@ from sparkivm.algebra import (
     Scalar,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
@@ -38,9 +39,11 @@ from sparkivm.algebra import (
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import at
 from sparkivm.errors import InternalError, no_rule
-from sparkivm.names import WEIGHT
+from sparkivm.names import RESERVED_PREFIX, WEIGHT
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
 from sparkivm.spark_sql.source_texts import SourceTexts
+
+_FOUND = f"{RESERVED_PREFIX}found"
 
 
 def select_text(
@@ -176,6 +179,8 @@ class _Printer:
                 return self._semi_join(relation)
             case Restricted():
                 return self._restricted(relation)
+            case Slice():
+                return self._slice(relation)
             case Consolidate():
                 item, alias = self._from(relation.input)
                 names = self._names(relation.columns)
@@ -320,6 +325,27 @@ class _Printer:
         columns = [*self._names(relation.columns, alias), *self._carried(relation.input, alias)]
         hint = self._broadcast(key_alias) if relation.broadcast else ""
         return f"select {hint}{_list(columns)}\nfrom {item}\n{join} {keys} on {condition}"
+
+    def _slice(self, relation: Slice) -> str:
+        """Beside each row whether a lookup has its key; the keys are made distinct, so no row is repeated."""
+        item, alias = self._from(relation.input)
+        joins, hints = "", ""
+        equal = {False: "=", True: self._dialect.null_safe_equal}
+        found, conditions = self._name(_FOUND), []
+        for lookup in relation.lookups:
+            keys, _ = self._from(lookup.keys)
+            names = _list(self._names([pair.right for pair in lookup.pairs]))
+            distinct = f"select {names}, 1 as {found}\nfrom {keys}\ngroup by {names}"
+            other = self._alias()
+            same = " and ".join(
+                f"{alias}.{self._name(pair.left)} {equal[pair.null_safe]} {other}.{self._name(pair.right)}"
+                for pair in lookup.pairs
+            )
+            joins += f"\nleft join (\n{indent(distinct, '  ')}\n) as {other} on {same}"
+            conditions.append(f"{other}.{found} = 1")
+            hints += self._broadcast(other)
+        columns = [*self._names(relation.columns, alias), *self._carried(relation.input, alias)]
+        return f"select {hints}{_list(columns)}\nfrom {item}{joins}\nwhere {' or '.join(conditions)}"
 
     def _aggregate(self, relation: Aggregate) -> str:
         item, alias = self._from(relation.input)

@@ -17,7 +17,7 @@ from tests.fuzz.case import TREES_PER_WORLD, Case, shared_world
 from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
 from tests.fuzz.run import first_seed, try_seeds
 
-_SECONDS = 2.5
+_SECONDS = 0.8
 _WORLDS = 50  # to find a mistake in
 
 

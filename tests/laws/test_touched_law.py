@@ -1,0 +1,74 @@
+"""Each row of delta(n) has its values in touched(n): the keys that are evaluated anew are never too few."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from sparkivm.algebra import Consolidate, Derivation, Relation
+from sparkivm.normalize.prune_empty import prune_empty
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.random_data import TABLES
+from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators
+from tests.laws.test_delta_law import NESTED_SHARE
+from tests.laws.worlds import Worlds, WorldSources
+
+ROUNDS = 60
+EVERYTHING = frozenset({*TABLES, DAY})
+
+
+def violation(query: Relation, columns: tuple[str, ...]) -> str:
+    """Finds rows of the delta that have other values in `columns` than any row that is touched."""
+    d = Derivation(EVERYTHING)
+    delta = select_text(Consolidate(prune_empty(d.delta(query))), WorldSources(), DUCKDB)
+    touched = select_text(prune_empty(d.touched(query, columns)), WorldSources(), DUCKDB)
+    equal = " and ".join(f'x."{name}" is not distinct from y."{name}"' for name in columns)
+    return f"select * from ({delta}) as x where not exists (select 1 from ({touched}) as y where {equal})"
+
+
+def column_sets(query: Relation) -> list[tuple[str, ...]]:
+    first, second, *_, last = (*query.columns, query.columns[0])
+    return [(first,), (second, first), (query.columns[-1],), tuple(dict.fromkeys((last, second)))]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_over_tables_misses_no_key(name, worlds: Worlds):
+    query = over_a_table(name)
+    texts = [violation(query, columns) for columns in column_sets(query)]
+    for world in range(ROUNDS):
+        worlds.expect_nothing(world, texts[world % len(texts)], f"touched of {name}")
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_over_others_misses_no_key(name, worlds: Worlds):
+    rng = random.Random(f"{worlds.seed} {name}")
+    for label, query in over_other_operators(name, rng, NESTED_SHARE):
+        text = violation(query, rng.choice(column_sets(query)))
+        for world in rng.sample(range(len(worlds)), 6):
+            worlds.expect_nothing(world, text, f"touched of {label}")
+
+
+def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):
+    """Of a left join the rows of the other side are forgotten."""
+    from sparkivm.algebra import LeftJoin
+
+    monkeypatch.setattr(
+        LeftJoin,
+        "touched",
+        lambda self, columns, d: (
+            d.touched(self.left, columns) if set(columns) <= set(self.left.columns) else None
+        ),
+    )
+    query = over_a_table("left_join")
+    text = violation(query, query.columns[:1])
+    assert any(_is_violated(worlds, world, text) for world in range(len(worlds)))
+
+
+def _is_violated(worlds: Worlds, world: int, text: str) -> bool:
+    try:
+        worlds.expect_nothing(world, text, "touched")
+    except pytest.fail.Exception:
+        return True
+    return False
