@@ -8,13 +8,14 @@ each still compares the keys; a lookup whose keys come out of a slice cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from sparkivm.algebra import (
     At,
     Filter,
     InnerJoin,
+    JoinCondition,
     Lookup,
     Pair,
     Project,
@@ -26,7 +27,7 @@ from sparkivm.algebra import (
     Weigh,
 )
 from sparkivm.algebra.project import renamed
-from sparkivm.algebra.scalar import equality
+from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, reads_changes
 
@@ -41,80 +42,77 @@ _KEY = f"{RESERVED_PREFIX}key_"
 def share_reads(relation: Relation, estimate: RowEstimate) -> Relation:
     """The same relation, large tables read once for as many of their lookups as can be."""
     slices = _assigned(relation, estimate)
-    saved = sum(estimate(scan) * len(scan.fields) for one in slices for _, scan, _ in one.readers[1:])
+    saved = sum(estimate(read.scan) * len(read.scan.fields) for one in slices for read in one[1:])
     return _Rewrite(slices).visit(relation) if saved >= _WORTH_SLICING else relation
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """A node that looks keys up in one of its children."""
+class _Read:
+    """A node that looks keys up in a table below one of its children."""
 
     node: Relation
-    child: Relation  # a table, with filters, projections and its own changes around it
+    child: Relation  # the table, with filters, projections and its own changes around it
+    scan: Scan
     keys: Relation
-    pairs: tuple[Pair, ...]  # (column of `child`, column of `keys`)
-
-    def lookup(self, scan: Scan) -> tuple[Pair, ...] | None:
-        """The pairs over fields of the table, as far as they are columns of it."""
-        names = _sources(self.child, scan)
-        assert names is not None, "the scan is found below the child"
-        return tuple(replace(pair, left=names[pair.left]) for pair in self.pairs if pair.left in names)
+    pairs: tuple[Pair, ...]  # (field of the table, column of `keys`), as far as keys are compared with fields
 
 
-@dataclass(eq=False)
-class _Slice:
-    table: str
-    readers: list[tuple[_Reader, Scan, tuple[Pair, ...]]] = field(default_factory=list)
+# The lookups that share a slice.
+_Reads = list[_Read]
 
 
-def _assigned(relation: Relation, estimate: RowEstimate) -> list[_Slice]:
-    """Slices that at least two lookups share."""
-    slices: list[_Slice] = []
-    direct: dict[int, frozenset[int]] = {}  # by node: indexes of the slices that it reads
+def _assigned(relation: Relation, estimate: RowEstimate) -> list[_Reads]:
+    """The slices that at least two lookups share; none depends on itself."""
+    slices: list[_Reads] = []
+    used: dict[int, frozenset[int]] = {}  # by node: indexes of the slices that it reads itself
 
-    def reached(start: Iterable[int]) -> set[int]:
-        found, waiting = set[int](), list(start)
+    def needed(by: Relation) -> set[int]:
+        found, waiting = set[int](), list(used[id(by)])
         while waiting:
             index = waiting.pop()
             if index not in found:
                 found.add(index)
-                for reader, _, _ in slices[index].readers:
-                    waiting += direct[id(reader.keys)]
+                for read in slices[index]:
+                    waiting += used[id(read.keys)]
         return found
 
     for node in relation.walk():  # children first
-        mine = frozenset[int]().union(*(direct[id(child)] for child in node.children))
-        for reader in _readers(node, estimate):
-            for scan in _scans(reader.child):
-                pairs = reader.lookup(scan)
-                if not pairs or estimate(scan) < _LARGE_ROWS or not reads_changes(reader.keys):
-                    continue
-                above = reached(direct[id(reader.keys)])
-                fitting = (i for i, one in enumerate(slices) if one.table == scan.table and i not in above)
-                index = next(fitting, len(slices))
-                if index == len(slices):
-                    slices.append(_Slice(scan.table))
-                slices[index].readers.append((reader, scan, pairs))
-                mine |= {index}
-        direct[id(node)] = mine
-    return [one for one in slices if len(one.readers) > 1]
+        mine = frozenset[int]().union(*(used[id(child)] for child in node.children))
+        for read in _reads(node, estimate):
+            above = needed(read.keys)
+            fitting = (
+                i for i, one in enumerate(slices) if one[0].scan.table == read.scan.table and i not in above
+            )
+            index = next(fitting, len(slices))
+            if index == len(slices):
+                slices.append([])
+            slices[index].append(read)
+            mine |= {index}
+        used[id(node)] = mine
+    return [one for one in slices if len(one) > 1]
 
 
-def _readers(node: Relation, estimate: RowEstimate) -> Iterator[_Reader]:
+def _reads(node: Relation, estimate: RowEstimate) -> Iterator[_Read]:
+    for child, keys, pairs in _lookups(node):
+        if estimate(keys) > BROADCAST_ROWS or not reads_changes(keys):
+            continue
+        for scan in _scans(child):
+            names = _fields(child, scan) or {}
+            compared = tuple(replace(pair, left=names[pair.left]) for pair in pairs if pair.left in names)
+            if compared and estimate(scan) >= _LARGE_ROWS:
+                yield _Read(node, child, scan, keys, compared)
+
+
+def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, list[Pair]]]:
+    """What is narrowed, by which keys, on which (narrowed column, column of the keys)."""
     match node:
-        case Restricted() if not node.excluded and estimate(node.keys.source) <= BROADCAST_ROWS:
-            pairs = tuple(Pair(column, key, null_safe=True) for column, key in node.keys.pairs)
-            yield _Reader(node, node.input, node.keys.source, pairs)
+        case Restricted() if not node.excluded:
+            pairs = [Pair(column, key, null_safe=True) for column, key in node.keys.pairs]
+            yield node.input, node.keys.source, pairs
         case InnerJoin(inputs=(one, other)) if node.broadcast is not None:
             keys, child = (one, other) if node.broadcast == 0 else (other, one)
-            found = []
-            for left, right, null_safe in filter(None, map(equality, node.predicates)):
-                if left in child.columns and right in keys.columns:
-                    found.append(Pair(left, right, null_safe))
-                elif right in child.columns and left in keys.columns:
-                    found.append(Pair(right, left, null_safe))
-            if found:
-                yield _Reader(node, child, keys, tuple(found))
+            on = JoinCondition.of(node.predicates, child.columns, keys.columns)
+            yield child, keys, list(on.pairs)
 
 
 def _scans(child: Relation) -> Iterator[Scan]:
@@ -129,31 +127,27 @@ def _scans(child: Relation) -> Iterator[Scan]:
                 yield from _scans(one)
 
 
-def _sources(child: Relation, scan: Scan) -> dict[str, str] | None:
-    """Columns of `child` that are fields of the scan below it, and the fields' names."""
+def _fields(child: Relation, scan: Scan) -> dict[str, str] | None:
+    """Columns of `child` that are fields of the scan below it, and the fields' names; None without it."""
     match child:
         case Scan():
             return dict(child.fields) if child is scan else None
         case Filter() | Weigh():
-            return _sources(child.input, scan)
+            return _fields(child.input, scan)
         case Project():
-            below = _sources(child.input, scan)
+            below = _fields(child.input, scan)
             passed_on = {name: scalar.as_column for name, scalar in child.items}
             return below and {n: below[c] for n, c in passed_on.items() if c is not None and c in below}
         case UnionAll():
-            return next((found for one in child.inputs if (found := _sources(one, scan)) is not None), None)
+            return next((found for one in child.inputs if (found := _fields(one, scan)) is not None), None)
         case _:
             return None
 
 
 class _Rewrite:
-    def __init__(self, slices: list[_Slice]) -> None:
-        self._slices = slices
-        # by the reading node and the scan that it reads
-        self._slice_of = {
-            (id(reader.node), id(scan)): one for one in slices for reader, scan, _ in one.readers
-        }
-        self._child_of = {id(reader.node): reader.child for one in slices for reader, _, _ in one.readers}
+    def __init__(self, slices: list[_Reads]) -> None:
+        self._slice_of = {(id(read.node), id(read.scan)): one for one in slices for read in one}
+        self._child_of = {id(read.node): read.child for one in slices for read in one}
         self._done: dict[int, Relation] = {}
         self._built: dict[int, Slice] = {}
         self._parts: dict[tuple[int, ...], Relation] = {}
@@ -187,28 +181,22 @@ class _Rewrite:
             case _:
                 return self.visit(part)
 
-    def _slice(self, one: _Slice) -> Slice:
-        if id(one) not in self._built:
-            fields = dict.fromkeys(source for _, scan, _ in one.readers for _, source in scan.fields)
-            table = Scan(one.table, tuple((name, name) for name in fields))
-            by_columns: dict[tuple[tuple[str, bool], ...], dict[tuple[object, ...], Relation]] = {}
-            for reader, _, pairs in one.readers:
-                compared = tuple((pair.left, pair.null_safe) for pair in pairs)
-                columns = tuple(pair.right for pair in pairs)
-                keys = self.visit(reader.keys)
-                by_columns.setdefault(compared, {})[id(keys), columns] = renamed(
-                    keys, ((f"{_KEY}{i}", name) for i, name in enumerate(columns))
-                )
-            self._built[id(one)] = Slice(
-                table,
-                tuple(
-                    Lookup(
-                        UnionAll(tuple(sources.values()))
-                        if len(sources) > 1
-                        else next(iter(sources.values())),
-                        tuple(Pair(name, f"{_KEY}{i}", safe) for i, (name, safe) in enumerate(compared)),
-                    )
-                    for compared, sources in by_columns.items()
-                ),
-            )
-        return self._built[id(one)]
+    def _slice(self, reads: _Reads) -> Slice:
+        if id(reads) not in self._built:
+            fields = dict.fromkeys(field for read in reads for _, field in read.scan.fields)
+            table = Scan(reads[0].scan.table, tuple((name, name) for name in fields))
+            self._built[id(reads)] = Slice(table, tuple(self._lookups(reads)))
+        return self._built[id(reads)]
+
+    def _lookups(self, reads: _Reads) -> Iterator[Lookup]:
+        """One for all keys that are compared with the same fields."""
+        keys: dict[tuple[tuple[str, bool], ...], dict[tuple[int, tuple[str, ...]], Relation]] = {}
+        for read in reads:
+            compared = tuple((pair.left, pair.null_safe) for pair in read.pairs)
+            columns = tuple(pair.right for pair in read.pairs)
+            source = self.visit(read.keys)
+            named = renamed(source, ((f"{_KEY}{i}", name) for i, name in enumerate(columns)))
+            keys.setdefault(compared, {}).setdefault((id(source), columns), named)
+        for compared, sources in keys.items():
+            pairs = (Pair(field, f"{_KEY}{i}", null_safe) for i, (field, null_safe) in enumerate(compared))
+            yield Lookup(plus(*sources.values()), tuple(pairs))
