@@ -20,8 +20,8 @@ from tests.fuzz.random_data import TABLES
 from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators
 from tests.laws.worlds import Worlds, WorldSources
 
-ROUNDS = 120
-NESTED_SHARE = float(os.environ.get("SPARKIVM_LAWS_NESTED", "0.08"))  # of all pairs of operators
+ROUNDS = 80
+NESTED_SHARE = float(os.environ.get("SPARKIVM_LAWS_NESTED", "0.04"))  # of all pairs of operators
 
 
 def at_old(relation: Relation) -> Relation:

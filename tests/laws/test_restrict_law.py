@@ -14,7 +14,7 @@ from tests.laws.operators import OPERATORS, over_a_table, over_other_operators, 
 from tests.laws.test_delta_law import NESTED_SHARE
 from tests.laws.worlds import Worlds, WorldSources
 
-ROUNDS = 100
+ROUNDS = 60
 _FIELDS = (("key_1", "a"), ("key_2", "k"))
 
 
