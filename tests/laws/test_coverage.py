@@ -8,6 +8,7 @@ from typing import get_args
 from sparkivm.algebra import AnyRelation, Derivation, Keys, Relation, Scan
 from sparkivm.algebra.inputs import OneInput, TwoSides
 from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.relation import Derived
 from sparkivm.algebra.scan import Leaf
 from tests.laws.operators import OPERATORS, over_a_table, zsets
 
@@ -16,6 +17,7 @@ _KINDS = {
     TwoSides,
     Linear,
     Leaf,
+    Derived,
 }  # what several operators have in common, and no operators themselves
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sparkivm.algebra import Consolidate, Derivation, Relation
+from sparkivm.algebra import Consolidate, Derivation, LeftJoin, Relation
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
@@ -52,8 +52,6 @@ def test_an_operator_over_others_misses_no_key(name, worlds: Worlds):
 
 def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):
     """Of a left join the rows of the other side are forgotten."""
-    from sparkivm.algebra import LeftJoin
-
     monkeypatch.setattr(
         LeftJoin,
         "touched",

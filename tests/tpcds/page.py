@@ -12,6 +12,7 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import GroupState, State
 from sparkivm.plan.state_change import state_change
 from sparkivm.plan.steps import Steps, in_steps, step_names
+from sparkivm.properties.inlined_size import reads_when_inlined
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
@@ -81,7 +82,8 @@ def _row(engine: _Empty, number: int, text: str) -> str:
         fallback = error.fallback
         return f"| {number} | no | – | – | – | `{fallback.reason.name}`: {fallback.detail} |"
     steps = _steps(plan)
-    reads, tables = sum(one.reads for one in steps), sum(len(one.tables) for one in steps)
+    reads = sum(reads_when_inlined(statement) for one in steps for statement in one.statements)
+    tables = sum(len(one.tables) for one in steps)
     return f"| {number} | yes | {_kind(plan.state)} | {reads} | {tables} | |"
 
 

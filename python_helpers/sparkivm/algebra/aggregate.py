@@ -39,6 +39,7 @@ class Aggregate(OneInput):
     count is 0. Otherwise the input is a plain bag.
 
     delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both
+    touched   group keys: touched(A)
     restrict  γ(A)|K = γ(A|K) for K over group keys
     source    docs/laws.md [4]
     """

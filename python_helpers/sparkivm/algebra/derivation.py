@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.moment import moments
-from sparkivm.algebra.project import only
+from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
@@ -54,6 +54,10 @@ class Derivation:
             if found is not None:
                 return only(found, columns)
         return only(Consolidate(delta), columns)
+
+    def touched_as(self, relation: Relation, names: Sequence[tuple[str, str]]) -> Relation:
+        """The same under other names: pairs of (new, column of `relation`), which may stand in several."""
+        return renamed(self.touched(relation, tuple(dict.fromkeys(column for _, column in names))), names)
 
     def new(self, relation: Relation, only: Keys | None = None) -> Relation:
         """The relation at the target versions, a bag; with `only`, at least its rows with these keys."""

@@ -24,6 +24,7 @@ class Filter(Linear):
 
     delta     d σ_p(A) = σ_p(dA); if p reads a moment, with ¬ for "is not true", also
               ⊎ σ_{p₁ ∧ ¬p₀}(A₀) − σ_{p₀ ∧ ¬p₁}(A₀)
+    touched   σ_p(touched(A)), without σ if p reads other columns; no rule if p reads a moment that moves
     restrict  σ_p(A)|K = σ_p(A|K)
     needs     p deterministic
     source    docs/laws.md [1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sparkivm.algebra.join_condition import JoinCondition
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, equality
@@ -23,6 +23,7 @@ class InnerJoin(Relation):
     delta     Σ over changed inputs j:  new(1) ⋈ … ⋈ new(j−1) ⋈ d(j) ⋈ old(j+1) ⋈ … ⋈ old(n)
               Each term has one delta, so it is linear in it; the order of the inputs does not matter.
               Inputs that stay as they are, S, are joined once to all terms: Δ(R ⋈ S) = Δ(R) ⋈ S.
+    touched   columns that every changed input has, or equals: ∪ touched(j), renamed
     restrict  keys go to the input that owns their column, and across equalities to the others
     source    docs/laws.md [2]; telescoping as in Zhou, Larson, Elmongui 2007, §3.3
     """
@@ -87,8 +88,7 @@ class InnerJoin(Relation):
             equal = self._equal_columns(child)
             if not set(columns) <= equal.keys():
                 return None
-            read = dict.fromkeys(equal[name] for name in columns)
-            found.append(renamed(d.touched(child, tuple(read)), ((name, equal[name]) for name in columns)))
+            found.append(d.touched_as(child, [(name, equal[name]) for name in columns]))
         return total(found)
 
     def _equal_columns(self, child: Relation) -> dict[str, str]:
@@ -116,13 +116,4 @@ class InnerJoin(Relation):
 
     def _equalities(self, one: Relation, other: Relation) -> list[tuple[str, str]]:
         """Pairs (column of `one`, equal column of `other`)."""
-        found = []
-        for predicate in self.predicates:
-            pair = equality(predicate)
-            if pair:
-                left, right, _ = pair
-                if left in one.columns and right in other.columns:
-                    found.append((left, right))
-                elif right in one.columns and left in other.columns:
-                    found.append((right, left))
-        return found
+        return JoinCondition.of(self.predicates, one.columns, other.columns).left_to_right

@@ -11,7 +11,7 @@ from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
-from sparkivm.algebra.project import Project, only, renamed
+from sparkivm.algebra.project import Project, only
 from sparkivm.algebra.relation import Columns, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
@@ -30,6 +30,7 @@ class LeftJoin(TwoSides):
               T(a) = [m₁(a) = 0] − [m₀(a) = 0],  mᵢ(a) = number of rows of Bᵢ that match a,  m₀ = m₁ − Σ dB
               If ON is nothing but equal columns, T is a function of the key alone, and the last two terms are
               one join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
+    touched   columns of A, all equal to columns of B if that changed: touched(A) ∪ touched(B), renamed
     restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
               keys over B stay on top, since all of B decides whether a row is padded
     source    docs/laws.md [3]; compare Griffin & Kumar 1998
@@ -99,8 +100,8 @@ def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation) -> Relati
         return d.touched(join.left, columns)
     if not set(columns) <= equal.keys():
         return None
-    from_right = d.touched(join.right, tuple(dict.fromkeys(equal[name] for name in columns)))
-    return plus(d.touched(join.left, columns), renamed(from_right, ((name, equal[name]) for name in columns)))
+    from_right = d.touched_as(join.right, [(name, equal[name]) for name in columns])
+    return plus(d.touched(join.left, columns), from_right)
 
 
 def transition(counts: MatchCounts) -> Relation:

@@ -25,6 +25,7 @@ class Project(Linear):
     """π(A): one row for each row of A, equal rows kept.
 
     delta     d π(A) = π(dA); if π reads a moment, ⊎ π₁(A₀) − π₀(A₀)
+    touched   π of the values of A that it reads; no rule if it reads none, or a moment that moves
     restrict  π(A)|K = π(A|K) if the key columns are passed on unchanged, else the semi-join stays on top
     needs     expressions deterministic
     source    docs/laws.md [1]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sparkivm.errors import InternalError
+
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
     from sparkivm.algebra.keys import Keys
@@ -89,6 +91,14 @@ class Relation(ABC):
             yield relation
 
         return visit(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Derived(Relation):
+    """A relation that stands in derived plans only: it is part of a delta, and has none of its own."""
+
+    def delta(self, d: Derivation) -> Relation:
+        raise InternalError(f"{type(self).__name__} is part of a delta already")
 
 
 def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:

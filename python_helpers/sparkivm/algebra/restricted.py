@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Relation
-
-if TYPE_CHECKING:
-    from sparkivm.algebra.derivation import Derivation
+from sparkivm.algebra.relation import Columns, Derived, Relation
 
 
 @dataclass(frozen=True, eq=False)
-class Restricted(Relation):
-    """R|K = R ⋉ K, null-safe; with `excluded` R ▷ K, the rows whose key is not among them.
-
-    It only stands in plans that were derived, so it has no delta of its own.
-    """
+class Restricted(Derived):
+    """R|K = R ⋉ K, null-safe; with `excluded` R ▷ K, the rows whose key is not among them."""
 
     input: Relation
     keys: Keys
@@ -38,9 +31,6 @@ class Restricted(Relation):
 
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
         return replace(self, input=children[0], keys=Keys(children[1], self.keys.pairs))
-
-    def delta(self, d: Derivation) -> Relation:
-        raise NotImplementedError("a restricted relation is part of a delta already")
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Derived, Relation
 from sparkivm.algebra.restricted import Restricted
 
 if TYPE_CHECKING:
@@ -67,12 +67,9 @@ class Scan(Leaf):
 
 
 @dataclass(frozen=True, eq=False)
-class Changes(Leaf):
+class Changes(Derived, Leaf):
     """What changed in a source between the frontier and the target: new − old, as weights."""
 
     @property
     def weighted(self) -> bool:
         return True
-
-    def delta(self, d: Derivation) -> Relation:
-        raise NotImplementedError("changes are a delta already")

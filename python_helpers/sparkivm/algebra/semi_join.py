@@ -27,6 +27,7 @@ class SemiJoin(TwoSides):
 
     delta     d(A ▷ B) = dA ▷ B₁  ⊎  A₀ · T          d(A ⋉ B) = dA ⋉ B₁  ⊎  A₀ · (−T)
               T as in LEFT JOIN: +1 for a row of A that lost its last match, −1 for one that gained its first
+    touched   as of LEFT JOIN
     restrict  (A ⋉ B)|K = A|K ⋉ B|K′ with K′ the copy of K along the equal pairs
     source    docs/laws.md [3]
     """

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Derived, Relation
 from sparkivm.algebra.restricted import Restricted
-
-if TYPE_CHECKING:
-    from sparkivm.algebra.derivation import Derivation
 
 
 @dataclass(frozen=True)
@@ -23,11 +19,8 @@ class Lookup:
 
 
 @dataclass(frozen=True, eq=False)
-class Slice(Relation):
-    """σ_{K₁ ∨ K₂ ∨ …}(A) = the rows of A for which one of the lookups has a key; none is repeated.
-
-    It only stands in plans that were derived, so it has no delta of its own.
-    """
+class Slice(Derived):
+    """σ_{K₁ ∨ K₂ ∨ …}(A) = the rows of A for which one of the lookups has a key; none is repeated."""
 
     input: Relation
     lookups: tuple[Lookup, ...]
@@ -51,9 +44,6 @@ class Slice(Relation):
             input=children[0],
             lookups=tuple(Lookup(keys, lookup.pairs) for lookup, keys in pairs),
         )
-
-    def delta(self, d: Derivation) -> Relation:
-        raise NotImplementedError("a slice is part of a delta already")
 
     def restrict(self, keys: Keys) -> Relation:
         return Restricted(self, keys)

@@ -19,6 +19,7 @@ class UnionAll(Relation):
     """A ⊎ B ⊎ …: weights add up. All inputs have the same columns in the same order.
 
     delta     d(A ⊎ B) = dA ⊎ dB
+    touched   touched(A) ∪ touched(B)
     restrict  (A ⊎ B)|K = A|K ⊎ B|K
     source    docs/laws.md [1]
     """

@@ -50,6 +50,7 @@ class Window(OneInput):
     """ω_k(A): each row of A with values computed from all rows that have the same k; without k from all of A.
 
     delta     dω(A) = ω(A₁|K) − ω(A₀|K),  K = the partitions of dA; others are the same in both
+    touched   columns of k: touched(A)
     restrict  ω_k(A)|K = ω_k(A|K) for K over k
     source    docs/laws.md [5]
     """

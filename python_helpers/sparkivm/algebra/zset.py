@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Derived, Relation
 from sparkivm.algebra.scalar import Scalar, integer
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Copies(Linear):
 
 
 @dataclass(frozen=True, eq=False)
-class Unweigh(OneInput):
+class Unweigh(Derived, OneInput):
     """A Z-set as a plain relation that has its weight as the ordinary column `name`."""
 
     name: str
@@ -87,9 +87,6 @@ class Unweigh(OneInput):
     @property
     def weighted(self) -> bool:
         return False
-
-    def delta(self, d: Derivation) -> Relation:
-        raise NotImplementedError("a weight is made visible in derived plans only")
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))

@@ -96,9 +96,8 @@ def _reads(node: Relation, estimate: RowEstimate) -> Iterator[_Read]:
     for child, keys, pairs in _lookups(node):
         if estimate(keys) > BROADCAST_ROWS or not reads_changes(keys):
             continue
-        for scan in _scans(child):
-            names = _fields(child, scan) or {}
-            compared = tuple(replace(pair, left=names[pair.left]) for pair in pairs if pair.left in names)
+        for scan, fields in _scans(child):
+            compared = tuple(replace(pair, left=fields[pair.left]) for pair in pairs if pair.left in fields)
             if compared and estimate(scan) >= _LARGE_ROWS:
                 yield _Read(node, child, scan, keys, compared)
 
@@ -115,36 +114,25 @@ def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, list[Pair]]]:
             yield child, keys, list(on.pairs)
 
 
-def _scans(child: Relation) -> Iterator[Scan]:
-    """Tables of which `child` is made row by row."""
+def _scans(child: Relation) -> Iterator[tuple[Scan, dict[str, str]]]:
+    """Tables of which `child` is made row by row, and which of its columns are which of their fields."""
     match child:
         case Scan(at=At.NEW):
-            yield child
-        case Filter() | Weigh() | Project():
+            yield child, dict(child.fields)
+        case Filter() | Weigh():
             yield from _scans(child.input)
+        case Project():
+            passed_on = [(name, scalar.as_column) for name, scalar in child.items]
+            for scan, fields in _scans(child.input):
+                yield scan, {name: fields[of] for name, of in passed_on if of in fields}
         case UnionAll():
             for one in child.inputs:
                 yield from _scans(one)
 
 
-def _fields(child: Relation, scan: Scan) -> dict[str, str] | None:
-    """Columns of `child` that are fields of the scan below it, and the fields' names; None without it."""
-    match child:
-        case Scan():
-            return dict(child.fields) if child is scan else None
-        case Filter() | Weigh():
-            return _fields(child.input, scan)
-        case Project():
-            below = _fields(child.input, scan)
-            passed_on = {name: scalar.as_column for name, scalar in child.items}
-            return below and {n: below[c] for n, c in passed_on.items() if c is not None and c in below}
-        case UnionAll():
-            return next((found for one in child.inputs if (found := _fields(one, scan)) is not None), None)
-        case _:
-            return None
-
-
 class _Rewrite:
+    """The relation with each read of `slices` over its slice; what stood in several places still does."""
+
     def __init__(self, slices: list[_Reads]) -> None:
         self._slice_of = {(id(read.node), id(read.scan)): one for one in slices for read in one}
         self._child_of = {id(read.node): read.child for one in slices for read in one}
@@ -164,8 +152,7 @@ class _Rewrite:
 
     def _with_slices(self, part: Relation, reader: Relation) -> Relation:
         """What `reader` looks up, over slices of its tables."""
-        scans = list(_scans(part))
-        found = [self._slice_of.get((id(reader), id(scan))) for scan in scans]
+        found = [self._slice_of.get((id(reader), id(scan))) for scan, _ in _scans(part)]
         key = (id(part), *map(id, found))
         if key not in self._parts:
             self._parts[key] = self._replaced(part, reader)
@@ -185,10 +172,10 @@ class _Rewrite:
         if id(reads) not in self._built:
             fields = dict.fromkeys(field for read in reads for _, field in read.scan.fields)
             table = Scan(reads[0].scan.table, tuple((name, name) for name in fields))
-            self._built[id(reads)] = Slice(table, tuple(self._lookups(reads)))
+            self._built[id(reads)] = Slice(table, tuple(self._by_fields(reads)))
         return self._built[id(reads)]
 
-    def _lookups(self, reads: _Reads) -> Iterator[Lookup]:
+    def _by_fields(self, reads: _Reads) -> Iterator[Lookup]:
         """One for all keys that are compared with the same fields."""
         keys: dict[tuple[tuple[str, bool], ...], dict[tuple[int, tuple[str, ...]], Relation]] = {}
         for read in reads:

@@ -46,11 +46,6 @@ class Steps:
         """What is computed, a statement each."""
         return (*(step.relation for step in self.tables), self.rest)
 
-    @property
-    def reads(self) -> int:
-        """Reads of all statements together."""
-        return sum(map(reads_when_inlined, self.statements))
-
 
 def step_names() -> Iterator[str]:
     """Names of the steps of one refresh."""
