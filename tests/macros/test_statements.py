@@ -99,14 +99,24 @@ def test_stage_changes():
     assert MACROS.render("stage_changes", name="v", select="select 1 as a", later=True) == (
         f"cache lazy table v {storage}"
     )
-    assert MACROS.render("unstage_changes", name="v") == "drop view if exists v"
+    assert MACROS.render("drop_own_view", view="v") == "drop view if exists v"
+
+
+def test_keep_in_memory():
+    name = "global_temp.kept"
+    assert MACROS.render("keep_in_memory", name=name, select="select 1 as a") == (
+        "create global temporary view kept as\nselect 1 as a"
+    )
+    assert MACROS.render("cache_when_read", name=name) == (
+        f"cache lazy table {name} options ('storageLevel' 'MEMORY_AND_DISK')"
+    )
 
 
 def test_stage_step():
     assert MACROS.render("stage_step", table="t", select="select 1 as a") == (
         "create table t using parquet as\nselect 1 as a"
     )
-    assert MACROS.render("unstage_step", table="t") == "drop table if exists t"
+    assert MACROS.render("drop_own_table", table="t") == "drop table if exists t"
 
 
 def test_short_statements():
@@ -117,7 +127,6 @@ def test_short_statements():
         "alter table t set tblproperties (delta.enableChangeDataFeed = true)"
     )
     assert MACROS.render("refresh_source", source="p") == "refresh table p"
-    assert MACROS.render("drop_mirror", mirror="m") == "drop table if exists m"
     assert MACROS.render("set_mirror_properties", mirror="m", tblproperties={"a": "b"}) == (
         "alter table m set\ntblproperties (\n  'a' = 'b'\n)"
     )

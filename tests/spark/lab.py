@@ -118,7 +118,12 @@ class View:
 
     def refresh(self, pins: Pins | None = None, **options: Any) -> RefreshResult:
         """Refresh without a look at the rows; `options` are those of the request."""
-        return refresh_view(self.lab.engine, replace(self.request, **options), pins or Pins())
+        run = pins or Pins()
+        try:
+            return refresh_view(self.lab.engine, replace(self.request, **options), run)
+        finally:
+            if pins is None:
+                run.memory.drop(self.lab.engine)
 
     def must_be(self, mode: Mode, reason: Reason | None = None, **options: Any) -> RefreshResult:
         """Refresh, and check how it went and that the view equals its query now."""

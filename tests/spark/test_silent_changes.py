@@ -17,9 +17,10 @@ def test_a_source_of_which_nothing_is_left_is_not_joined(spark, monkeypatch):
     lab.table("customers", "id int, name string, balance int", "(1, 'Ada', 5)", "(2, 'Bob', 6)")
     view = lab.view("m", "select o.id, c.name from orders o join customers c on o.customer = c.id").build()
     lab.run("update customers set balance = balance + 1 where id = 1")
-    assert view.must_be("no_op").statements == ()
+    view.must_be("no_op")
     lab.run("insert into orders values (3, 1, 'c')", "update orders set note = 'z' where id = 1")
     result = view.must_be("incremental")
-    assert not any("table_changes('`silent_changes`.`customers`'" in text for text in result.statements)
+    assert "customers" in result.statements[0], "asked"
+    assert "changes_2" not in result.statements[-1], "one changed source"
     lab.run("update customers set name = 'Cyd' where id = 2")
     view.must_be("incremental")

@@ -208,6 +208,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             raise CompilationError(f"there is no source or model named {source}")
         return TableName(parts[-2], parts[-1], parts[0] if len(parts) == 3 else None)
 
+    def cleanup_connections(self) -> None:
+        """The end of an invocation: what it kept in Spark's memory is given back."""
+        if self._pins is not None and self._pins.memory:
+            with self.connection_named("kept changes"):
+                self._pins.memory.drop(self.ivm_engine())
+        super().cleanup_connections()
+
     def _shared_pins(self) -> Any:
         """The versions that this invocation reads; dbt makes one adapter per invocation."""
         from sparkivm.refresh.pins import Pins

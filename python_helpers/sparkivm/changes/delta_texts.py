@@ -25,6 +25,7 @@ class PinnedTable:
     version: int
     change: SourceChange | None = None
     where: str = ""  # no other rows are needed
+    kept: str = ""  # the relation in which its rows were put in memory
 
 
 class DeltaTexts:
@@ -48,7 +49,7 @@ class DeltaTexts:
         if table in self._others:
             return self._others[table]
         pinned = self._tables[table]
-        text = f"{pinned.name.sql} version as of {pinned.version}"
+        text = pinned.kept or f"{pinned.name.sql} version as of {pinned.version}"
         return f"(select * from {text} where {pinned.where})" if pinned.where else text
 
     def old(self, table: str) -> str:
@@ -59,26 +60,14 @@ class DeltaTexts:
     def changes(self, table: str, fields: Sequence[str]) -> str:
         pinned = self._tables[table]
         change = self._change(pinned)
-        columns = [quoted(field) for field in fields]
-        rows = self._diff(pinned, change, columns) if change.how == "diff" else _feed(pinned, change, columns)
-        if not change.nets:
-            return rows
-        total = f"sum({WEIGHT})"
-        group = f"\ngroup by {', '.join(columns)}" if columns else ""
-        items = ", ".join([*columns, f"{total} as {WEIGHT}"])
-        return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
+        if change.kept:
+            rows = f"select {', '.join([*map(quoted, fields), WEIGHT])}\nfrom {change.kept}"
+        else:
+            rows = _changed_rows(pinned.name, change, fields)
+        return _netted(rows, fields) if change.nets else rows
 
     def moment(self, key: str, before: bool) -> exp.Expr:
         return sqlglot.parse_one(self._moments[before][key], dialect=SparkText)
-
-    @staticmethod
-    def _diff(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:
-        sides = ((change.new, "1"), (change.old, "-1"))
-        return "\nunion all\n".join(
-            f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])}\n"
-            f"from {pinned.name.sql} version as of {version}"
-            for version, weight in sides
-        )
 
     @staticmethod
     def _change(pinned: PinnedTable) -> SourceChange:
@@ -86,13 +75,39 @@ class DeltaTexts:
         return pinned.change
 
 
-def _feed(pinned: PinnedTable, change: SourceChange, columns: list[str]) -> str:
+def changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
+    """The rows that changed, with their weights; what two versions have in common left out."""
+    rows = _changed_rows(table, change, fields)
+    return _netted(rows, fields) if change.how == "diff" else rows
+
+
+def _changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
+    columns = [quoted(field) for field in fields]
+    return _diff(table, change, columns) if change.how == "diff" else _feed(table, change, columns)
+
+
+def _netted(rows: str, fields: Sequence[str]) -> str:
+    total = f"sum({WEIGHT})"
+    columns = [quoted(field) for field in fields]
+    group = f"\ngroup by {', '.join(columns)}" if columns else ""
+    items = ", ".join([*columns, f"{total} as {WEIGHT}"])
+    return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
+
+
+def _diff(table: TableName, change: SourceChange, columns: list[str]) -> str:
+    return "\nunion all\n".join(
+        f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])}\nfrom {table.sql} version as of {version}"
+        for version, weight in ((change.new, "1"), (change.old, "-1"))
+    )
+
+
+def _feed(table: TableName, change: SourceChange, columns: list[str]) -> str:
     weight = (
         f"1 as {WEIGHT}"
         if change.append_only
         else f"case when _change_type in ('insert', 'update_postimage') then 1 else -1 end as {WEIGHT}"
     )
-    name = literal(".".join(quoted(part) for part in pinned.name.parts))
+    name = literal(table.sql)
     return (
         f"select {', '.join([*columns, weight])}\nfrom table_changes({name}, {change.old + 1}, {change.new})"
     )

@@ -47,6 +47,7 @@ class SourceChange:
     append_only: bool = False
     nets: bool = False  # changes may cancel each other
     scans: int = 0  # how often the table itself is read to find them
+    kept: str = ""  # the relation in which they were put in memory, with their weights
 
 
 def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:

@@ -17,6 +17,7 @@ from sparkivm.refresh.decide import decide
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.run_memory import NoMemory
 from sparkivm.refresh.session_settings import semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
@@ -87,7 +88,7 @@ def _decision_lines(
     assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
     decision = decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-        request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments),
+        request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments), NoMemory(),
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:

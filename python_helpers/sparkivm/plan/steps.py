@@ -7,7 +7,7 @@ are nested twice can read its tables ten thousand times. A table in between is o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sparkivm.algebra import Changes, Relation, Scan, Slice, Unweigh, Weigh
@@ -55,17 +55,25 @@ def step_names() -> Iterator[str]:
         yield f"{STEP}{number}"
 
 
-def in_steps(relation: Relation, names: Iterator[str], most_reads: int = INLINED_READS) -> Steps:
-    """The relation as it is, or in steps: if it has slices, or inlined more reads than `most_reads`."""
+def in_steps(
+    relation: Relation,
+    names: Iterator[str],
+    most_reads: int = INLINED_READS,
+    kept: Collection[str] = frozenset(),
+) -> Steps:
+    """The relation as it is, or in steps: if it has slices, or inlined more reads than `most_reads`.
+
+    kept  tables whose changes are in memory, and need no step
+    """
     sliced = any(isinstance(node, Slice) for node in relation.walk())
     if reads_when_inlined(relation) <= most_reads and not sliced:
         return Steps((), relation)
-    return _Cut(relation, names, most_reads).steps()
+    return _Cut(relation, names, most_reads, kept).steps()
 
 
 class _Cut:
-    def __init__(self, root: Relation, names: Iterator[str], most_reads: int) -> None:
-        self._root, self._names, self._most_reads = root, names, most_reads
+    def __init__(self, root: Relation, names: Iterator[str], most_reads: int, kept: Collection[str]) -> None:
+        self._root, self._names, self._most_reads, self._in_memory = root, names, most_reads, kept
         self._uses = Counter(id(child) for node in root.walk() for child in node.children)
         self._tables: list[Step] = []
         self._cut: dict[int, Relation] = {}  # by the id of the node of `root` that it stands for
@@ -75,7 +83,7 @@ class _Cut:
         nodes = list(self._root.walk())
         feeds = self._feeds()
         for node in nodes:  # children first
-            if isinstance(node, Changes):
+            if isinstance(node, Changes) and node.table in feeds:
                 self._keep(node, _rows_of(feeds[node.table], node.columns, dict(node.fields), True), 1)
                 continue
             children = tuple(self._cut[id(child)] for child in node.children)
@@ -110,6 +118,7 @@ class _Cut:
         return {
             table: self._step(Changes(table, tuple((name, name) for name in names)))
             for table, names in columns_read(self._root, Changes).items()
+            if table not in self._in_memory
         }
 
 

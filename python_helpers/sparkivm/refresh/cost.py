@@ -5,16 +5,18 @@ All figures were measured on TPC-H at scale factor 1, two cores, local disk (doc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from sparkivm.algebra import Changes, Relation
+from sparkivm.algebra import At, Changes, Relation, Scan
 from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined
+from sparkivm.refresh.run_memory import may_keep_changes, may_keep_rows
 
 _FULL_BYTES_PER_S = 38e6  # whole tables are joined and grouped
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
@@ -40,6 +42,9 @@ class Estimate:
     read_bytes: float  # of sources, by the statements from changes
     full_bytes: float  # the same by a rebuild
     steps: int = 0  # tables in which parts of a large plan are computed first
+    # how often the changes of a source, and its rows at their newest, are going to be read
+    changes_read: Mapping[str, int] = field(default_factory=dict)
+    rows_read: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def prefers_full(self) -> bool:
@@ -68,22 +73,43 @@ def estimate(
     """Compare the change with computing `core` again; `tables` and `changes` by the key of the source."""
     state_bytes = state.size_bytes or 0
 
-    cut = [in_steps(part, step_names()) for part in change.parts]
-    leaves = [found for steps in cut for part in steps.statements for found in leaves_when_inlined(part)]
-    feeds = sum(uses for leaf, uses in leaves if isinstance(leaf, Changes))
-    read = sum(
-        uses * _bytes(leaf, tables) * (changes[leaf.table].scans if isinstance(leaf, Changes) else 1)
-        for leaf, uses in leaves
-        if leaf.table in tables
+    planned = [found for part in change.parts for found in leaves_when_inlined(part)]
+    changes_read = Counter[str]()
+    rows_read = Counter[str]()
+    for leaf, uses in planned:
+        if isinstance(leaf, Changes):
+            changes_read[leaf.table] += uses
+        elif isinstance(leaf, Scan) and leaf.at is At.NEW and leaf.table in tables:
+            rows_read[leaf.table] += uses
+    kept_changes = {key for key, uses in changes_read.items() if _is_kept(changes[key], uses)}
+    kept_rows = {key for key, uses in rows_read.items() if uses > 1 and may_keep_rows(tables[key])}
+
+    cut = [in_steps(part, step_names(), kept=kept_changes) for part in change.parts]
+    feeds = Counter(key for key in kept_changes if not changes[key].kept)  # read from the log, how often
+    reads = 0
+    read_bytes = 0.0
+    for leaf, uses in (
+        found for steps in cut for part in steps.statements for found in leaves_when_inlined(part)
+    ):
+        kept = kept_changes if isinstance(leaf, Changes) else kept_rows
+        if leaf.table in kept:
+            continue
+        reads += uses
+        if isinstance(leaf, Changes):
+            feeds[leaf.table] += uses
+        elif leaf.table in tables:
+            read_bytes += uses * _bytes(leaf, tables)
+    read_bytes += sum(
+        times * changes[key].scans * (tables[key].size_bytes or 0) for key, times in feeds.items()
     )
     between = sum(len(steps.tables) for steps in cut)
     incremental_s = (
         _FIXED_S[change.form]
         + (_STAGING_S if change.staged is not None else 0.0)
-        + _FEED_S * feeds
-        + _READ_S * sum(uses for _, uses in leaves)
+        + _FEED_S * feeds.total()
+        + _READ_S * reads
         + _STEP_S * between
-        + read / _DELTA_BYTES_PER_S
+        + read_bytes / _DELTA_BYTES_PER_S
         + _STATE_READS[change.form] * state_bytes / _STATE_BYTES_PER_S
     )
 
@@ -95,7 +121,11 @@ def estimate(
         + whole / _FULL_BYTES_PER_S
         + state_bytes / _STATE_BYTES_PER_S
     )
-    return Estimate(incremental_s, full_s, read, whole, between)
+    return Estimate(incremental_s, full_s, read_bytes, whole, between, changes_read, rows_read)
+
+
+def _is_kept(change: SourceChange, uses: int) -> bool:
+    return bool(change.kept) or (uses > 1 and may_keep_changes(change))
 
 
 def _bytes(leaf: Leaf, tables: Mapping[str, RelationFacts]) -> float:

@@ -16,9 +16,10 @@ from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.cost import estimate
+from sparkivm.refresh.cost import Estimate, estimate
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
-from sparkivm.refresh.silent_changes import without_silent
+from sparkivm.refresh.run_memory import Memory
+from sparkivm.refresh.silent_changes import may_be_silent, without_silent
 from sparkivm.refresh.state_part import part_columns
 
 # Up to this size a linear state takes appended entries, which readers add up.
@@ -48,7 +49,13 @@ class Decision:
     fallback: Fallback | None = None
     explanation: str = ""
     read_bytes: float = 0.0  # of sources, by an incremental refresh
+    kept: Mapping[str, str] = field(default_factory=dict)  # sources whose rows are in memory, and where
     change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
+
+    @property
+    def kept_changes(self) -> frozenset[str]:
+        """Sources whose changes are in memory."""
+        return frozenset(key for key, change in self.changes.items() if change.kept)
 
     def in_form(self, form: Form, part: str) -> StateChange:
         """The change in another form, or of another part of the state."""
@@ -65,10 +72,12 @@ def decide(
     mode: RefreshMode,
     capture: ChangeCapture,
     moments: Mapping[str, str],
+    memory: Memory,
 ) -> Decision:
     """Compare the sources with the frontier, and the ways to catch up with each other.
 
     moments  those of the plan, as they are now
+    memory   where rows are that the run reads several times
     """
     changes: dict[str, SourceChange] = {}
     try:
@@ -76,9 +85,27 @@ def decide(
             changes[key] = _change_of(engine, tables[key], frontier, key, capture)
     except NotIncremental as error:
         return Decision("full", changes, fallback=error.fallback)
-    changes = without_silent(engine, plan.core, tables, changes)
-    moved = {key: change for key, change in changes.items() if change.how != "none"}
     moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
+
+    def way(moved: Mapping[str, SourceChange]) -> _Way:
+        sizes = _sizes(tables, state, moved)
+
+        def change_by(form: Form, part: str) -> StateChange:
+            return state_change(plan.state, form, moving.union(moved), sizes, part)
+
+        form = apply_form(plan, frontier, state, moved, moving)
+        change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
+        costs = estimate(change, plan.core, state, tables, moved)
+        tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and not costs.steps
+        return _Way(change, costs, change_by, mode == "auto" and not tiny and costs.prefers_full)
+
+    asked = may_be_silent(plan.core, tables, changes)
+    certain = {key: change for key, change in _moved(changes).items() if key not in asked}
+    # To ask takes time as well: not if a rebuild is cheaper whatever the answer is.
+    if asked and certain and (found := way(certain)).is_dear:
+        return _cheaper_in_full(changes, found.costs)
+    changes = without_silent(engine, plan.core, tables, changes, asked, memory)
+    moved = _moved(changes)
     if not moved and not moving:
         return Decision("no_op", changes)
     if mode == "auto":
@@ -86,25 +113,44 @@ def decide(
             large = _too_large(tables[key], change)
             if large is not None:
                 return Decision("full", changes, fallback=large)
-    sizes = _sizes(tables, state, moved)
-
-    def change_by(form: Form, part: str) -> StateChange:
-        return state_change(plan.state, form, moving.union(moved), sizes, part)
-
-    form = apply_form(plan, frontier, state, moved, moving)
-    result = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-    costs = estimate(result, plan.core, state, tables, moved)
-    tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and not costs.steps
-    if mode == "auto" and not tiny and costs.prefers_full:
-        return Decision(
-            "full", changes, fallback=Fallback(Reason.CHEAPER_IN_FULL, str(costs)), explanation=str(costs)
-        )
+    found = way(moved)
+    costs = found.costs
+    if found.is_dear:
+        return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())
+    changes |= {key: memory.changes(key, changes[key], uses) for key, uses in costs.changes_read.items()}
+    kept = {key: memory.rows(key, uses) for key, uses in costs.rows_read.items()}
     time = "time went on, " if moving else ""
     explanation = f"{time}{rows} changed rows, {costs}"
     return Decision(
-        "incremental", changes, result, None, explanation, read_bytes=costs.read_bytes, change_by=change_by
+        "incremental",
+        changes,
+        found.change,
+        None,
+        explanation,
+        read_bytes=costs.read_bytes,
+        kept={key: name for key, name in kept.items() if name},
+        change_by=found.change_by,
     )
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A refresh from changes; `is_dear` if a rebuild is to be preferred."""
+
+    change: StateChange
+    costs: Estimate
+    change_by: Callable[[Form, str], StateChange]
+    is_dear: bool
+
+
+def _moved(changes: Mapping[str, SourceChange]) -> dict[str, SourceChange]:
+    return {key: change for key, change in changes.items() if change.how != "none"}
+
+
+def _cheaper_in_full(changes: Mapping[str, SourceChange], costs: Estimate) -> Decision:
+    fallback = Fallback(Reason.CHEAPER_IN_FULL, str(costs))
+    return Decision("full", changes, fallback=fallback, explanation=str(costs))
 
 
 def apply_form(

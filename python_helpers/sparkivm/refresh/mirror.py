@@ -72,7 +72,7 @@ class Mirror:
         """Drop the mirror. Returns: what was done."""
         if self._found() is None:
             return f"{self.source.name} has no mirror {self.name}"
-        self._execute(self.engine.render("drop_mirror", mirror=self.name.sql))
+        self._execute(self.engine.render("drop_own_table", table=self.name.sql))
         return (
             f"{self.name}, the mirror of {self.source.name}, is dropped; views over it are rebuilt next time"
         )
@@ -210,7 +210,7 @@ class Mirror:
                     return self._commit(mirror, sql)
             finally:
                 with suppress(EngineError):
-                    self.engine.execute(self.engine.render("unstage_changes", name=staged))
+                    self.engine.execute(self.engine.render("drop_own_view", view=staged))
         return mirror.version
 
     def _commit(self, mirror: RelationFacts | None, sql: str) -> int:

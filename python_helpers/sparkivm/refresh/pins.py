@@ -9,6 +9,7 @@ from sparkivm.engine import RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
+from sparkivm.refresh.run_memory import RunMemory
 
 
 class Pins:
@@ -19,6 +20,7 @@ class Pins:
         self._instant: int | None = None
         self._refused: dict[str, Fallback] = {}
         self._turns: dict[str, threading.Lock] = {}
+        self.memory = RunMemory()
         self.checked: set[tuple[str, int]] = set()  # change logs whose operations are known ones, by version
         self._lock = threading.Lock()
 

@@ -8,8 +8,9 @@ instead of 2.2 s for a statement of 31 jobs. So it is off, and there are few par
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from sparkivm.engine import Engine
 
@@ -22,9 +23,11 @@ _FEWEST_PARTITIONS = 2
 
 
 @contextmanager
-def planned_for_changes(engine: Engine, read_bytes: float) -> Generator[None, None, None]:
-    """The session as it should be for statements that read so many bytes of tables."""
-    settings = dict(OLD_VERSIONS)
+def planned_for_changes(
+    engine: Engine, read_bytes: float, others: Mapping[str, str] = MappingProxyType({})
+) -> Generator[None, None, None]:
+    """The session as it should be for statements that read so many bytes of tables; with `others` set too."""
+    settings = {**OLD_VERSIONS, **others}
     if read_bytes <= _MUCH_READ_BYTES:
         partitions = max(_FEWEST_PARTITIONS, math.ceil(read_bytes / _BYTES_PER_PARTITION))
         settings["spark.sql.adaptive.enabled"] = "false"

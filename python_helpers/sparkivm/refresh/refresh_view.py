@@ -12,7 +12,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
-from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, SourceChange, records_changes
+from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, records_changes
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
@@ -30,6 +30,7 @@ from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
+from sparkivm.refresh.run_memory import Memory, ViewMemory
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
 from sparkivm.refresh.sources import Sources
@@ -121,6 +122,7 @@ class _Refresh:
         decision = decide(
             self.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
             self.request.refresh_mode, self.request.change_capture, self._moments(compiled),
+            self._memory(compiled),
         )  # fmt: skip
         if decision.fallback is not None:
             return self._full(stored, compiled, settings, decision.fallback)
@@ -286,8 +288,8 @@ class _Refresh:
                 and plan.state.names == tuple(f.name for f in compiled.fields)
             ):
                 return pinned
-            return select_text(renamed(plan.core, plan.state.columns), self._texts(compiled, {}))
-        return select_text(plan.state.content, self._texts(compiled, {}))
+            return select_text(renamed(plan.core, plan.state.columns), self._texts(compiled))
+        return select_text(plan.state.content, self._texts(compiled))
 
     def _rebuild(self, stored: StoredState, frontier: Frontier, select: str) -> Committed:
         layout = self.request.layout
@@ -316,7 +318,7 @@ class _Refresh:
         try:
             with (
                 planned_for_changes(self.engine, decision.read_bytes),
-                Staging(self.engine, self.view, self.statements) as staging,
+                Staging(self.engine, self.view, self.statements, decision.kept_changes) as staging,
             ):
                 change, part = self._change(compiled, stored, decision, staging)
                 appends_entries = change.kind == "entries" and change.form == "append"
@@ -326,7 +328,7 @@ class _Refresh:
                     several=appends_entries or (old.several and change.form != "rewrite"),
                     appended=old.appended + 1 if appends_entries else 0,
                 )
-                texts = self._texts(compiled, decision.changes, stored.facts, part, staging.texts, old)
+                texts = self._texts(compiled, decision, stored.facts, part, staging.texts, old)
                 select = select_text(staging.shortened(change.rows, texts), texts)
                 predicate = part.predicate if part else ""
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
@@ -355,6 +357,13 @@ class _Refresh:
             compiled=compiled,
         )
 
+    def _memory(self, compiled: CompiledView) -> Memory:
+        assert compiled.plan is not None
+        read = columns_read(compiled.plan.core, Scan)
+        return ViewMemory(
+            self.sources.memory, self.engine, compiled.tables, read, self.statements, self.warnings
+        )
+
     def _switch_on_deletion_vectors(self, state: RelationFacts) -> None:
         """A large state marks rows as deleted; a small one does not, as its readers would look for marks."""
         if DELETION_VECTORS in {**state.properties, **self.request.layout.tblproperties}:
@@ -376,7 +385,7 @@ class _Refresh:
             return change, None
         staging.stage(
             change.staged,
-            self._texts(compiled, decision.changes, staged=staging.texts, old=stored.frontier),
+            self._texts(compiled, decision, staged=staging.texts, old=stored.frontier),
         )
         if change.form != "replace":
             return change, None
@@ -442,14 +451,15 @@ class _Refresh:
     def _texts(
         self,
         compiled: CompiledView,
-        changes: Mapping[str, SourceChange],
+        decision: Decision | None = None,
         state: RelationFacts | None = None,
         part: StatePart | None = None,
         staged: Mapping[str, str] | None = None,
         old: Frontier | None = None,
     ) -> DeltaTexts:
+        changes, kept = (decision.changes, decision.kept) if decision else ({}, {})
         pinned = {
-            key: PinnedTable(facts.name, facts.version, changes.get(key))
+            key: PinnedTable(facts.name, facts.version, changes.get(key), kept=kept.get(key, ""))
             for key, facts in compiled.tables.items()
         }
         if state is not None:

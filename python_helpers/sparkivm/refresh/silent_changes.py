@@ -7,7 +7,7 @@ sources in one query, whether anything is left of their changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from sparkivm.algebra import Relation, Scan
@@ -16,10 +16,25 @@ from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.run_memory import Memory
 
 # Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
 _WORTH_ASKING_BYTES = 8 << 20
 _MOST_ROWS = 10_000
+
+
+def may_be_silent(
+    core: Relation, tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]
+) -> tuple[str, ...]:
+    """The sources that are worth a question."""
+    size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
+    if size_bytes < _WORTH_ASKING_BYTES:
+        return ()
+    return tuple(
+        key
+        for key, change in changes.items()
+        if change.how == "feed" and change.nets and 0 < change.rows <= _MOST_ROWS
+    )
 
 
 def without_silent(
@@ -27,17 +42,20 @@ def without_silent(
     core: Relation,
     tables: Mapping[str, RelationFacts],
     changes: Mapping[str, SourceChange],
+    asked: Collection[str],
+    memory: Memory,
 ) -> dict[str, SourceChange]:
-    """The changes of sources, those of which no row is left to `core` as none."""
-    asked = [
-        key
-        for key, change in changes.items()
-        if change.how == "feed" and change.nets and 0 < change.rows <= _MOST_ROWS
-    ]
-    size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
-    if not asked or size_bytes < _WORTH_ASKING_BYTES:
+    """The changes of sources, those of `asked` of which no row is left to `core` as none.
+
+    memory  where changes are that are going to be read here and by the refresh
+    """
+    if not asked:
         return dict(changes)
     read = columns_read(core, Scan)
+    changes = {
+        key: memory.changes(key, change, uses=2) if key in asked else change
+        for key, change in changes.items()
+    }
     texts = DeltaTexts(
         {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in asked}
     )

@@ -19,6 +19,7 @@ from sparkivm.names import TableName, quoted
 from sparkivm.refresh.mirror import Mirror
 from sparkivm.refresh.moments import moments_at, now
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.run_memory import RunMemory
 
 
 class Sources:
@@ -62,6 +63,11 @@ class Sources:
 
     def forget(self, name: TableName) -> None:
         self._pins.forget(name)
+
+    @property
+    def memory(self) -> RunMemory:
+        """What the run keeps of sources."""
+        return self._pins.memory
 
     def moments(self, keys: Collection[str]) -> Mapping[str, str]:
         """Literals of some moments at the run's instant, by their keys."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Collection, Mapping, MutableSequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -32,8 +32,11 @@ _STEP_NAME = re.compile(
 class Staging:
     """The tables and views of one refresh, gone at its end; `statements` are told how they were made."""
 
-    def __init__(self, engine: Engine, view: TableName, statements: MutableSequence[str]) -> None:
-        self._engine, self._view, self._statements = engine, view, statements
+    def __init__(
+        self, engine: Engine, view: TableName, statements: MutableSequence[str], kept: Collection[str]
+    ) -> None:
+        """kept  tables whose changes are in memory already"""
+        self._engine, self._view, self._statements, self._kept = engine, view, statements, kept
         self._nonce = uuid.uuid4().hex[:8]
         self._step_names = step_names()
         self._texts: dict[str, str] = {}
@@ -70,12 +73,12 @@ class Staging:
         view = f"{STAGED}_{self._nonce}"
         for name, select in step_texts(changes, sources, view):
             sql = self._engine.render("stage_changes", name=name, select=select, later=name != view)
-            self._run(sql, undo=self._engine.render("unstage_changes", name=name))
+            self._run(sql, undo=self._engine.render("drop_own_view", view=name))
         self._texts[STAGED] = view
 
     def shortened(self, relation: Relation, sources: SourceTexts) -> Relation:
         """What is left of a large relation after the steps that compute its parts; others stay whole."""
-        steps = in_steps(relation, self._step_names)
+        steps = in_steps(relation, self._step_names, kept=self._kept)
         for step in steps.tables:
             self._table(step.name, select_text(step.relation, sources))
         return steps.rest
@@ -86,7 +89,7 @@ class Staging:
             self._has_tables = True
         name = step_table(self._view, f"{int(time.time()):x}_{self._nonce}_{len(self._texts) + 1}").sql
         sql = self._engine.render("stage_step", table=name, select=select)
-        self._run(sql, undo=self._engine.render("unstage_step", table=name))
+        self._run(sql, undo=self._engine.render("drop_own_table", table=name))
         self._texts[key] = name
 
     def _run(self, sql: str, undo: str) -> None:
@@ -103,4 +106,4 @@ class Staging:
             made = _STEP_NAME.search(str(row["tableName"]))
             if made and time.time() - int(made[1], 16) > _LEFT_OVER_S:
                 left_over = replace(self._view, identifier=str(row["tableName"]))
-                self._engine.execute(self._engine.render("unstage_step", table=left_over.sql))
+                self._engine.execute(self._engine.render("drop_own_table", table=left_over.sql))

@@ -1,0 +1,9 @@
+{% macro keep_in_memory(name, select) -%}
+  {{ return(adapter.dispatch('keep_in_memory', 'dbt')(name, select)) }}
+{%- endmacro %}
+
+{#- rows that all views of a run share; the session is set to store views as analysed plans -#}
+{% macro default__keep_in_memory(name, select) -%}
+create global temporary view {{ name.rpartition('.')[2] }} as
+{{ select }}
+{%- endmacro %}

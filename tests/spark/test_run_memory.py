@@ -1,0 +1,105 @@
+"""What the views of a run read of a source is read once, and is nobody's after the run."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.engine import EngineError
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.refresh_view import refresh_view
+from tests.plain_engine import PlainEngine
+from tests.spark.lab import Lab
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+# Reads the changes of orders, and the shops, twice.
+PAIRS = (
+    "select a.id, s.name, b.shop as other from orders a join orders b on a.id = b.id "
+    "join shops s on a.shop = s.id left join shops t on t.id = b.shop"
+)
+SUMS = "select shop, sum(n) as n from orders group by shop"
+
+
+@pytest.fixture
+def lab(spark) -> Lab:
+    made = Lab(spark, "run_memory")
+    made.table("orders", "id int, shop int, n int", "(1, 1, 1)", "(1, 1, 1)", "(2, null, 2)", "(null, 2, 3)")
+    made.table("shops", "id int, name string", "(1, 'a')", "(2, 'b')")
+    return made
+
+
+def change(lab: Lab) -> None:
+    lab.run("insert into orders values (2, 2, 4)", "update orders set n = 5 where id = 1")
+
+
+def made_of(statements: tuple[str, ...]) -> list[str]:
+    return [text.split()[4].split(".")[-1] for text in statements if text.startswith("create global")]
+
+
+def kept_now(lab: Lab) -> list[str]:
+    return [row.tableName for row in lab.rows("show tables in global_temp") if "ivm_kept" in row.tableName]
+
+
+def test_views_of_a_run_share_what_they_read(lab):
+    pairs, sums = lab.view("pairs", PAIRS).build(), lab.view("sums", SUMS).build()
+    change(lab)
+    run = Pins()
+    first = pairs.refresh(run)
+    made = made_of(first.statements)
+    assert len(made) == 2, "the changes of orders, the rows of shops"
+    assert sorted(kept_now(lab)) == sorted(made)
+
+    of_another_thread = PlainEngine(lab.session)
+    of_another_thread.session.sql(f"use {lab.schema}")
+    second = refresh_view(of_another_thread, sums.request, run)
+    assert second.mode == "incremental"
+    assert made_of(second.statements) == []
+    assert any(name in second.statements[-1] for name in made)
+    assert "table_changes" not in second.statements[-1]
+
+    run.memory.drop(lab.engine)
+    assert kept_now(lab) == []
+    for view in (pairs, sums):
+        view.check()
+        assert not view.state_differences()
+
+
+def test_the_next_run_sees_newer_rows(lab):
+    pairs = lab.view("pairs", PAIRS).build()
+    for _ in range(2):
+        change(lab)
+        lab.run("update shops set name = concat(name, 'x')")
+        pairs.must_be("incremental")
+
+
+def test_a_table_that_was_replaced_is_compared_once(lab):
+    pairs = lab.view("pairs", PAIRS).build()
+    lab.run(
+        "create or replace table orders using delta tblproperties (delta.enableChangeDataFeed = true) "
+        "as select * from values (1, 1, 1), (2, 2, 9), (3, null, 3) as t (id, shop, n)"
+    )
+    result = pairs.must_be("incremental")
+    assert sum("version as of" in text and "union all" in text for text in result.statements[:-1]) == 1
+
+
+def test_rows_that_cannot_be_kept_are_read_where_they_are(lab, monkeypatch):
+    """Some clusters have no global temporary views."""
+    pairs = lab.view("pairs", PAIRS).build()
+    change(lab)
+    execute = PlainEngine.execute
+
+    def refuse(self: PlainEngine, sql: str) -> object:
+        if sql.startswith("create global"):
+            raise EngineError("[UNSUPPORTED] no such views here", "UNSUPPORTED")
+        return execute(self, sql)
+
+    monkeypatch.setattr(PlainEngine, "execute", refuse)
+    result = pairs.must_be("incremental")
+    assert [text for text in result.warnings if "no such views here" in text] == list(result.warnings)
+    assert len(result.warnings) == 1
+
+
+def test_nothing_is_kept_for_one_use(lab):
+    sums = lab.view("sums", SUMS).build()
+    change(lab)
+    assert made_of(sums.must_be("incremental").statements) == []
