@@ -3,8 +3,10 @@ PYTHON ?= python3
 SUITE ?= first
 SF ?= 1
 KEYS ?= spread
+UPDATED ?= measures
 JSON ?= .build/bench/$(SUITE)-sf$(SF).json
 BIN := .venv/bin
+FAST := not spark and not dbt and not thrift and not slow
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint format golden fuzz bench java clean
@@ -15,11 +17,11 @@ help:      ## this list
 demo: .venv java  ## see it work
 	$(BIN)/python -m benchmarks.demo
 
-test: lint java  ## everything: Spark, Delta, dbt, wheel
-	$(BIN)/python -m pytest
+test: lint java test-fast  ## everything: Spark, Delta, dbt, wheel
+	$(BIN)/python -m pytest -m "not ($(FAST))"
 
 test-fast: .venv  ## what needs no Java, under a minute
-	$(BIN)/python -m pytest -m "not spark and not dbt and not thrift and not slow"
+	$(BIN)/python -m pytest --numprocesses auto -m "$(FAST)"
 
 lint: .venv  ## format, style, types, layers
 	$(BIN)/ruff check .
@@ -37,8 +39,8 @@ golden: .venv  ## rewrite the golden files; then read the diff
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
 
-bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), JSON
-	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS)
+bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), UPDATED (measures or attributes), JSON
+	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS) --updated $(UPDATED)
 
 java:
 	@sh scripts/check_java.sh

@@ -23,7 +23,8 @@ _SETTINGS = {
 }
 
 
-_DRAW = os.environ.get("SPARKIVM_DRAW") or str(random.SystemRandom().randrange(10**6))
+# In the environment, so that processes that share the work draw the same tests.
+_DRAW = os.environ.setdefault("SPARKIVM_DRAW", str(random.SystemRandom().randrange(10**6)))
 
 
 def pytest_report_header() -> str:

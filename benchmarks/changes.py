@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from benchmarks.dimension_updates import DIMENSION_UPDATES, updated_keys
+from benchmarks.dimension_updates import DIMENSION_UPDATES, Updated, updated_keys
 from benchmarks.order_keys import OrderChooser, Placement, order_key
 from benchmarks.tpch_data import ORDERS_PER_SCALE
 
@@ -66,6 +66,7 @@ class SourceChanges:
         scale: float,
         *,
         placement: Placement = "spread",
+        updated: Updated = "measures",
         seed: int = 1,
     ) -> None:
         self._session = spark.newSession()
@@ -74,6 +75,7 @@ class SourceChanges:
         self._schema = schema
         self._n_orders = round(ORDERS_PER_SCALE * scale)
         self._scale, self._placement, self._seed = scale, placement, seed
+        self._updated: Updated = updated
         self._chooser = OrderChooser(self._n_orders, placement, seed)
         self._batches = 0
 
@@ -162,7 +164,7 @@ class SourceChanges:
 
     def _update_dimensions(self, count: int) -> RowCounts:
         counts = RowCounts()
-        for update in DIMENSION_UPDATES:
+        for update in DIMENSION_UPDATES[self._updated]:
             seed = f"{self._seed}/{self._batches}"
             keys = updated_keys(update.table, count, self._scale, self._placement, seed)
             counts += self._run(update.statement(self._schema, keys))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from benchmarks.order_keys import Placement
 from benchmarks.tpch_data import TABLES
 
+Updated = Literal["measures", "attributes"]
+
 
 @dataclass(frozen=True)
 class DimensionUpdate:
-    """One table's UPDATE: columns that the queries filter, join or group by."""
+    """One table's UPDATE."""
 
     table: str
     key: str
@@ -24,20 +27,30 @@ class DimensionUpdate:
         return f"update {schema}.{self.table} set {self.assignments} where {self.key} in ({listed})"
 
 
-DIMENSION_UPDATES = (
-    DimensionUpdate(
-        "customer", "c_custkey", "c_nationkey = (c_nationkey + 1) % 25, c_acctbal = c_acctbal + 100"
+# measures    balances and prices, what goes up and down each day; a few queries read them
+# attributes  what most queries filter, join and group by: each such row meets facts of all times, so the
+#             facts are read as a whole to refresh a query
+DIMENSION_UPDATES: dict[Updated, tuple[DimensionUpdate, ...]] = {
+    "measures": (
+        DimensionUpdate("customer", "c_custkey", "c_acctbal = c_acctbal + 100"),
+        DimensionUpdate("part", "p_partkey", "p_retailprice = p_retailprice + 1"),
+        DimensionUpdate("supplier", "s_suppkey", "s_acctbal = s_acctbal + 100"),
     ),
-    DimensionUpdate(
-        "part",
-        "p_partkey",
-        "p_size = p_size % 50 + 1, p_brand = 'Brand#23', p_container = 'MED BOX', "
-        "p_type = if(p_type like 'PROMO%', 'ECONOMY ANODIZED STEEL', 'PROMO BURNISHED BRASS')",
+    "attributes": (
+        DimensionUpdate(
+            "customer", "c_custkey", "c_nationkey = (c_nationkey + 1) % 25, c_acctbal = c_acctbal + 100"
+        ),
+        DimensionUpdate(
+            "part",
+            "p_partkey",
+            "p_size = p_size % 50 + 1, p_brand = 'Brand#23', p_container = 'MED BOX', "
+            "p_type = if(p_type like 'PROMO%', 'ECONOMY ANODIZED STEEL', 'PROMO BURNISHED BRASS')",
+        ),
+        DimensionUpdate(
+            "supplier", "s_suppkey", "s_nationkey = (s_nationkey + 1) % 25, s_acctbal = s_acctbal + 100"
+        ),
     ),
-    DimensionUpdate(
-        "supplier", "s_suppkey", "s_nationkey = (s_nationkey + 1) % 25, s_acctbal = s_acctbal + 100"
-    ),
-)
+}
 
 
 def updated_keys(table: str, count: int, scale: float, placement: Placement, seed: str) -> list[int]:

@@ -84,7 +84,9 @@ def run(options: argparse.Namespace) -> list[Result]:
         views.parse()
 
     headline(f"suite {options.suite}, {len(cases)} cases, {repeat} timed rounds")
-    changes = SourceChanges(spark, SOURCE_SCHEMA, options.sf, placement=options.keys, seed=options.seed)
+    changes = SourceChanges(
+        spark, SOURCE_SCHEMA, options.sf, placement=options.keys, updated=options.updated, seed=options.seed
+    )
     measurement = Measurement(spark, changes, views, tables, EventLog(spark, output / "events"), say)
     try:
         return measurement.measure(cases, repeat)
@@ -108,6 +110,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", help="file to write the results to")
     add("--repeat", type=_repeats, help="timed rounds per case (default: that of the suite)")
     add("--keys", choices=("spread", "recent"), default="spread", help="where the changed orders lie")
+    add(
+        "--updated",
+        choices=("measures", "attributes"),
+        default="measures",
+        help="columns of customers, parts and suppliers that change: balances and prices, or what queries "
+        "filter and join by",
+    )
     add(
         "--refresh-mode",
         choices=("auto", "incremental"),

@@ -21,6 +21,6 @@ def test_a_small_table_is_updated_whole():
 
 
 def test_statements_name_the_keys():
-    texts = [update.statement("tpch", [3, 5]) for update in DIMENSION_UPDATES]
+    texts = [update.statement("tpch", [3, 5]) for update in DIMENSION_UPDATES["attributes"]]
     assert [text.split()[1] for text in texts] == ["tpch.customer", "tpch.part", "tpch.supplier"]
     assert texts[2].endswith(" where s_suppkey in (3, 5)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ from sqlglot import exp
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
+from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.steps import STEP
 
@@ -48,14 +50,17 @@ def today(version: int) -> exp.Expr:
 
 
 class Sources:
-    """SourceTexts of the refresh that leads to a version."""
+    """SourceTexts of the refresh that leads to a version, which reads only parts of some tables."""
 
-    def __init__(self, version: int) -> None:
-        self._version = version
+    def __init__(self, version: int, parts: Mapping[str, TablePart] = MappingProxyType({})) -> None:
+        self._version, self._parts = version, parts
 
     def new(self, table: str) -> str:
         if table == STAGED or table.startswith(STEP):
             return table
+        if table in self._parts:
+            condition = self._parts[table].condition.sql("duckdb")
+            return f"(select * from {table}_{self._version} where {condition})"
         return "state" if table == STATE else f"{table}_{self._version}"
 
     def old(self, table: str) -> str:

@@ -17,6 +17,7 @@ from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import Entries
 from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STAGED, GroupState, State
 from sparkivm.plan.state_change import Form, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
@@ -24,6 +25,7 @@ from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.embedded import Embedded, Sources, today
+from tests.fuzz.key_ranges import key_ranges
 from tests.fuzz.random_data import Change
 
 _VERSION = "__version"
@@ -53,7 +55,7 @@ class View:
         return text.replace(_VERSION, f"_{version}")
 
     def build(self) -> None:
-        self._table("state", self._content, 0)
+        self._table("state", self._content, Sources(0))
 
     @property
     def _content(self) -> Relation:
@@ -81,18 +83,21 @@ class View:
         part = rng.choice(self._parts) if form == "replace" else ""
         change = state_change(state, form, changed | moving, self._sizes(rng), part)
         names, most = step_names(), rng.choice(most_reads)
+        ranges = key_ranges(self.database, change, version) if rng.random() < 0.5 else KeyRanges()
         if change.staged is not None:
-            self._table(STAGED, self._stepped(change.staged, names, most, version), version)
-        rows = self._stepped(change.rows, names, most, version)
+            sources = Sources(version, ranges.parts(change.staged))
+            self._table(STAGED, self._stepped(change.staged, names, most, sources), sources)
+        sources = Sources(version, ranges.parts(change.rows, change.staged))
+        rows = self._stepped(change.rows, names, most, sources)
         match form:
             case "append":
-                self._insert(rows, version)
+                self._insert(rows, sources)
             case "rewrite":
-                self._table("state", rows, version)
+                self._table("state", rows, sources)
             case "replace":
-                self._replace(part, rows, version)
+                self._replace(part, rows, sources)
             case "merge":
-                self._merge(rows, version)
+                self._merge(rows, sources)
         if isinstance(state, GroupState) and form != "replace":
             self.entries = "several" if form == "append" else "one"
         return f"{form} {change.kind}"
@@ -133,59 +138,61 @@ class View:
         """The rows of the state, one for each group; sums that mean nothing are NULL."""
         state = self.plan.state
         folded = isinstance(state, GroupState) and self.entries == "several"
-        stored = self._text(group_changes.folded(state), version) if folded else "from state"
+        stored = self._text(group_changes.folded(state), Sources(version)) if folded else "from state"
         return _without_moot_sums(state, self.database.rows(stored))
 
     def delta(self, version: int, changed: frozenset[str]) -> list[tuple[Any, ...]]:
         """What a refresh would merge into the state."""
         change = state_change(self.plan.state, "merge", changed & self.plan.tables, Sizes({}, {}))
         rows = change.rows if change.staged is None else change.staged
-        return self.database.rows(self._text(rows, version))
+        return self.database.rows(self._text(rows, Sources(version)))
 
     def state_difference(self, version: int) -> str | None:
         """The same for the hidden columns, against a state built afresh."""
         state, shown = self.plan.state, self.plan.finalizer.split
         if not isinstance(state, GroupState) and shown.limit is None and shown.offset is None:
             return None  # all that it has is public
-        want = _without_moot_sums(state, self.database.rows(self._text(self._content, version)))
+        want = _without_moot_sums(state, self.database.rows(self._text(self._content, Sources(version))))
         return self.database.difference(self.hidden(version), want)
 
     def _types_of(self, relation: Relation) -> tuple[str, ...]:
         return tuple(field.type for field in self.database.fields(select_text(relation, Sources(0), DUCKDB)))
 
-    def _text(self, relation: Relation, version: int) -> str:
-        return select_text(prune_empty(relation), Sources(version), DUCKDB)
+    def _text(self, relation: Relation, sources: Sources) -> str:
+        return select_text(prune_empty(relation), sources, DUCKDB)
 
-    def _table(self, name: str, relation: Relation, version: int) -> None:
-        self.database.execute(f"create or replace table {name} as {self._text(relation, version)}")
+    def _table(self, name: str, relation: Relation, sources: Sources) -> None:
+        self.database.execute(f"create or replace table {name} as {self._text(relation, sources)}")
 
-    def _stepped(self, relation: Relation, names: Iterator[str], most_reads: int, version: int) -> Relation:
+    def _stepped(
+        self, relation: Relation, names: Iterator[str], most_reads: int, sources: Sources
+    ) -> Relation:
         """What is left of a relation after its steps, which are done."""
         steps = in_steps(prune_empty(relation), names, most_reads)
         for step in steps.tables:
-            self._table(step.name, step.relation, version)
+            self._table(step.name, step.relation, sources)
         return steps.rest
 
-    def _insert(self, relation: Relation, version: int) -> None:
-        self.database.execute(f"insert into state ({self._names}) {self._text(relation, version)}")
+    def _insert(self, relation: Relation, sources: Sources) -> None:
+        self.database.execute(f"insert into state ({self._names}) {self._text(relation, sources)}")
 
-    def _replace(self, part: str, rows: Relation, version: int) -> None:
+    def _replace(self, part: str, rows: Relation, sources: Sources) -> None:
         column = DUCKDB.name(part)
         gone = f"exists (select 1 from {STAGED} s where s.{column} is not distinct from state.{column})"
-        self._exchange(rows, version, gone, "true")
+        self._exchange(rows, sources, gone, "true")
 
-    def _merge(self, rows: Relation, version: int) -> None:
+    def _merge(self, rows: Relation, sources: Sources) -> None:
         equal = " and ".join(
             f"state.{name} is not distinct from s.{name}" for name in map(DUCKDB.name, self.plan.state.names)
         )
         mark = DUCKDB.name(bag_changes.MATCH)
         self._exchange(
-            rows, version, f"exists (select 1 from source s where s.{mark} and {equal})", f"not {mark}"
+            rows, sources, f"exists (select 1 from source s where s.{mark} and {equal})", f"not {mark}"
         )
 
-    def _exchange(self, rows: Relation, version: int, gone: str, came: str) -> None:
+    def _exchange(self, rows: Relation, sources: Sources, gone: str, came: str) -> None:
         """Delete from the state where `gone`, then insert those of `rows` that `came`."""
-        self._table("source", rows, version)
+        self._table("source", rows, sources)
         self.database.execute(f"delete from state where {gone}")
         self.database.execute(
             f"insert into state ({self._names}) select {self._names} from source where {came}"

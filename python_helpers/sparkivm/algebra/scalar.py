@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -138,6 +138,15 @@ def conjunction(predicates: Iterable[Scalar]) -> Scalar | None:
     result = trees[0]
     for tree in trees[1:]:
         result = exp.And(this=result, expression=tree)
+    return Scalar(result)
+
+
+def disjunction(predicates: Sequence[Scalar]) -> Scalar:
+    """Any of `predicates`, of which there is at least one."""
+    trees = [predicate.tree for predicate in predicates]
+    result = trees[0]
+    for tree in trees[1:]:
+        result = exp.Or(this=result, expression=tree)
     return Scalar(result)
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from sparkivm.algebra import At, Changes, Relation, Scan
 from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined
@@ -31,6 +33,7 @@ _READ_IN_FULL_S = 0.17  # the same of a table that is not looked up but joined a
 _MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, each term anew
 _STEP_S = 0.25  # to write a table, and drop it
 _UNKNOWN_BYTES = 1 << 20
+_UNKNOWN_RANGES = KeyRanges()
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class Estimate:
         return self.incremental_s > self.full_s or self._reads_more
 
     @property
+    def prefers_full_at_best(self) -> bool:
+        """The same if what is read from changes were nothing."""
+        return self.incremental_s - self.read_bytes / _DELTA_BYTES_PER_S > self.full_s
+
+    @property
     def _reads_more(self) -> bool:
         return self.read_bytes > _MORE_BYTES * self.full_bytes
 
@@ -69,8 +77,12 @@ def estimate(
     state: RelationFacts,
     tables: Mapping[str, RelationFacts],
     changes: Mapping[str, SourceChange],
+    ranges: KeyRanges = _UNKNOWN_RANGES,
 ) -> Estimate:
-    """Compare the change with computing `core` again; `tables` and `changes` by the key of the source."""
+    """Compare the change with computing `core` again; `tables` and `changes` by the key of the source.
+
+    ranges  of the changed keys, if they are known
+    """
     state_bytes = state.size_bytes or 0
 
     planned = [found for part in change.parts for found in leaves_when_inlined(part)]
@@ -88,17 +100,17 @@ def estimate(
     feeds = Counter(key for key in kept_changes if not changes[key].kept)  # read from the log, how often
     reads = 0
     read_bytes = 0.0
-    for leaf, uses in (
-        found for steps in cut for part in steps.statements for found in leaves_when_inlined(part)
-    ):
-        kept = kept_changes if isinstance(leaf, Changes) else kept_rows
-        if leaf.table in kept:
-            continue
-        reads += uses
-        if isinstance(leaf, Changes):
-            feeds[leaf.table] += uses
-        elif leaf.table in tables:
-            read_bytes += uses * _bytes(leaf, tables)
+    for part, steps in zip(change.parts, cut, strict=True):
+        shares = {table: part.share for table, part in ranges.parts(part, change.staged).items()}
+        for leaf, uses in chain.from_iterable(map(leaves_when_inlined, steps.statements)):
+            kept = kept_changes if isinstance(leaf, Changes) else kept_rows
+            if leaf.table in kept:
+                continue
+            reads += uses
+            if isinstance(leaf, Changes):
+                feeds[leaf.table] += uses
+            elif leaf.table in tables:
+                read_bytes += uses * _bytes(leaf, tables) * shares.get(leaf.table, 1.0)
     read_bytes += sum(
         times * changes[key].scans * (tables[key].size_bytes or 0) for key, times in feeds.items()
     )

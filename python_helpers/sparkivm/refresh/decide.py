@@ -12,11 +12,13 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import Estimate, estimate
+from sparkivm.refresh.key_ranges import find_key_ranges
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.run_memory import Memory
 from sparkivm.refresh.silent_changes import may_be_silent, without_silent
@@ -49,6 +51,7 @@ class Decision:
     fallback: Fallback | None = None
     explanation: str = ""
     read_bytes: float = 0.0  # of sources, by an incremental refresh
+    ranges: KeyRanges = field(default_factory=KeyRanges)
     kept: Mapping[str, str] = field(default_factory=dict)  # sources whose rows are in memory, and where
     change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
 
@@ -87,6 +90,8 @@ def decide(
         return Decision("full", changes, fallback=error.fallback)
     moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
 
+    tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES
+
     def way(moved: Mapping[str, SourceChange]) -> _Way:
         sizes = _sizes(tables, state, moved)
 
@@ -95,15 +100,17 @@ def decide(
 
         form = apply_form(plan, frontier, state, moved, moving)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-        costs = estimate(change, plan.core, state, tables, moved)
-        tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES and not costs.steps
-        return _Way(change, costs, change_by, mode == "auto" and not tiny and costs.prefers_full)
+        return _Way(change, change_by, estimate(change, plan.core, state, tables, moved))
+
+    def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
+        prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
+        return mode == "auto" and prefers_full and (costs.steps > 0 or not tiny)
 
     asked = may_be_silent(plan.core, tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
-    # To ask takes time as well: not if a rebuild is cheaper whatever the answer is.
-    if asked and certain and (found := way(certain)).is_dear:
-        return _cheaper_in_full(changes, found.costs)
+    # Questions take time too: none if a rebuild is cheaper whatever the answers are.
+    if certain and is_dear(costs := way(certain).costs, at_best=True):
+        return _cheaper_in_full(changes, costs)
     changes = without_silent(engine, plan.core, tables, changes, asked, memory)
     moved = _moved(changes)
     if not moved and not moving:
@@ -114,8 +121,11 @@ def decide(
             if large is not None:
                 return Decision("full", changes, fallback=large)
     found = way(moved)
-    costs = found.costs
-    if found.is_dear:
+    if is_dear(found.costs, at_best=True):
+        return _cheaper_in_full(changes, found.costs)
+    ranges, changes = find_key_ranges(engine, found.change, tables, changes, memory)
+    costs = estimate(found.change, plan.core, state, tables, _moved(changes), ranges)
+    if is_dear(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())
     changes |= {key: memory.changes(key, changes[key], uses) for key, uses in costs.changes_read.items()}
@@ -129,6 +139,7 @@ def decide(
         None,
         explanation,
         read_bytes=costs.read_bytes,
+        ranges=ranges,
         kept={key: name for key, name in kept.items() if name},
         change_by=found.change_by,
     )
@@ -136,12 +147,11 @@ def decide(
 
 @dataclass(frozen=True)
 class _Way:
-    """A refresh from changes; `is_dear` if a rebuild is to be preferred."""
+    """A refresh from changes."""
 
     change: StateChange
-    costs: Estimate
     change_by: Callable[[Form, str], StateChange]
-    is_dear: bool
+    costs: Estimate
 
 
 def _moved(changes: Mapping[str, SourceChange]) -> dict[str, SourceChange]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from sparkivm.algebra import Empty, Scan, Window
@@ -17,6 +18,7 @@ from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import TableName, quoted, state_table
+from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import OVERFLOW, STATE, BagState, GroupState
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.strategies import strategies
@@ -328,7 +330,8 @@ class _Refresh:
                     several=appends_entries or (old.several and change.form != "rewrite"),
                     appended=old.appended + 1 if appends_entries else 0,
                 )
-                texts = self._texts(compiled, decision, stored.facts, part, staging.texts, old)
+                cut_down = decision.ranges.parts(change.rows, change.staged)
+                texts = self._texts(compiled, decision, cut_down, stored.facts, part, staging.texts, old)
                 select = select_text(staging.shortened(change.rows, texts), texts)
                 predicate = part.predicate if part else ""
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
@@ -385,7 +388,13 @@ class _Refresh:
             return change, None
         staging.stage(
             change.staged,
-            self._texts(compiled, decision, staged=staging.texts, old=stored.frontier),
+            self._texts(
+                compiled,
+                decision,
+                decision.ranges.parts(change.staged),
+                staged=staging.texts,
+                old=stored.frontier,
+            ),
         )
         if change.form != "replace":
             return change, None
@@ -452,6 +461,7 @@ class _Refresh:
         self,
         compiled: CompiledView,
         decision: Decision | None = None,
+        parts: Mapping[str, TablePart] = MappingProxyType({}),
         state: RelationFacts | None = None,
         part: StatePart | None = None,
         staged: Mapping[str, str] | None = None,
@@ -462,6 +472,8 @@ class _Refresh:
             key: PinnedTable(facts.name, facts.version, changes.get(key), kept=kept.get(key, ""))
             for key, facts in compiled.tables.items()
         }
+        for key, found in parts.items():
+            pinned[key] = replace(pinned[key], where=found.condition.sql("spark"))
         if state is not None:
             pinned[STATE] = PinnedTable(state.name, state.version, where=part.bounds if part else "")
         before = old.moments if old else {}

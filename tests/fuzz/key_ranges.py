@@ -1,0 +1,38 @@
+"""The spans of changed keys in the embedded engine, in tables that are taken for wide ones."""
+
+from __future__ import annotations
+
+from sparkivm.plan.key_ranges import ChangedColumn, KeyRanges, Span, needs
+from sparkivm.plan.state_change import StateChange
+from tests.fuzz.embedded import Embedded
+
+_WIDE = Span(-(10**12), 10**12)
+_WHOLE_NUMBERS = ("int", "bigint")
+
+
+def key_ranges(database: Embedded, change: StateChange, version: int) -> KeyRanges:
+    """All that can be known of whole numbers, so that each table is cut down as far as can be."""
+    numbers = {
+        (table, field.name)
+        for table, fields in database.catalog.tables.items()
+        for field in fields
+        if field.type in _WHOLE_NUMBERS
+    }
+    changed = {
+        column
+        for part in change.parts
+        for alternatives in needs(part, change.staged).values()
+        for need in alternatives
+        for within in need
+        for column in within.changed
+        if (column.table, column.field) in numbers
+    }
+    return KeyRanges(
+        {column: _span(database, column, version) for column in changed}, dict.fromkeys(numbers, _WIDE)
+    )
+
+
+def _span(database: Embedded, column: ChangedColumn, version: int) -> Span | None:
+    rows = f"{column.table}_changes_{version}"
+    ((low, high),) = database.rows(f'select min("{column.field}"), max("{column.field}") from {rows}')
+    return None if low is None else Span(low, high)
