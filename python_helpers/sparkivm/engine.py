@@ -83,6 +83,10 @@ class Engine(Protocol):
     def describe(self, name: TableName) -> RelationFacts | None:
         """What is known of a relation now, None if there is none of this name."""
 
+    def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
+        """The same of several relations, which may be looked at side by side."""
+        return [self.describe(name) for name in names]
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         """The commits of a Delta table above version `after`, oldest first; what is gone is missing."""
 

@@ -1,4 +1,4 @@
-"""The spans of changed keys in the embedded engine, in tables that are taken for wide ones."""
+"""The spans of changed keys in the embedded engine, in tables that are taken for large ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from sparkivm.plan.key_ranges import ChangedColumn, KeyRanges, Span, needs
 from sparkivm.plan.state_change import StateChange
 from tests.fuzz.embedded import Embedded
 
-_WIDE = Span(-(10**12), 10**12)
 _WHOLE_NUMBERS = ("int", "bigint")
 
 
@@ -27,9 +26,8 @@ def key_ranges(database: Embedded, change: StateChange, version: int) -> KeyRang
         for column in within.changed
         if (column.table, column.field) in numbers
     }
-    return KeyRanges(
-        {column: _span(database, column, version) for column in changed}, dict.fromkeys(numbers, _WIDE)
-    )
+    spans = {column: _span(database, column, version) for column in changed}
+    return KeyRanges(spans, dict.fromkeys(numbers, 1e12))
 
 
 def _span(database: Embedded, column: ChangedColumn, version: int) -> Span | None:

@@ -61,6 +61,8 @@ class Within:
 
 # A larger part of a table is not worth a condition.
 _LARGEST_SHARE = 0.5
+# Numbers of keys are mostly given out one after the other, with gaps, and meet some rows each.
+_ROWS_PER_NUMBER = 8.0
 
 # What is true of the rows that one of a table's readers needs: all of it, by fields of the table.
 Need = frozenset[Within]
@@ -83,10 +85,9 @@ class Span:
     low: int
     high: int
 
-    def share(self, held: Span) -> float:
-        """The part of `held` that lies in this span, if its numbers are spread evenly."""
-        both = min(self.high, held.high) - max(self.low, held.low) + 1
-        return max(0, both) / (held.high - held.low + 1)
+    def share(self, rows: float) -> float:
+        """The part of so many rows that have a number of this span, roughly."""
+        return min(1.0, _ROWS_PER_NUMBER * (self.high - self.low + 1) / rows)
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,11 @@ class KeyRanges:
     """What is known of columns of whole numbers.
 
     changed  spans of changed columns; None of one without a value
-    held     spans of columns of large tables, by table and field; what is not here is not looked at
+    rows     of large tables, about, for each of their columns of whole numbers; others are not looked at
     """
 
     changed: Mapping[ChangedColumn, Span | None] = field(default_factory=dict)
-    held: Mapping[tuple[str, str], Span] = field(default_factory=dict)
+    rows: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def parts(self, relation: Relation, staged: Relation | None = None) -> dict[str, TablePart]:
         """The parts of tables in which a plan finds all that it needs, where they are small."""
@@ -111,13 +112,13 @@ class KeyRanges:
         conditions, share = [], 0.0
         for need in alternatives:
             usable = [
-                one for one in need if (table, one.column) in self.held and one.changed <= self.changed.keys()
+                one for one in need if (table, one.column) in self.rows and one.changed <= self.changed.keys()
             ]
             if not usable:
                 return None
             spans = [(one, self._span(one)) for one in usable]
             conditions.append(conjunction(_between(one, span) for one, span in spans))
-            share += min(span.share(self.held[table, one.column]) if span else 0.0 for one, span in spans)
+            share += min(span.share(self.rows[table, one.column]) if span else 0.0 for one, span in spans)
         return TablePart(disjunction(sorted(set(filter(None, conditions)), key=repr)), share)
 
     def _span(self, one: Within) -> Span | None:

@@ -18,6 +18,7 @@ from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import Estimate, estimate
+from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
 from sparkivm.refresh.key_ranges import find_key_ranges
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.run_memory import Memory
@@ -36,8 +37,6 @@ _TINY_BYTES = 32 << 20
 _LARGE_SHARE = 0.3
 # Above it there are too many values for a list of them.
 MOST_ROWS_REPLACED = 200_000
-_BYTES_PER_FIELD = 4  # of a compressed row, roughly
-_UNKNOWN_BYTES = 64 << 20
 _SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
 
 
@@ -90,7 +89,7 @@ def decide(
         return Decision("full", changes, fallback=error.fallback)
     moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
 
-    tiny = sum(_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES
+    tiny = sum(estimated_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES
 
     def way(moved: Mapping[str, SourceChange]) -> _Way:
         sizes = _sizes(tables, state, moved)
@@ -104,7 +103,7 @@ def decide(
 
     def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
-        return mode == "auto" and prefers_full and (costs.steps > 0 or not tiny)
+        return mode == "auto" and prefers_full and (costs.from_changes.steps > 0 or not tiny)
 
     asked = may_be_silent(plan.core, tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
@@ -138,7 +137,7 @@ def decide(
         found.change,
         None,
         explanation,
-        read_bytes=costs.read_bytes,
+        read_bytes=costs.from_changes.bytes,
         ranges=ranges,
         kept={key: name for key, name in kept.items() if name},
         change_by=found.change_by,
@@ -207,8 +206,8 @@ def _change_of(
 def _sizes(
     tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Mapping[str, SourceChange]
 ) -> Sizes:
-    rows = {key: _estimated_rows(facts) for key, facts in tables.items()}
-    rows[STATE] = _estimated_rows(state)
+    rows = {key: estimated_rows(facts) for key, facts in tables.items()}
+    rows[STATE] = estimated_rows(state)
     changed = {
         key: rows[key] if change.how == "diff" and not change.rows else float(change.rows)
         for key, change in moved.items()
@@ -216,20 +215,12 @@ def _sizes(
     return Sizes(rows, changed)
 
 
-def _estimated_rows(facts: RelationFacts) -> float:
-    return max(1.0, _bytes(facts) / (_BYTES_PER_FIELD * max(1, len(facts.fields))))
-
-
-def _bytes(facts: RelationFacts) -> int:
-    return _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
-
-
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
     # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
     small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
     if small or change.rows <= _SMALL_CHANGE_ROWS:
         return None
-    share = change.rows / _estimated_rows(source)
+    share = change.rows / estimated_rows(source)
     if share <= _LARGE_SHARE:
         return None
     return Fallback(

@@ -1,8 +1,9 @@
-"""The spans of changed keys, and of the same keys in large tables, asked in one query."""
+"""The spans of changed keys that are looked up in large tables, asked in one query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
@@ -10,6 +11,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import quoted
 from sparkivm.plan.key_ranges import ChangedColumn, KeyRanges, Span, needs
 from sparkivm.plan.state_change import StateChange
+from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
 from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.run_memory import Memory
 
@@ -29,60 +31,50 @@ def find_key_ranges(
 
     Returns: the ranges, and the changes, some of them in memory by now.
     """
-    lookups = list(_lookups(change, tables))
-    if not lookups:
+    large = {
+        (key, field.name): estimated_rows(facts)
+        for key, facts in tables.items()
+        for field in facts.fields
+        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in _WHOLE_NUMBERS
+    }
+    asked = sorted(_asked(change, large, tables), key=repr)
+    if not asked:
         return KeyRanges(), dict(changes)
-    columns = sorted({column for _, changed in lookups for column in changed}, key=repr)
-    asked = {column.table for column in columns}
-    changes = {key: memory.changes(key, one, uses=2) if key in asked else one for key, one in changes.items()}
+    sources = {column.table for column in asked}
+    changes = {
+        key: memory.changes(key, one, uses=2) if key in sources else one for key, one in changes.items()
+    }
     texts = DeltaTexts(
-        {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in asked}
+        {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in sources}
     )
-    held = sorted({where for where, _ in lookups})
-    questions = [
-        *(_span_of(quoted(c.field), f"({texts.changes(c.table, (c.field,))}) as changed") for c in columns),
-        *(
-            _span_of(quoted(name), f"{tables[key].name.sql} version as of {tables[key].version}")
-            for key, name in held
-        ),
-    ]
-    numbered = (f"select {i} as number, * from ({question}) as q{i}" for i, question in enumerate(questions))
+    questions = (
+        f"select {i} as number, cast(min({name}) as bigint) as low, cast(max({name}) as bigint) as high\n"
+        f"from ({texts.changes(column.table, (column.field,))}) as changed"
+        for i, column in enumerate(asked)
+        for name in [quoted(column.field)]
+    )
     with planned_for_changes(engine, 0):
-        rows = engine.query("\nunion all\n".join(numbered))
-    spans = {int(row["number"]): Span(row["low"], row["high"]) for row in rows if row["low"] is not None}
-    return (
-        KeyRanges(
-            {column: spans.get(i) for i, column in enumerate(columns)},
-            {where: spans[i] for i, where in enumerate(held, len(columns)) if i in spans},
-        ),
-        changes,
-    )
+        rows = engine.query("\nunion all\n".join(questions))
+    spans = {asked[row["number"]]: Span(row["low"], row["high"]) for row in rows if row["low"] is not None}
+    return KeyRanges({column: spans.get(column) for column in asked}, large), changes
 
 
-def _lookups(
-    change: StateChange, tables: Mapping[str, RelationFacts]
-) -> Iterable[tuple[tuple[str, str], frozenset[ChangedColumn]]]:
-    """Fields of large tables that are only looked up, and where the keys come from."""
+def _asked(
+    change: StateChange, large: Collection[tuple[str, str]], tables: Mapping[str, RelationFacts]
+) -> Iterator[ChangedColumn]:
+    """The columns that tell of large tables which part of each is needed."""
     for part in change.parts:
         for table, alternatives in needs(part, change.staged).items():
-            source = tables.get(table)
-            if source is None or (source.size_bytes or 0) < _WORTH_ASKING_BYTES:
-                continue
             usable = [
-                [
-                    one
-                    for one in need
-                    if all(_is_a_number(tables, c) for c in (ChangedColumn(table, one.column), *one.changed))
-                ]
+                [one for one in need if (table, one.column) in large and _are_numbers(tables, one.changed)]
                 for need in alternatives
             ]
             if all(usable):
-                yield from (((table, one.column), one.changed) for need in usable for one in need)
+                yield from chain.from_iterable(one.changed for need in usable for one in need)
 
 
-def _is_a_number(tables: Mapping[str, RelationFacts], column: ChangedColumn) -> bool:
-    return any(f.name == column.field and f.type in _WHOLE_NUMBERS for f in tables[column.table].fields)
-
-
-def _span_of(column: str, rows: str) -> str:
-    return f"select cast(min({column}) as bigint) as low, cast(max({column}) as bigint) as high from {rows}"
+def _are_numbers(tables: Mapping[str, RelationFacts], columns: Collection[ChangedColumn]) -> bool:
+    return all(
+        any(f.name == column.field and f.type in _WHOLE_NUMBERS for f in tables[column.table].fields)
+        for column in columns
+    )

@@ -38,6 +38,9 @@ class MeteredEngine(Engine):
     def describe(self, name: TableName) -> RelationFacts | None:
         return self._timed(lambda: self._engine.describe(name))
 
+    def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
+        return self._timed(lambda: self._engine.describe_all(names))
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         return self._timed(lambda: self._engine.commits(name, after))
 

@@ -49,6 +49,11 @@ class Pins:
                     return None  # it may be built later in the run
                 return self._facts.setdefault(name.key, found)
 
+    def has(self, name: TableName) -> bool:
+        """Whether it was looked at."""
+        with self._lock:
+            return name.key in self._facts or name.key in self._refused
+
     def instant(self, read: Callable[[], int]) -> int:
         """The run's date and time, in microseconds since 1970."""
         with self._lock:

@@ -156,6 +156,7 @@ class _Refresh:
             or not frontier.deterministic
         ):
             return False
+        self.sources.look_ahead(map(_name, (*frontier.sources, *frontier.views)))
         for key, source in frontier.sources.items():
             now = self.sources.known(_name(key))
             if now is None or now.table_id != source.table_id or now.version != source.version:

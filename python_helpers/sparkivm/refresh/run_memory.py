@@ -30,8 +30,8 @@ _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
 _FEWEST_USES = 2  # in the run; what is read once is not kept
 # More changes than this are read where they are needed, and only in the columns that are needed.
 _MOST_ROWS = 1_000_000
-# Up to this many all columns are kept, as the next view may read others.
-_WHOLE_ROWS = 100_000
+# Up to this many values, of all columns, all columns are kept, as the next view may read others.
+_MOST_VALUES = 8_000_000
 _SMALL_BYTES = 4 << 20  # of a table's files
 
 
@@ -141,7 +141,8 @@ class ViewMemory(Memory):
         if not may_keep_changes(change):
             return change
         source = self.tables[table]
-        fields = self._fields(table, every=change.scans == 0 and change.rows <= _WHOLE_ROWS)
+        few = change.rows * len(source.fields) <= _MOST_VALUES
+        fields = self._fields(table, every=few and change.scans == 0)
         key = (source.name.key, source.table_id, change.old, change.new)
         read_bytes = change.scans * (source.size_bytes or 0)
         return replace(

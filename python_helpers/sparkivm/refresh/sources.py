@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, MutableSequence
+from collections.abc import Collection, Iterable, Mapping, MutableSequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -40,6 +40,7 @@ class Sources:
         """home  the schema in which mirrors are made if the project does not say one"""
         self._engine, self._pins, self._declared, self._home = engine, pins, declared, home
         self._captures = captures
+        self._ahead: dict[str, RelationFacts | None] = {}
         self.statements: MutableSequence[str] = []
         self.warnings: MutableSequence[str] = []
 
@@ -54,6 +55,11 @@ class Sources:
                 return found
             name = found.name
         return self._pins.facts(name, self._look)
+
+    def look_ahead(self, names: Iterable[TableName]) -> None:
+        """Look at relations side by side that are going to be asked for one after the other."""
+        unseen = [name for name in names if not self._pins.has(name)]
+        self._ahead = dict(zip((name.key for name in unseen), self._engine.describe_all(unseen), strict=True))
 
     def known(self, name: TableName) -> RelationFacts | None:
         """The same, and None as well for what cannot be mirrored."""
@@ -78,7 +84,7 @@ class Sources:
         return moments_at(self._engine, self._pins.instant(lambda: now(self._engine)))
 
     def _look(self, name: TableName) -> RelationFacts | None:
-        found = self._engine.describe(name)
+        found = self._ahead.pop(name.key) if name.key in self._ahead else self._engine.describe(name)
         if found is None or not self.is_mirrored(found):
             return found
         mirror = self.mirror(found)
