@@ -10,15 +10,16 @@ from sparkivm.algebra.scan import Leaf
 
 def reads_when_inlined(relation: Relation) -> int:
     """Tables and changes that the relation reads, each as often as it stands in the plan without sharing."""
-    return sum(uses for node, uses in _uses(relation) if not node.children)
+    return sum(uses for node, uses in uses_when_inlined(relation) if not node.children)
 
 
 def leaves_when_inlined(relation: Relation) -> list[tuple[Leaf, int]]:
     """The same one by one, and how often each stands there."""
-    return [(node, uses) for node, uses in _uses(relation) if isinstance(node, Leaf)]
+    return [(node, uses) for node, uses in uses_when_inlined(relation) if isinstance(node, Leaf)]
 
 
-def _uses(relation: Relation) -> list[tuple[Relation, int]]:
+def uses_when_inlined(relation: Relation) -> list[tuple[Relation, int]]:
+    """All that the relation is made of, and how often each stands there; children first."""
     nodes = list(relation.walk())
     uses = Counter({id(relation): 1})
     for node in reversed(nodes):  # parents first

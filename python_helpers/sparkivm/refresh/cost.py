@@ -5,46 +5,78 @@ All figures were measured on TPC-H at scale factor 1, two cores, local disk (doc
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import astuple, dataclass
 from itertools import chain
 
-from sparkivm.algebra import At, Changes, Relation, Scan
+from sparkivm.algebra import (
+    Aggregate,
+    At,
+    Changes,
+    Consolidate,
+    FullJoin,
+    InnerJoin,
+    LeftJoin,
+    Relation,
+    Scan,
+    SemiJoin,
+)
 from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.plan.distinct_values import distinct_values
+from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, Sizes
 from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state_change import StateChange
-from sparkivm.plan.steps import in_steps, step_names
-from sparkivm.properties.inlined_size import leaves_when_inlined
+from sparkivm.plan.steps import Steps, in_steps, step_names
+from sparkivm.properties.inlined_size import leaves_when_inlined, uses_when_inlined
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
 from sparkivm.refresh.run_memory import may_keep_changes, may_keep_rows
 
-_FULL_BYTES_PER_S = 38e6  # whole tables are joined and grouped
-_STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
-_DELTA_BYTES_PER_S = 140e6  # a small change is looked up in them
-_FIXED_S = {"append": 0.7, "rewrite": 0.9, "replace": 3.0, "merge": 4.0, "full": 0.6}
-# How often the bytes of the state are read, about: by a merge thrice, with an exchange.
-_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.7, "merge": 3.3}
+_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 1.0}
 _STAGING_S = 1.0
-_FEED_S = 0.35  # to plan one use of a change feed, and to read it
-_READ_S = 0.07  # to plan one use of anything, with the joins around it, and to list its files
-_READ_IN_FULL_S = 0.17  # the same of a table that is not looked up but joined as a whole
+_FEED_S = 0.3  # to plan one use of a change feed, and to read it
+_READ_S = 0.29  # to plan one use of anything, with the joins around it, and to list its files
+_GROUPING_S = 0.28  # one more stage
+_STEP_S = 0.2  # to write a table, and drop it
+_VALUES_PER_S = 46e6  # read and compared
+_EXCHANGED_PER_S = 13e6  # rows of both sides of a join of large relations
+_STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
+# How often the bytes of the state are read, about: by a merge thrice, with an exchange.
+_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.7, "merge": 3.3, "full": 1.0}
 _MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, each term anew
-_STEP_S = 0.25  # to write a table, and drop it
 _UNKNOWN_RANGES = KeyRanges()
 
 
 @dataclass(frozen=True)
 class Work:
-    """What Spark does to compute rows, apart from the state in which they end."""
+    """What Spark does to compute rows, apart from the state in which they end. What is used several times
+    counts as often: Spark plans and computes it each time.
+    """
 
-    feeds: int  # changes of a source that are read from its log
-    reads: int  # anything that is not in memory, each use counted, as Spark plans it each time
-    steps: int  # tables in which parts of a large plan are computed first
-    rows: float  # of tables, each use counted
-    bytes: float  # the same
+    feeds: int = 0  # changes of a source that are read from its log
+    reads: int = 0  # of anything that is not in memory
+    groupings: int = 0
+    steps: int = 0  # tables in which parts of a large plan are computed first
+    values: float = 0.0  # of tables: rows by columns
+    exchanged: float = 0.0  # rows of joins of which no side is small enough to be sent to every task
+    bytes: float = 0.0  # of tables
+
+    def __add__(self, other: Work) -> Work:
+        return Work(*map(operator.add, astuple(self), astuple(other)))
+
+    @property
+    def seconds(self) -> float:
+        return self.fixed_s + self.values / _VALUES_PER_S + self.exchanged / _EXCHANGED_PER_S
+
+    @property
+    def fixed_s(self) -> float:
+        """However few rows there are."""
+        return (
+            _FEED_S * self.feeds + _READ_S * self.reads + _GROUPING_S * self.groupings + _STEP_S * self.steps
+        )
 
 
 @dataclass(frozen=True)
@@ -67,7 +99,7 @@ class Estimate:
     @property
     def prefers_full_at_best(self) -> bool:
         """The same if nothing had to be read of tables."""
-        return self.incremental_s - _reading_s(self.from_changes) > self.full_s
+        return self.incremental_s - self.from_changes.seconds + self.from_changes.fixed_s > self.full_s
 
     @property
     def _reads_more(self) -> bool:
@@ -87,6 +119,7 @@ def estimate(
     state: RelationFacts,
     tables: Mapping[str, RelationFacts],
     changes: Mapping[str, SourceChange],
+    sizes: Sizes,
     ranges: KeyRanges = _UNKNOWN_RANGES,
 ) -> Estimate:
     """Compare the change with computing `core` again; `tables` and `changes` by the key of the source.
@@ -102,77 +135,90 @@ def estimate(
     kept_changes = {key for key, uses in changes_read.items() if _are_kept(changes[key], uses)}
     kept_rows = {key for key, uses in rows_read.items() if uses > 1 and may_keep_rows(tables[key])}
 
-    state_bytes = state.size_bytes or 0
-    from_changes = _from_changes(change, tables, changes, ranges, kept_changes, kept_rows)
-    incremental_s = (
-        _FIXED_S[change.form]
-        + (_STAGING_S if change.staged is not None else 0.0)
-        + _FEED_S * from_changes.feeds
-        + _READ_S * from_changes.reads
-        + _STEP_S * from_changes.steps
-        + _reading_s(from_changes)
-        + _STATE_READS[change.form] * state_bytes / _STATE_BYTES_PER_S
-    )
-    in_full = _in_full(core, tables)
-    full_s = (
-        _FIXED_S["full"]
-        + _READ_IN_FULL_S * in_full.reads
-        + in_full.bytes / _FULL_BYTES_PER_S
-        + state_bytes / _STATE_BYTES_PER_S
-    )
-    return Estimate(incremental_s, full_s, from_changes, in_full, changes_read, rows_read)
-
-
-def _reading_s(work: Work) -> float:
-    return work.bytes / _DELTA_BYTES_PER_S
-
-
-def _from_changes(
-    change: StateChange,
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    ranges: KeyRanges,
-    kept_changes: Collection[str],
-    kept_rows: Collection[str],
-) -> Work:
-    feeds = Counter(key for key in kept_changes if not changes[key].kept)
-    reads = steps = 0
-    rows = read_bytes = 0.0
+    from_changes = _read_into_memory(tables, {key: changes[key] for key in kept_changes})
     for part in change.parts:
-        cut = in_steps(part, step_names(), kept=kept_changes)
-        steps += len(cut.tables)
-        parts = ranges.parts(part, change.staged)
-        for leaf, uses in chain.from_iterable(map(leaves_when_inlined, cut.statements)):
-            if leaf.table in (kept_changes if isinstance(leaf, Changes) else kept_rows):
-                continue
-            reads += uses
-            if isinstance(leaf, Changes):
-                feeds[leaf.table] += uses
-            elif leaf.table in tables:
-                share = parts[leaf.table].share if leaf.table in parts else 1.0
-                rows += uses * share * estimated_rows(tables[leaf.table])
-                read_bytes += uses * share * _bytes(leaf, tables)
-    for key, times in feeds.items():
-        read_bytes += times * changes[key].scans * estimated_bytes(tables[key])
-    return Work(feeds.total(), reads, steps, rows, read_bytes)
-
-
-def _in_full(core: Relation, tables: Mapping[str, RelationFacts]) -> Work:
-    scans = leaves_when_inlined(core)
-    return Work(
-        feeds=0,
-        reads=sum(uses for _, uses in scans),
-        steps=0,
-        rows=sum(uses * estimated_rows(tables[scan.table]) for scan, uses in scans),
-        bytes=sum(uses * _bytes(scan, tables) for scan, uses in scans),
+        shares = {key: found.share for key, found in ranges.parts(part, change.staged).items()}
+        rows = {key: count * shares.get(key, 1.0) for key, count in sizes.rows.items()}
+        count = _Count(tables, changes, Sizes(rows, sizes.changed), kept_changes | kept_rows)
+        from_changes += count.work(in_steps(part, step_names(), kept=kept_changes))
+    in_full = _Count(tables, {}, sizes, frozenset()).work(Steps((), core))
+    staging_s = _STAGING_S if change.staged is not None else 0.0
+    return Estimate(
+        from_changes.seconds + staging_s + _state_s(change.form, state),
+        in_full.seconds + _state_s("full", state),
+        from_changes,
+        in_full,
+        changes_read,
+        rows_read,
     )
+
+
+def _state_s(form: str, state: RelationFacts) -> float:
+    return _FIXED_S[form] + _STATE_READS[form] * (state.size_bytes or 0) / _STATE_BYTES_PER_S
 
 
 def _are_kept(change: SourceChange, uses: int) -> bool:
     return bool(change.kept) or (uses > 1 and may_keep_changes(change))
 
 
-def _bytes(leaf: Leaf, tables: Mapping[str, RelationFacts]) -> float:
-    """Bytes of the columns that are read, all columns taken for equally wide."""
-    facts = tables[leaf.table]
-    return estimated_bytes(facts) * len({source for _, source in leaf.fields}) / max(1, len(facts.fields))
+def _read_into_memory(tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]) -> Work:
+    new = {key: change for key, change in changes.items() if not change.kept}
+    scanned = sum(change.scans * estimated_bytes(tables[key]) for key, change in new.items())
+    return Work(feeds=len(new), bytes=scanned)
+
+
+class _Count:
+    """Counts the work of one plan; `sizes` are those of the parts of tables that it reads."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, RelationFacts],
+        changes: Mapping[str, SourceChange],
+        sizes: Sizes,
+        kept: Collection[str],
+    ) -> None:
+        self._tables, self._changes, self._sizes, self._kept = tables, changes, sizes, kept
+
+    def work(self, steps: Steps) -> Work:
+        total = Work(steps=len(steps.tables))
+        for step in steps.tables:
+            total += self._of_statement(step.relation)
+            rows = {**self._sizes.rows, step.name: self._rows_of(step.relation)(step.relation)}
+            self._sizes = Sizes(rows, self._sizes.changed)
+        return total + self._of_statement(steps.rest)
+
+    def _of_statement(self, relation: Relation) -> Work:
+        rows = self._rows_of(relation)
+        return sum((self._of_node(node, uses, rows) for node, uses in uses_when_inlined(relation)), Work())
+
+    def _of_node(self, node: Relation, uses: int, rows: Callable[[Relation], float]) -> Work:
+        match node:
+            case Scan() | Changes() if node.table in self._kept:
+                return Work()
+            case Changes():
+                scanned = self._changes[node.table].scans * estimated_bytes(self._tables[node.table])
+                return Work(feeds=uses, reads=uses, bytes=uses * scanned)
+            case Scan() if node.table in self._tables:
+                facts = self._tables[node.table]
+                # All columns are taken for equally wide.
+                columns = len({field for _, field in node.fields})
+                values = uses * rows(node) * columns
+                row_bytes = estimated_bytes(facts) / estimated_rows(facts)
+                return Work(reads=uses, values=values, bytes=values * row_bytes / max(1, len(facts.fields)))
+            case Leaf():
+                return Work(reads=uses)
+            case Aggregate() | Consolidate():
+                return Work(groupings=uses)
+            case InnerJoin() | LeftJoin() | SemiJoin() | FullJoin():
+                large = [count for count in map(rows, node.children) if count > BROADCAST_ROWS]
+                return Work(exchanged=uses * sum(large)) if len(large) > 1 else Work()
+            case _:
+                return Work()
+
+    def _rows_of(self, statement: Relation) -> Callable[[Relation], float]:
+        """Rows of its parts; none is taken for larger than the largest thing that it reads."""
+        estimate = RowEstimate(self._sizes, distinct_values(statement, self._sizes.rows))
+        most: dict[int, float] = {}
+        for node in statement.walk():  # children first
+            most[id(node)] = max((most[id(child)] for child in node.children), default=estimate(node))
+        return lambda node: min(estimate(node), most[id(node)])

@@ -99,7 +99,7 @@ def decide(
 
         form = apply_form(plan, frontier, state, moved, moving)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-        return _Way(change, change_by, estimate(change, plan.core, state, tables, moved))
+        return _Way(change, change_by, estimate(change, plan.core, state, tables, moved, sizes))
 
     def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
@@ -123,7 +123,8 @@ def decide(
     if is_dear(found.costs, at_best=True):
         return _cheaper_in_full(changes, found.costs)
     ranges, changes = find_key_ranges(engine, found.change, tables, changes, memory)
-    costs = estimate(found.change, plan.core, state, tables, _moved(changes), ranges)
+    moved = _moved(changes)
+    costs = estimate(found.change, plan.core, state, tables, moved, _sizes(tables, state, moved), ranges)
     if is_dear(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())
