@@ -11,6 +11,7 @@ resolved again at each use, and in another session not be found among what is ca
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections import Counter
@@ -33,7 +34,7 @@ _MOST_ROWS = 1_000_000
 # Up to this many values, of all columns, all columns are kept, as the next view may read others.
 _MOST_VALUES = 8_000_000
 _SMALL_BYTES = 4 << 20  # of a table's files
-
+_NOT_CACHED = re.compile(r"variant|void|interval|geo")  # types that Spark's cache may not know
 
 _Key = tuple[str | int, ...]
 
@@ -160,8 +161,12 @@ class ViewMemory(Memory):
         return self._find((source.name.key, source.table_id, source.version), fields, uses, select, 0)
 
     def _fields(self, table: str, *, every: bool) -> list[str]:
-        """Columns to keep, in the table's order."""
-        return [field.name for field in self.tables[table].fields if every or field.name in self.read[table]]
+        """Columns to keep, in the table's order: those that the view reads, or every one that may be."""
+        return [
+            field.name
+            for field in self.tables[table].fields
+            if field.name in self.read[table] or (every and not _NOT_CACHED.search(field.type))
+        ]
 
     def _find(self, key: _Key, fields: Sequence[str], uses: int, select: str, read_bytes: int) -> str:
         def make(name: str) -> None:
