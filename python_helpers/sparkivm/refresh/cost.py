@@ -35,18 +35,21 @@ from sparkivm.properties.inlined_size import leaves_when_inlined, uses_when_inli
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
 from sparkivm.refresh.run_memory import may_keep_changes, may_keep_rows
 
-_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 1.0}
+_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 0.5}
 _STAGING_S = 1.0
-_FEED_S = 0.3  # to plan one use of a change feed, and to read it
-_READ_S = 0.29  # to plan one use of anything, with the joins around it, and to list its files
-_GROUPING_S = 0.28  # one more stage
-_STEP_S = 0.2  # to write a table, and drop it
-_VALUES_PER_S = 46e6  # read and compared
-_EXCHANGED_PER_S = 13e6  # rows of both sides of a join of large relations
+_FEED_S = 0.25  # to plan one use of a change feed, and to read it
+_READ_S = 0.31  # to plan one use of anything, with the joins around it, and to list its files
+_GROUPING_S = 0.16  # one more stage
+_STEP_S = 0.1  # to write a table, and drop it
+_VALUES_PER_S = 48e6  # read and compared
+_AGGREGATED_PER_S = 19e6  # values
+_EXCHANGED_PER_S = 18e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
-_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.7, "merge": 3.3, "full": 1.0}
+_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "full": 1.0}
 _MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, each term anew
+# A rebuild changes each row for the views that read this one, so it has to be plainly cheaper.
+_PLAINLY = 1.1
 _UNKNOWN_RANGES = KeyRanges()
 
 
@@ -61,6 +64,7 @@ class Work:
     groupings: int = 0
     steps: int = 0  # tables in which parts of a large plan are computed first
     values: float = 0.0  # of tables: rows by columns
+    aggregated: float = 0.0  # rows that are grouped, by the columns of the result that they go into
     exchanged: float = 0.0  # rows of joins of which no side is small enough to be sent to every task
     bytes: float = 0.0  # of tables
 
@@ -69,7 +73,12 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        return self.fixed_s + self.values / _VALUES_PER_S + self.exchanged / _EXCHANGED_PER_S
+        return (
+            self.fixed_s
+            + self.values / _VALUES_PER_S
+            + self.aggregated / _AGGREGATED_PER_S
+            + self.exchanged / _EXCHANGED_PER_S
+        )
 
     @property
     def fixed_s(self) -> float:
@@ -94,12 +103,13 @@ class Estimate:
     @property
     def prefers_full(self) -> bool:
         """Whether a rebuild takes less time, or reads less."""
-        return self.incremental_s > self.full_s or self._reads_more
+        return self.incremental_s > _PLAINLY * self.full_s or self._reads_more
 
     @property
     def prefers_full_at_best(self) -> bool:
         """The same if nothing had to be read of tables."""
-        return self.incremental_s - self.from_changes.seconds + self.from_changes.fixed_s > self.full_s
+        fixed_s = self.incremental_s - self.from_changes.seconds + self.from_changes.fixed_s
+        return fixed_s > _PLAINLY * self.full_s
 
     @property
     def _reads_more(self) -> bool:
@@ -207,7 +217,9 @@ class _Count:
                 return Work(reads=uses, values=values, bytes=values * row_bytes / max(1, len(facts.fields)))
             case Leaf():
                 return Work(reads=uses)
-            case Aggregate() | Consolidate():
+            case Aggregate():
+                return Work(groupings=uses, aggregated=uses * rows(node.input) * (1 + len(node.calls)))
+            case Consolidate():
                 return Work(groupings=uses)
             case InnerJoin() | LeftJoin() | SemiJoin() | FullJoin():
                 large = [count for count in map(rows, node.children) if count > BROADCAST_ROWS]
