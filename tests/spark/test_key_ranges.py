@@ -29,6 +29,7 @@ def lab(spark, monkeypatch) -> Lab:
 
 @pytest.mark.parametrize("query", [LINES, TOTALS])
 def test_recent_changes_read_recent_rows(lab, query):
+    """Netted by its key alone, the update of line 995 would be none."""
     view = lab.view("m", query).build()
     lab.run(
         "insert into orders values (1000, 20), (1001, null)",
@@ -37,7 +38,7 @@ def test_recent_changes_read_recent_rows(lab, query):
         "delete from orders where id = 998",
     )
     result = view.must_be("incremental")
-    assert "between 995 and 1000" in result.statements[-1].lower(), "orders that lines changed of"
+    assert any("`id` BETWEEN 995 AND 1000" in text for text in result.statements), "orders of changed lines"
     assert not view.state_differences()
     lab.run("delete from lines where order_id > 997", "update orders set day = null where id = 999")
     view.must_be("incremental")

@@ -25,7 +25,7 @@ def test_steps_leave_no_table_behind(spark):
     lab.run("insert into orders values (1, 2)", "delete from orders where id is null")
     result = view.must_be("incremental")
     made = [text for text in result.statements if STEP_SUFFIX in text and text.startswith("create table")]
-    assert len(made) > 1
+    assert made
     left = [row.tableName for row in lab.rows("show tables") if STEP_SUFFIX in row.tableName]
     assert left == [today], "another driver may be at work with it"
     assert not view.state_differences()

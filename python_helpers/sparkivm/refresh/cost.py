@@ -33,7 +33,7 @@ from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.steps import Steps, in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined, uses_when_inlined
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
-from sparkivm.refresh.run_memory import may_keep_changes, may_keep_rows
+from sparkivm.refresh.run_memory import keeps_changes, keeps_rows
 
 _FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 0.5}
 _STAGING_S = 1.0
@@ -142,8 +142,10 @@ def estimate(
             changes_read[leaf.table] += uses
         elif isinstance(leaf, Scan) and leaf.at is At.NEW and leaf.table in tables:
             rows_read[leaf.table] += uses
-    kept_changes = {key for key, uses in changes_read.items() if _are_kept(changes[key], uses)}
-    kept_rows = {key for key, uses in rows_read.items() if uses > 1 and may_keep_rows(tables[key])}
+    kept_changes = {
+        key for key, uses in changes_read.items() if changes[key].kept or keeps_changes(changes[key], uses)
+    }
+    kept_rows = {key for key, uses in rows_read.items() if keeps_rows(tables[key], uses)}
 
     from_changes = _read_into_memory(tables, {key: changes[key] for key in kept_changes})
     for part in change.parts:
@@ -165,10 +167,6 @@ def estimate(
 
 def _state_s(form: str, state: RelationFacts) -> float:
     return _FIXED_S[form] + _STATE_READS[form] * (state.size_bytes or 0) / _STATE_BYTES_PER_S
-
-
-def _are_kept(change: SourceChange, uses: int) -> bool:
-    return bool(change.kept) or (uses > 1 and may_keep_changes(change))
 
 
 def _read_into_memory(tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]) -> Work:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
@@ -44,8 +45,12 @@ def find_key_ranges(
     changes = {
         key: memory.changes(key, one, uses=2) if key in sources else one for key, one in changes.items()
     }
+    # Not netted: by the key alone, an update of another column would cancel itself.
     texts = DeltaTexts(
-        {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in sources}
+        {
+            key: PinnedTable(tables[key].name, tables[key].version, replace(changes[key], nets=False))
+            for key in sources
+        }
     )
     questions = (
         f"select {i} as number, cast(min({name}) as bigint) as low, cast(max({name}) as bigint) as high\n"

@@ -28,7 +28,9 @@ from sparkivm.names import RESERVED_PREFIX, quoted
 from sparkivm.refresh.planning_settings import planned_for_changes
 
 _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
-_FEWEST_USES = 2  # in the run; what is read once is not kept
+# In the run. To keep something takes 0.15 to 0.2 s, which two uses of a feed cost, and three of a table.
+_USES_OF_CHANGES = 2
+_USES_OF_ROWS = 3
 # More changes than this are read where they are needed, and only in the columns that are needed.
 _MOST_ROWS = 1_000_000
 # Up to this many values, of all columns, all columns are kept, as the next view may read others.
@@ -66,13 +68,14 @@ class NoMemory(Memory):
         return ""
 
 
-def may_keep_changes(change: SourceChange) -> bool:
-    """Whether they are neither kept already nor too many."""
-    return not change.kept and change.how != "none" and change.rows <= _MOST_ROWS
+def keeps_changes(change: SourceChange, uses: int) -> bool:
+    """Whether changes are kept for so many uses, if they are not yet."""
+    return uses >= _USES_OF_CHANGES and change.how != "none" and change.rows <= _MOST_ROWS
 
 
-def may_keep_rows(source: RelationFacts) -> bool:
-    return source.size_bytes is not None and source.size_bytes <= _SMALL_BYTES
+def keeps_rows(source: RelationFacts, uses: int) -> bool:
+    """Whether the rows of a table are kept for so many uses."""
+    return uses >= _USES_OF_ROWS and source.size_bytes is not None and source.size_bytes <= _SMALL_BYTES
 
 
 class RunMemory:
@@ -88,22 +91,26 @@ class RunMemory:
     def __len__(self) -> int:
         return sum(map(len, self._kept.values()))
 
-    def find(self, key: _Key, fields: frozenset[str], uses: int, make: Callable[[str], None]) -> str:
-        """The relation that holds rows, "" if they are not kept.
+    def uses(self, key: _Key, more: int) -> int:
+        """How often certain rows are read in the run, `more` times from now on."""
+        with self._lock:
+            self._uses[key] += more
+            return self._uses[key]
+
+    def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], None]) -> str:
+        """The relation that holds rows; "" if Spark refused to keep any.
 
         key     what the rows are
         fields  columns that have to be there
-        uses    how often they are going to be read
         make    makes the relation of a name
-        Raises: EngineError of `make`, once; nothing is kept after it.
+        Raises: EngineError of `make`, once.
         """
         with self._lock:
-            self._uses[key] += uses
             kept = self._kept.setdefault(key, [])
             for one in kept:
                 if one.fields >= fields:
                     return one.name
-            if self._uses[key] < _FEWEST_USES or self._refused:
+            if self._refused:
                 return ""
             name = f"global_temp.{RESERVED_PREFIX}kept_{self._nonce}_{len(self) + 1}"
             try:
@@ -139,26 +146,26 @@ class ViewMemory(Memory):
     warnings: MutableSequence[str]
 
     def changes(self, table: str, change: SourceChange, uses: int) -> SourceChange:
-        if not may_keep_changes(change):
-            return change
         source = self.tables[table]
+        key = (source.name.key, source.table_id, change.old, change.new)
+        if change.kept or not keeps_changes(change, self.run.uses(key, uses)):
+            return change
         few = change.rows * len(source.fields) <= _MOST_VALUES
         fields = self._fields(table, every=few and change.scans == 0)
-        key = (source.name.key, source.table_id, change.old, change.new)
         read_bytes = change.scans * (source.size_bytes or 0)
-        return replace(
-            change, kept=self._find(key, fields, uses, changed_rows(source.name, change, fields), read_bytes)
-        )
+        select = changed_rows(source.name, change, fields)
+        return replace(change, kept=self._find(key, fields, select, read_bytes))
 
     def rows(self, table: str, uses: int) -> str:
         source = self.tables[table]
-        if not may_keep_rows(source):
+        key = (source.name.key, source.table_id, source.version)
+        if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
         fields = self._fields(table, every=True)
         select = (
             f"select {', '.join(map(quoted, fields))}\nfrom {source.name.sql} version as of {source.version}"
         )
-        return self._find((source.name.key, source.table_id, source.version), fields, uses, select, 0)
+        return self._find(key, fields, select, 0)
 
     def _fields(self, table: str, *, every: bool) -> list[str]:
         """Columns to keep, in the table's order: those that the view reads, or every one that may be."""
@@ -168,7 +175,7 @@ class ViewMemory(Memory):
             if field.name in self.read[table] or (every and not _NOT_CACHED.search(field.type))
         ]
 
-    def _find(self, key: _Key, fields: Sequence[str], uses: int, select: str, read_bytes: int) -> str:
+    def _find(self, key: _Key, fields: Sequence[str], select: str, read_bytes: int) -> str:
         def make(name: str) -> None:
             with planned_for_changes(self.engine, read_bytes, _STORED_AS_PLANS):
                 self._execute(self.engine.render("keep_in_memory", name=name, select=select))
@@ -179,7 +186,7 @@ class ViewMemory(Memory):
                     raise
 
         try:
-            return self.run.find(key, frozenset(fields), uses, make)
+            return self.run.find(key, frozenset(fields), make)
         except EngineError as error:
             self.warnings.append(f"Spark keeps no rows in memory, so they are read at each use: {error}")
             return ""
