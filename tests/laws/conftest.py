@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import random
-
 import pytest
 
 from tests.laws.worlds import Worlds
+from tests.seeds import seed
 
-_SEED = int(os.environ.get("SPARKIVM_LAWS_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_LAWS_SEED")
 
 
 @pytest.fixture(scope="session")

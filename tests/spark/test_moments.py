@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from datetime import datetime, timedelta, timezone
 
@@ -10,11 +9,12 @@ import pytest
 
 from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.pins import Pins
+from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-_SEED = int(os.environ.get("SPARKIVM_MOMENTS_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_MOMENTS_SEED")
 _START = datetime(2024, 3, 10, 12, tzinfo=timezone.utc)
 
 BY_DATE = {

@@ -14,6 +14,7 @@ import random
 
 import pytest
 
+from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.shop import change, open_shop
 from tests.spark.state_sizes import Size, take_states_for
@@ -138,7 +139,7 @@ FAMILIES = {
 
 
 _HOW_MANY = int(os.environ.get("SPARKIVM_OPERATORS", "14"))
-_SEED = int(os.environ.get("SPARKIVM_OPERATORS_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_OPERATORS_SEED")
 
 # Each half of the views is refreshed twice: by three forms of the applying statement at least.
 SIZES: tuple[Size, ...] = ("large", "large", "small", "huge")

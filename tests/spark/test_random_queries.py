@@ -16,6 +16,7 @@ import pytest
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
 from tests.fuzz.random_queries import QueryMaker
+from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.random_world import RandomWorld
 from tests.spark.state_sizes import SIZES, take_states_for
@@ -23,7 +24,7 @@ from tests.spark.state_sizes import SIZES, take_states_for
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 _TREES = int(os.environ.get("SPARKIVM_SPARK_TREES", "7"))
-_SEED = int(os.environ.get("SPARKIVM_SPARK_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_SPARK_SEED")
 _VIEWS = 25  # of one world
 _BATCHES = 2
 _DEPTH = 2

@@ -8,10 +8,10 @@ SPARKIVM_TPCDS_SEED     (random, printed)
 from __future__ import annotations
 
 import os
-import random
 
 import pytest
 
+from tests.seeds import seed
 from tests.spark.lab import Lab
 from tests.spark.rounds import stay_equal
 from tests.tpcds.draw import drawn
@@ -21,7 +21,7 @@ from tests.tpcds.world import TpcdsWorld
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 _ROUNDS = int(os.environ.get("SPARKIVM_TPCDS_ROUNDS", "1"))
-_SEED = int(os.environ.get("SPARKIVM_TPCDS_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_TPCDS_SEED")
 
 
 def test_queries_are_kept_equal_to_their_recomputation(spark):

@@ -12,6 +12,7 @@ import random
 
 import pytest
 
+from tests.seeds import seed
 from tests.spark.lab import Lab
 from tests.spark.rounds import stay_equal
 from tests.tpch.queries import QUERIES, query_text
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 _HOW_MANY = int(os.environ.get("SPARKIVM_TPCH_QUERIES", "1"))
 _ROUNDS = int(os.environ.get("SPARKIVM_TPCH_ROUNDS", "1"))
-_SEED = int(os.environ.get("SPARKIVM_TPCH_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_TPCH_SEED")
 
 
 def test_queries_are_kept_equal_to_their_recomputation(spark):

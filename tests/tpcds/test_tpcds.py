@@ -14,13 +14,14 @@ import pytest
 
 from tests.fuzz.random_data import Change
 from tests.fuzz.view import View
+from tests.seeds import seed
 from tests.tpcds.changes import CHANGING
 from tests.tpcds.draw import drawn
 from tests.tpcds.embedded import TpcdsDatabase
 from tests.tpcds.queries import models
 
 _ROUNDS = int(os.environ.get("SPARKIVM_TPCDS_ROUNDS", "1"))
-_SEED = int(os.environ.get("SPARKIVM_TPCDS_SEED", random.SystemRandom().randrange(10**9)))
+_SEED = seed("SPARKIVM_TPCDS_SEED")
 _CHANGED = Change(deleted=((),))
 
 
