@@ -17,7 +17,7 @@ from dbt.adapters.sparkivm.engine import AdapterEngine
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.impl import SQLAdapter
-from dbt_common.exceptions import CompilationError, DbtDatabaseError
+from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
@@ -211,8 +211,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def cleanup_connections(self) -> None:
         """The end of an invocation: what it kept in Spark's memory is given back."""
         if self._pins is not None and self._pins.memory:
-            with self.connection_named("kept changes"):
-                self._pins.memory.drop(self.ivm_engine())
+            try:
+                with self.connection_named("kept in memory"):
+                    self._pins.memory.drop(self.ivm_engine())
+            except DbtRuntimeError as error:  # the run has ended, well or because Spark is gone
+                logger.debug(f"what the run kept in memory is left to Spark: {error}")
         super().cleanup_connections()
 
     def _shared_pins(self) -> Any:
