@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from sparkivm.names import TableName
 
 Row = Mapping[str, Any]
+WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})  # types of fields
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sparkivm.plan.key_ranges import ChangedColumn, KeyRanges, Span, needs
+from sparkivm.plan.key_ranges import KeyRanges, Span
+from sparkivm.plan.needed_rows import ChangedColumn, needs
 from sparkivm.plan.state_change import StateChange
 from tests.fuzz.embedded import Embedded
 

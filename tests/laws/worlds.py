@@ -57,11 +57,19 @@ class Worlds:
         changed = [table for table, change in self.worlds[number].batches[0].items() if change]
         return frozenset(changed if len(changed) == 1 else TABLES) | {DAY}
 
-    def expect_nothing(self, number: int, sql: str, law: str) -> None:
-        """Fail with a reproducer if a query that finds violations of a law finds any."""
+    def violations(self, number: int, sql: str) -> list[tuple[object, ...]]:
+        """What a query that finds violations of a law finds in a world."""
         statement = self._prepare(sql)
         self._connection.execute(f"update this_world set world = {number}")
-        found = self._connection.execute(f"execute {statement}").fetchall()
+        return self._connection.execute(f"execute {statement}").fetchall()
+
+    def anywhere(self, sql: str) -> bool:
+        """Whether it finds any in any world."""
+        return any(self.violations(number, sql) for number in range(len(self)))
+
+    def expect_nothing(self, number: int, sql: str, law: str) -> None:
+        """Fail with a reproducer if it finds any."""
+        found = self.violations(number, sql)
         if found:
             world = self.worlds[number]
             pytest.fail(

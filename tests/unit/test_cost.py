@@ -11,7 +11,8 @@ from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.names import TableName
 from sparkivm.plan.join_order import Sizes
-from sparkivm.plan.key_ranges import ChangedColumn, KeyRanges, Span
+from sparkivm.plan.key_ranges import KeyRanges, Span
+from sparkivm.plan.needed_rows import ChangedColumn
 from sparkivm.plan.state_change import state_change
 from sparkivm.refresh.cost import Estimate, estimate
 from sparkivm.refresh.estimated_size import estimated_rows

@@ -20,11 +20,9 @@ class SessionEngine(AdapterEngine):
 
     def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
         """Several at a time: what is waited for is the catalog's database and the listing of logs."""
-        return (
-            list(_helpers.map(self._describe_beside, names))
-            if len(names) > 1
-            else super().describe_all(names)
-        )
+        if len(names) < 2:
+            return super().describe_all(names)
+        return list(_helpers.map(self._describe_beside, names))
 
     def _describe_beside(self, name: TableName) -> RelationFacts | None:
         self._connection.prepare()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.relation import Relation
 
 
@@ -25,6 +26,10 @@ class Keys:
     @property
     def columns(self) -> frozenset[str]:
         return frozenset(column for column, _ in self.pairs)
+
+    @property
+    def comparisons(self) -> tuple[Pair, ...]:
+        return tuple(Pair(column, key, null_safe=True) for column, key in self.pairs)
 
     def within(self, columns: Iterable[str]) -> Keys:
         """Those pairs that restrict one of `columns`: keys of a part of the row are more, never too few."""

@@ -63,7 +63,7 @@ class DeltaTexts:
         if change.kept:
             rows = f"select {', '.join([*map(quoted, fields), WEIGHT])}\nfrom {change.kept}"
         else:
-            rows = _changed_rows(pinned.name, change, fields)
+            rows = _recorded_rows(pinned.name, change, fields)
         return _netted(rows, fields) if change.nets else rows
 
     def moment(self, key: str, before: bool) -> exp.Expr:
@@ -77,11 +77,11 @@ class DeltaTexts:
 
 def changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
     """The rows that changed, with their weights; what two versions have in common left out."""
-    rows = _changed_rows(table, change, fields)
+    rows = _recorded_rows(table, change, fields)
     return _netted(rows, fields) if change.how == "diff" else rows
 
 
-def _changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
+def _recorded_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
     columns = [quoted(field) for field in fields]
     return _diff(table, change, columns) if change.how == "diff" else _feed(table, change, columns)
 

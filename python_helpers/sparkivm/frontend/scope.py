@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sparkivm.algebra import Project, Relation, Scalar, Scan, UnionAll
+from sparkivm.engine import WHOLE_NUMBERS
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
 from sparkivm.names import RESERVED_PREFIX
@@ -39,7 +40,7 @@ class NameAllocator:
     def same_type(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether two expressions, each over its relation, have types that compare one to one."""
         types = [self._type_of(relation, scalar.as_column) for relation, scalar in (one, other)]
-        return types[0] is not None and (types[0] == types[1] or _INTEGERS.issuperset(map(str, types)))
+        return types[0] is not None and (types[0] == types[1] or WHOLE_NUMBERS.issuperset(map(str, types)))
 
     def _type_of(self, relation: Relation, name: str | None) -> str | None:
         """The Spark type of a column that is passed on from a table, None for others."""
@@ -52,9 +53,6 @@ class NameAllocator:
             return None if item is None else self._type_of(relation.input, item.as_column)
         owner = next((child for child in relation.children if name in child.columns), None)
         return None if owner is None else self._type_of(owner, name)
-
-
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 
 
 @dataclass

@@ -102,16 +102,15 @@ def _reads(node: Relation, estimate: RowEstimate) -> Iterator[_Read]:
                 yield _Read(node, child, scan, keys, compared)
 
 
-def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, list[Pair]]]:
+def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, tuple[Pair, ...]]]:
     """What is narrowed, by which keys, on which (narrowed column, column of the keys)."""
     match node:
         case Restricted() if not node.excluded:
-            pairs = [Pair(column, key, null_safe=True) for column, key in node.keys.pairs]
-            yield node.input, node.keys.source, pairs
+            yield node.input, node.keys.source, node.keys.comparisons
         case InnerJoin(inputs=(one, other)) if node.broadcast is not None:
             keys, child = (one, other) if node.broadcast == 0 else (other, one)
             on = JoinCondition.of(node.predicates, child.columns, keys.columns)
-            yield child, keys, list(on.pairs)
+            yield child, keys, on.pairs
 
 
 def _scans(child: Relation) -> Iterator[tuple[Scan, dict[str, str]]]:

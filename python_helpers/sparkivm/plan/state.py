@@ -10,6 +10,7 @@ from typing import Literal
 from sparkivm.algebra import Aggregate, Call, Keys, Project, Relation, Scalar, Scan
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.engine import WHOLE_NUMBERS
 from sparkivm.names import COUNT, RESERVED_PREFIX
 
 # Keys of a statement's tables that are no sources: the state, and changes that were computed beforehand.
@@ -21,7 +22,6 @@ Kind = Literal["count", "sum", "min", "max", "recomputed"]
 
 OVERFLOW = "a sum overflows its type"  # the error of a statement that would store one
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _MOST_DIGITS = 38
 _DIGITS_OF_A_SUM = 10  # Spark adds them to the argument's precision
 _DIGITS_ALWAYS_EXACT = 27  # weight (10 digits) times argument fits into 38 digits
@@ -203,7 +203,7 @@ def linear_sum_type(argument_type: str) -> str | None:
     Integers wrap around or stay: both are a ring. Decimals: the product with a weight and the sum must keep
     all digits. Floating point is not associative, so its sums are recomputed.
     """
-    if argument_type in _INTEGERS:
+    if argument_type in WHOLE_NUMBERS:
         return "bigint"
     decimal = _DECIMAL.fullmatch(argument_type)
     if decimal is None:

@@ -1,6 +1,7 @@
-"""A first estimate of what a refresh costs: bytes read and written, and the fixed costs of statements.
+"""An estimate of what a refresh costs, and of what a rebuild does, by one formula.
 
-All figures were measured on TPC-H at scale factor 1, two cores, local disk (docs/decisions/005-cost-rule.md).
+What Spark plans, reads, groups and exchanges for a plan is counted as `Work`; the seconds of each were fitted
+to TPC-H at scale factors 1 and 5, two cores, local disk (docs/decisions/005-cost-rule.md).
 """
 
 from __future__ import annotations
@@ -73,18 +74,22 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        return (
-            self.fixed_s
-            + self.values / _VALUES_PER_S
-            + self.aggregated / _AGGREGATED_PER_S
-            + self.exchanged / _EXCHANGED_PER_S
-        )
+        return self.fixed_s + self.reading_s
 
     @property
     def fixed_s(self) -> float:
         """However few rows there are."""
         return (
             _FEED_S * self.feeds + _READ_S * self.reads + _GROUPING_S * self.groupings + _STEP_S * self.steps
+        )
+
+    @property
+    def reading_s(self) -> float:
+        """What grows with the rows."""
+        return (
+            self.values / _VALUES_PER_S
+            + self.aggregated / _AGGREGATED_PER_S
+            + self.exchanged / _EXCHANGED_PER_S
         )
 
 
@@ -108,8 +113,7 @@ class Estimate:
     @property
     def prefers_full_at_best(self) -> bool:
         """The same if nothing had to be read of tables."""
-        fixed_s = self.incremental_s - self.from_changes.seconds + self.from_changes.fixed_s
-        return fixed_s > _PLAINLY * self.full_s
+        return self.incremental_s - self.from_changes.reading_s > _PLAINLY * self.full_s
 
     @property
     def _reads_more(self) -> bool:
@@ -190,14 +194,16 @@ class _Count:
     def work(self, steps: Steps) -> Work:
         total = Work(steps=len(steps.tables))
         for step in steps.tables:
-            total += self._of_statement(step.relation)
-            rows = {**self._sizes.rows, step.name: self._rows_of(step.relation)(step.relation)}
-            self._sizes = Sizes(rows, self._sizes.changed)
-        return total + self._of_statement(steps.rest)
+            work, rows = self._of_statement(step.relation)
+            total += work
+            self._sizes = Sizes({**self._sizes.rows, step.name: rows}, self._sizes.changed)
+        return total + self._of_statement(steps.rest)[0]
 
-    def _of_statement(self, relation: Relation) -> Work:
+    def _of_statement(self, relation: Relation) -> tuple[Work, float]:
+        """The work, and the rows that come out."""
         rows = self._rows_of(relation)
-        return sum((self._of_node(node, uses, rows) for node, uses in uses_when_inlined(relation)), Work())
+        work = sum((self._of_node(node, uses, rows) for node, uses in uses_when_inlined(relation)), Work())
+        return work, rows(relation)
 
     def _of_node(self, node: Relation, uses: int, rows: Callable[[Relation], float]) -> Work:
         match node:

@@ -108,7 +108,7 @@ def decide(
     asked = may_be_silent(plan.core, tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
     # Questions take time too: none if a rebuild is cheaper whatever the answers are.
-    if certain and is_dear(costs := way(certain).costs, at_best=True):
+    if asked and certain and is_dear(costs := way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
     changes = without_silent(engine, plan.core, tables, changes, asked, memory)
     moved = _moved(changes)
@@ -123,8 +123,10 @@ def decide(
     if is_dear(found.costs, at_best=True):
         return _cheaper_in_full(changes, found.costs)
     ranges, changes = find_key_ranges(engine, found.change, tables, changes, memory)
-    moved = _moved(changes)
-    costs = estimate(found.change, plan.core, state, tables, moved, _sizes(tables, state, moved), ranges)
+    costs = found.costs
+    if ranges.changed:
+        moved = _moved(changes)
+        costs = estimate(found.change, plan.core, state, tables, moved, _sizes(tables, state, moved), ranges)
     if is_dear(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())

@@ -6,19 +6,18 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import WHOLE_NUMBERS, Engine, RelationFacts
 from sparkivm.names import quoted
-from sparkivm.plan.key_ranges import ChangedColumn, KeyRanges, Span, needs
+from sparkivm.plan.key_ranges import KeyRanges, Span
+from sparkivm.plan.needed_rows import ChangedColumn, needs
 from sparkivm.plan.state_change import StateChange
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
-from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.questions import ask, kept_to_ask, texts_of
 from sparkivm.refresh.run_memory import Memory
 
 # Tables of which less is read are not worth the question.
 _WORTH_ASKING_BYTES = 128 << 20
-_WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 
 
 def find_key_ranges(
@@ -36,31 +35,26 @@ def find_key_ranges(
         (key, field.name): estimated_rows(facts)
         for key, facts in tables.items()
         for field in facts.fields
-        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in _WHOLE_NUMBERS
+        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
     }
     asked = sorted(_asked(change, large, tables), key=repr)
     if not asked:
         return KeyRanges(), dict(changes)
     sources = {column.table for column in asked}
-    changes = {
-        key: memory.changes(key, one, uses=2) if key in sources else one for key, one in changes.items()
-    }
+    changes = kept_to_ask(changes, sources, memory)
     # Not netted: by the key alone, an update of another column would cancel itself.
-    texts = DeltaTexts(
-        {
-            key: PinnedTable(tables[key].name, tables[key].version, replace(changes[key], nets=False))
-            for key in sources
-        }
-    )
+    texts = texts_of(tables, {key: replace(changes[key], nets=False) for key in sources}, sources)
     questions = (
         f"select {i} as number, cast(min({name}) as bigint) as low, cast(max({name}) as bigint) as high\n"
         f"from ({texts.changes(column.table, (column.field,))}) as changed"
         for i, column in enumerate(asked)
         for name in [quoted(column.field)]
     )
-    with planned_for_changes(engine, 0):
-        rows = engine.query("\nunion all\n".join(questions))
-    spans = {asked[row["number"]]: Span(row["low"], row["high"]) for row in rows if row["low"] is not None}
+    spans = {
+        asked[row["number"]]: Span(row["low"], row["high"])
+        for row in ask(engine, questions)
+        if row["low"] is not None
+    }
     return KeyRanges({column: spans.get(column) for column in asked}, large), changes
 
 
@@ -80,6 +74,6 @@ def _asked(
 
 def _are_numbers(tables: Mapping[str, RelationFacts], columns: Collection[ChangedColumn]) -> bool:
     return all(
-        any(f.name == column.field and f.type in _WHOLE_NUMBERS for f in tables[column.table].fields)
+        any(f.name == column.field and f.type in WHOLE_NUMBERS for f in tables[column.table].fields)
         for column in columns
     )

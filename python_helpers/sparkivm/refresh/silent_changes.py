@@ -12,10 +12,9 @@ from dataclasses import replace
 
 from sparkivm.algebra import Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, RelationFacts
-from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.questions import ask, kept_to_ask, texts_of
 from sparkivm.refresh.run_memory import Memory
 
 # Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
@@ -52,19 +51,13 @@ def without_silent(
     if not asked:
         return dict(changes)
     read = columns_read(core, Scan)
-    changes = {
-        key: memory.changes(key, change, uses=2) if key in asked else change
-        for key, change in changes.items()
-    }
-    texts = DeltaTexts(
-        {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in asked}
-    )
+    changes = kept_to_ask(changes, asked, memory)
+    texts = texts_of(tables, changes, asked)
     questions = (
         f"(select {index} as source from (\n{texts.changes(key, read[key])}\n) as changed limit 1)"
         for index, key in enumerate(asked)
     )
-    with planned_for_changes(engine, 0):
-        loud = {int(row["source"]) for row in engine.query("\nunion all\n".join(questions))}
+    loud = {int(row["source"]) for row in ask(engine, questions)}
     silent = {key for index, key in enumerate(asked) if index not in loud}
     return {
         key: replace(change, how="none", rows=0) if key in silent else change

@@ -68,6 +68,7 @@ class Sources:
         return None
 
     def forget(self, name: TableName) -> None:
+        self._ahead.pop(name.key, None)
         self._pins.forget(name)
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot.dialects.spark import Spark
 
-from sparkivm.engine import Engine, Field
+from sparkivm.engine import WHOLE_NUMBERS, Engine, Field
 from sparkivm.names import literal, quoted
 
 # Planning takes about a second per 10,000 values.
@@ -28,7 +28,6 @@ _SMALL_PART_ROWS = 100_000
 _PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f\ufffd]*")
 # Delta prints names without quotes: `not in (1)` or `null in (1)` would be true of other rows.
 _KEYWORDS = frozenset(word.lower() for word in Spark.Tokenizer.KEYWORDS)
-_WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})  # Delta 4.4 fails for decimals
 _MOST_COLUMNS_TRIED = 2
 
 
@@ -47,7 +46,8 @@ class StatePart:
 def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ...]:
     """Those columns whose values can be written down exactly, whole numbers first."""
     types = {field.name: field.type for field in fields if field.name.lower() not in _KEYWORDS}
-    numbers = [name for name in names if types.get(name) in _WHOLE_NUMBERS]
+    # Delta 4.4 fails for decimals.
+    numbers = [name for name in names if types.get(name) in WHOLE_NUMBERS]
     return (*numbers, *(name for name in names if types.get(name) == "string"))
 
 
