@@ -32,12 +32,14 @@ from sparkivm.algebra import (
     Scan,
     SemiJoin,
     Slice,
+    Totals,
     UnionAll,
     Unweigh,
     Weigh,
     Window,
     WindowCall,
 )
+from sparkivm.algebra.exact_sums import Sum
 from sparkivm.algebra.moment import moment
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, integer
@@ -255,6 +257,28 @@ def aggregate_without_keys(a: Relation) -> Relation:
     return Aggregate(a, (), (Call(_fresh("m"), "min", x), Call(_fresh("s"), "sum", x)))
 
 
+def totals(a: Relation) -> Relation:
+    return _totals(a, a.columns[:1])
+
+
+def totals_without_keys(a: Relation) -> Relation:
+    return _totals(a, ())
+
+
+def totals_of_which_rows_are_read(a: Relation) -> Relation:
+    """Of a group only whether it is there."""
+    return Project(
+        _totals(a, a.columns[:2], read=False), tuple((_fresh("p"), column(n)) for n in a.columns[:2])
+    )
+
+
+def _totals(a: Relation, keys: tuple[str, ...], read: bool = True) -> Totals:
+    x, rows, values, total = column(a.columns[1]), _fresh("n"), _fresh("c"), _fresh("s")
+    calls = (Call(rows, "count_rows"), Call(values, "count", x), Call(total, "sum", x))
+    names = frozenset({rows, values, total}) if read else frozenset[str]()
+    return Totals(a, keys, calls, sums=((total, Sum("bigint", values)),), read=names)
+
+
 def distinct(a: Relation) -> Relation:
     return Aggregate(a, a.columns[:2], ())
 
@@ -291,6 +315,9 @@ OPERATORS: dict[str, Operator] = {
         generate,
         aggregate,
         aggregate_without_keys,
+        totals,
+        totals_without_keys,
+        totals_of_which_rows_are_read,
         distinct,
     )
 } | dict(_semi_and_anti_joins())

@@ -19,6 +19,7 @@ from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Scan
 from sparkivm.algebra.semi_join import SemiJoin
 from sparkivm.algebra.slice import Lookup, Slice
+from sparkivm.algebra.totals import Totals
 from sparkivm.algebra.union_all import UnionAll
 from sparkivm.algebra.values import OneRow
 from sparkivm.algebra.window import Ordering, Window, WindowCall
@@ -54,6 +55,7 @@ __all__ = [
     "Scan",
     "SemiJoin",
     "Slice",
+    "Totals",
     "UnionAll",
     "Unweigh",
     "Weigh",
@@ -77,6 +79,7 @@ AnyRelation = (
     | FullJoin
     | SemiJoin
     | Aggregate
+    | Totals
     | Window
     | Restricted
     | Slice

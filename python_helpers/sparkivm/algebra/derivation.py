@@ -88,6 +88,9 @@ class Derivation:
                 return relation
             case Restricted():
                 return replace(relation, input=self._old(relation.input))
+        own = relation.old(self)
+        if own is not None:
+            return own
         inputs = tuple(
             self._old_bag(child) if index in relation.bag_inputs else self._old(child)
             for index, child in enumerate(relation.children)
@@ -111,6 +114,9 @@ class Derivation:
                 return relation
             case Restricted():
                 return plain(replace(relation, input=self._old(relation.input)))
+        own = relation.old(self)
+        if own is not None:
+            return own
         return relation.with_children(tuple(self._old_bag(child) for child in relation.children)).before()
 
 

@@ -66,6 +66,13 @@ class Relation(ABC):
     def restrict(self, keys: Keys) -> Relation:
         """The rows whose key is among `keys`, the restriction as far towards the scans as is right."""
 
+    def old(self, d: Derivation) -> Relation | None:
+        """The bag that this relation was, from what it is and its changes.
+
+        None if there is no other way than the same operator over the inputs as they were.
+        """
+        return None
+
     def touched(self, columns: Columns, d: Derivation) -> Relation | None:
         """A relation of `columns` that holds at least those of each row of the delta, cheaper than the delta.
 

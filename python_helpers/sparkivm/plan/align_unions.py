@@ -6,14 +6,11 @@ made explicit; otherwise `1` and `1.0` would be the same row in the query and di
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sparkivm.algebra import Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
-
-TypesOf = Callable[[Relation], tuple[str, ...]]  # Spark types of a relation's columns, in order
+from sparkivm.plan.types_of import TypesOf
 
 
 def align_unions(relation: Relation, types_of: TypesOf) -> Relation:

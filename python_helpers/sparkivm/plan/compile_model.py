@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.moment import is_moment
@@ -14,10 +13,10 @@ from sparkivm.names import RESERVED_PREFIX
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.align_unions import align_unions
 from sparkivm.plan.finalizer import Finalizer
+from sparkivm.plan.inner_totals import with_inner_totals
 from sparkivm.plan.split import Split, split
 from sparkivm.plan.state import BagState, State, group_state
-
-TypesOf = Callable[[Relation], tuple[str, ...]]
+from sparkivm.plan.types_of import TypesOf
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,7 @@ def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) ->
     root = normalize(query.root, query.root.columns)
     root = align_unions(root, types_of)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
+    halves = replace(halves, core=with_inner_totals(halves.core, types_of))
     state = _state(halves, fields, types_of)
     return ViewPlan(state, Finalizer(halves, state, fields))
 
@@ -65,7 +65,7 @@ def _ordered(root: Relation, query: Query) -> Relation:
 def _state(halves: Split, fields: tuple[Field, ...], types_of: TypesOf) -> State:
     core = halves.core
     if isinstance(core, Aggregate):
-        return group_state(core, _argument_types(core, types_of))
+        return group_state(core, types_of)
     names: dict[str, str] = {}
     for scalar, field in zip(halves.output, fields, strict=True):
         names[field.name] = _column_of(scalar)
@@ -79,17 +79,3 @@ def _column_of(scalar: Scalar) -> str:
     name = scalar.as_column
     assert name is not None, "a bag's output is columns of its core"
     return name
-
-
-def _argument_types(core: Aggregate, types_of: TypesOf) -> list[str]:
-    arguments = [
-        call.argument for call in core.calls if call.argument is not None and call.function in ("sum", "avg")
-    ]
-    if not arguments:
-        return ["" for _ in core.calls]
-    computed = Project(core.input, tuple((f"a{i}", argument) for i, argument in enumerate(arguments)))
-    types = iter(types_of(computed))
-    return [
-        next(types) if call.argument is not None and call.function in ("sum", "avg") else ""
-        for call in core.calls
-    ]

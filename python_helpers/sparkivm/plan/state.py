@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkivm.algebra import Aggregate, Call, Keys, Project, Relation, Scalar, Scan
+from sparkivm.algebra.exact_sums import Sum
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.engine import WHOLE_NUMBERS
 from sparkivm.names import COUNT, RESERVED_PREFIX
+from sparkivm.plan.types_of import TypesOf, argument_types
 
 # Keys of a statement's tables that are no sources: the state, and changes that were computed beforehand.
 STATE = f"{RESERVED_PREFIX}state"
@@ -20,7 +22,6 @@ WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"  # of changes whose weights are an or
 
 Kind = Literal["count", "sum", "min", "max", "recomputed"]
 
-OVERFLOW = "a sum overflows its type"  # the error of a statement that would store one
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _MOST_DIGITS = 38
 _DIGITS_OF_A_SUM = 10  # Spark adds them to the argument's precision
@@ -80,6 +81,11 @@ class GroupState:
         return any(entry.kind == "recomputed" for entry in self.columns)
 
     @property
+    def sums(self) -> dict[str, Sum]:
+        """The sums by the names of their columns."""
+        return {c.name: Sum(c.type, c.counted_by) for c in self.columns if c.kind == "sum"}
+
+    @property
     def content(self) -> Relation:
         """What the table holds after a rebuild: one row per group."""
         return guarded(
@@ -108,9 +114,9 @@ def stored(state: State, part: Keys | None = None, prefix: str = "") -> Relation
     return table.restrict(part) if part else table
 
 
-def group_state(core: Aggregate, argument_types: Sequence[str]) -> GroupState:
-    """The state of an Aggregate; `argument_types` are Spark's, one for each call, "" for COUNT(*)."""
-    return _GroupStateBuilder(core).build(argument_types)
+def group_state(core: Aggregate, types_of: TypesOf) -> GroupState:
+    """The state of an Aggregate."""
+    return _GroupStateBuilder(core).build(argument_types(core, types_of))
 
 
 class _GroupStateBuilder:
@@ -119,10 +125,10 @@ class _GroupStateBuilder:
         self._columns: dict[str, StateColumn] = {COUNT: StateColumn(Call(COUNT, "count_rows"), "count")}
         self._labels: dict[Scalar, str] = {}
 
-    def build(self, argument_types: Sequence[str]) -> GroupState:
+    def build(self, types: Sequence[str]) -> GroupState:
         formulas = [
             (call.name, self._formula(call, type_))
-            for call, type_ in zip(self._core.calls, argument_types, strict=True)
+            for call, type_ in zip(self._core.calls, types, strict=True)
         ]
         return GroupState(self._core, tuple(self._columns.values()), tuple(formulas))
 
@@ -216,18 +222,13 @@ def linear_sum_type(argument_type: str) -> str | None:
 
 def guarded(state: GroupState, rows: Relation) -> Relation:
     """`rows` of the state's shape, in which a sum that overflowed its type is an error, not NULL."""
-    wide = {c.name: c for c in state.columns if c.kind == "sum" and _may_overflow(c.type)}
+    wide = {name: found for name, found in state.sums.items() if found.may_overflow}
     if not wide:
         return rows
-    items = []
-    for name in rows.columns:
-        scalar = column(name)
-        if name in wide:
-            text = f"coalesce(s, case when n <> 0 then raise_error('{OVERFLOW}') end)"
-            scalar = expression(text, s=name, n=wide[name].counted_by)
-        items.append((name, scalar))
-    return Project(rows, tuple(items))
-
-
-def _may_overflow(type_: str) -> bool:
-    return type_.startswith(f"decimal({_MOST_DIGITS},")
+    return Project(
+        rows,
+        tuple(
+            (name, wide[name].checked(name, wide[name].counted_by) if name in wide else column(name))
+            for name in rows.columns
+        ),
+    )

@@ -21,6 +21,7 @@ from sparkivm.algebra import (
     Scan,
     SemiJoin,
     Slice,
+    Totals,
     UnionAll,
     Unweigh,
     Weigh,
@@ -58,6 +59,8 @@ def operator_strategy(node: Relation) -> str:
             return f"linear, one term per changed input of {len(node.inputs)}"
         case LeftJoin() | FullJoin() | SemiJoin():
             return "transition by key" if node.on.pairs and not node.on.residual else "transition by row"
+        case Totals():
+            return "counts and sums, old ones from new ones and the delta"
         case Aggregate():
             return "affected keys" if node.keys else "recomputed when its input changes"
         case Window():

@@ -10,6 +10,7 @@ from typing import Any
 
 from sparkivm.algebra import Empty, Scan, Window
 from sparkivm.algebra.columns_read import columns_read
+from sparkivm.algebra.exact_sums import OVERFLOW
 from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
@@ -19,7 +20,7 @@ from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import TableName, quoted, state_table
 from sparkivm.plan.key_ranges import TablePart
-from sparkivm.plan.state import OVERFLOW, STATE, BagState, GroupState
+from sparkivm.plan.state import STATE, BagState, GroupState
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback, Reason

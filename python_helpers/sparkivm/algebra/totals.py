@@ -1,0 +1,138 @@
+"""GROUP BY with counts and exact sums only: what a group was follows from what it is and from the changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sparkivm.algebra.aggregate import Aggregate, Call
+from sparkivm.algebra.exact_sums import Sum
+from sparkivm.algebra.filter import Filter
+from sparkivm.algebra.generate import Generate
+from sparkivm.algebra.join_condition import JoinCondition, Pair
+from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.left_join import LeftJoin
+from sparkivm.algebra.project import Project, only, renamed
+from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.scalar import Scalar, column, disjunction
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import Weigh
+from sparkivm.names import RESERVED_PREFIX
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
+
+_SIDE = f"{RESERVED_PREFIX}side"  # 1 for the row that is, -1 for the one that was
+_MORE = f"{RESERVED_PREFIX}more_"  # by how much a total changed
+_NOW = f"{RESERVED_PREFIX}now_"
+_SIDES = Scalar(exp.Explode(this=expression("array(1, -1)").tree.copy()))
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Aggregate):
+    """γ(A) of COUNT(*), the first of `calls`, and of counts and sums whose differences are exact.
+
+    A is read once for both of its times, T = γ±(dA) and K the keys of T:
+
+    delta     dγ(A) = G − (G − T),  G = γ(A₁)|K; a group is there if its COUNT(*) is above 0
+    old       γ(A₀) = Σ(γ(A₁) ⊎ −T)
+    touched   group keys: touched(A)
+    restrict  γ(A)|K = γ(A|K) for K over group keys
+    needs     dA cheap: A made of tables row by row
+    source    docs/laws.md [4]
+    """
+
+    sums: tuple[tuple[str, Sum], ...] = ()  # by the name of the call; the others are counts
+    read: frozenset[str] = frozenset()  # calls of which something above makes use
+    # a restricted one is part of this, by these keys
+    whole: Totals | None = None
+    within: tuple[Keys, ...] = ()
+
+    def restrict(self, keys: Keys) -> Relation:
+        below = keys.within(self.keys)
+        if not below:
+            return Restricted(self, keys)
+        narrowed = replace(
+            self,
+            input=self.input.restrict(below),
+            whole=self.whole or self,
+            within=(*self.within, below),
+        )
+        return narrowed if below == keys else Restricted(narrowed, keys)
+
+    def delta(self, d: Derivation) -> Relation:
+        now: Relation = self
+        if self.keys:
+            now = self.restrict(Keys.of(d.touched(self.input, self.keys), ((k, k) for k in self.keys)))
+        beside = LeftJoin(
+            renamed(self._change(d), self._names(_MORE)),
+            renamed(now, ((_NOW + name, name) for name in self.columns)),
+            JoinCondition(tuple(Pair(key, _NOW + key, null_safe=True) for key in self.keys)),
+        )
+        both = Generate(Filter(beside, self._effect()), _SIDES, (_SIDE,))
+        is_or_was = "coalesce(now, 0) - case when side < 0 then coalesce(more, 0) else 0 end"
+        items = [
+            (
+                call.name,
+                expression(
+                    is_or_was, now=self._checked(call, _NOW), more=self._checked(call, _MORE), side=_SIDE
+                ),
+            )
+            for call in self.calls
+        ]
+        sided = Project(both, (*self._key_items, *items, (_SIDE, column(_SIDE))))
+        return only(Weigh(self._presented(sided), column(_SIDE)), self.columns)
+
+    def old(self, d: Derivation) -> Relation | None:
+        whole = self.whole or self
+        change: Relation = whole._change(d)
+        for keys in self.within:
+            change = change.restrict(keys)
+        now = Project(self, (*self._key_items, *((c.name, self._checked(c)) for c in self.calls)))
+        less = ((c.name, expression("0 - x", x=self._checked(c))) for c in self.calls)
+        added = tuple(Call(call.name, "sum", column(call.name)) for call in self.calls)
+        summed = Aggregate(plus(now, Project(change, (*self._key_items, *less))), self.keys, added)
+        return only(self._presented(summed), self.columns)
+
+    def _change(self, d: Derivation) -> Aggregate:
+        """T, one row for each key of dA, which may hold no change at all."""
+        return Aggregate(d.delta(self.input), self.keys, self.calls, signed=True)
+
+    @property
+    def _key_items(self) -> list[tuple[str, Scalar]]:
+        return [(key, column(key)) for key in self.keys]
+
+    def _checked(self, call: Call, prefix: str = "") -> Scalar:
+        """The column of a call, under a prefix, in which a sum that overflowed is an error."""
+        found = dict(self.sums).get(call.name)
+        if found is None:
+            return column(prefix + call.name)
+        return found.checked(prefix + call.name, prefix + found.counted_by)
+
+    def _names(self, prefix: str) -> list[tuple[str, str]]:
+        """The calls under a prefix, the keys as they are."""
+        return [(key, key) for key in self.keys] + [(prefix + call.name, call.name) for call in self.calls]
+
+    def _effect(self) -> Scalar:
+        """Whether a group is another one to whoever reads it."""
+        rows = self.calls[0].name
+        effects = [expression("coalesce(more, 0) <> 0", more=_MORE + name) for name in sorted(self.read)]
+        if self.keys:
+            came_or_went = "(coalesce(now, 0) > 0) <> (coalesce(now, 0) - coalesce(more, 0) > 0)"
+            effects.append(expression(came_or_went, now=_NOW + rows, more=_MORE + rows))
+        return disjunction(effects) if effects else expression("false")
+
+    def _presented(self, totals: Relation) -> Relation:
+        """Groups with rows, sums of nothing NULL and all of their types; other columns are passed on."""
+        sums = dict(self.sums)
+        items: list[tuple[str, Scalar]] = []
+        for name in totals.columns:
+            found = sums.get(name)
+            text = f"case when n <> 0 then cast(s as {found.type}) end" if found else "s"
+            items.append((name, expression(text, s=name, n=found.counted_by) if found else column(name)))
+        alive = expression("n > 0", n=self.calls[0].name)
+        return Project(Filter(totals, alive) if self.keys else totals, tuple(items))

@@ -1,0 +1,50 @@
+"""Inner aggregates of counts and exact sums over a table, as formulas over these like those of a state."""
+
+from __future__ import annotations
+
+from sparkivm.algebra import (
+    Aggregate,
+    Filter,
+    Generate,
+    Project,
+    Relation,
+    Repeat,
+    Scan,
+    Totals,
+    UnionAll,
+)
+from sparkivm.algebra.relation import rewrite
+from sparkivm.algebra.scalar import column
+from sparkivm.plan.state import group_state
+from sparkivm.plan.types_of import TypesOf
+
+_ROW_BY_ROW = (Scan, Filter, Project, Generate, Repeat, UnionAll)
+
+
+def with_inner_totals(core: Relation, types_of: TypesOf) -> Relation:
+    """The core with aggregates below its top as `Totals`, where the delta of their input is cheap."""
+
+    def change(node: Relation) -> Relation:
+        return (_totals(node, types_of) or node) if isinstance(node, Aggregate) else node
+
+    if isinstance(core, Aggregate):
+        return core.with_children((rewrite(core.input, change),))
+    return rewrite(core, change)
+
+
+def _totals(aggregate: Aggregate, types_of: TypesOf) -> Relation | None:
+    if not all(isinstance(node, _ROW_BY_ROW) for node in aggregate.input.walk()):
+        return None
+    if any(call.function in ("min", "max", "other") for call in aggregate.calls):
+        return None
+    state = group_state(aggregate, types_of)
+    if not state.linear:
+        return None
+    totals = Totals(
+        aggregate.input,
+        aggregate.keys,
+        tuple(entry.call for entry in state.columns),
+        sums=tuple(state.sums.items()),
+        read=frozenset().union(*(formula.columns for _, formula in state.formulas)),
+    )
+    return Project(totals, (*((key, column(key)) for key in aggregate.keys), *state.formulas))

@@ -1,0 +1,23 @@
+"""What the compiler asks Spark about expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sparkivm.algebra import Aggregate, Project, Relation
+
+TypesOf = Callable[[Relation], tuple[str, ...]]  # Spark types of a relation's columns, in order
+
+
+def argument_types(aggregate: Aggregate, types_of: TypesOf) -> list[str]:
+    """The types of what sums and averages add up, "" for other calls."""
+    summed = [
+        call.argument if call.function in ("sum", "avg") and call.argument is not None else None
+        for call in aggregate.calls
+    ]
+    arguments = [argument for argument in summed if argument is not None]
+    if not arguments:
+        return ["" for _ in summed]
+    computed = Project(aggregate.input, tuple((f"a{i}", argument) for i, argument in enumerate(arguments)))
+    types = iter(types_of(computed))
+    return ["" if argument is None else next(types) for argument in summed]
