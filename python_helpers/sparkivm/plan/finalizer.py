@@ -9,12 +9,14 @@ from typing import Literal
 
 from sqlglot import exp
 
-from sparkivm.algebra import Scalar
+from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.scalar import column
 from sparkivm.engine import Field
+from sparkivm.errors import InternalError
 from sparkivm.plan.split import Split
-from sparkivm.plan.state import BagState, GroupState, State
+from sparkivm.plan.state import BagState, GroupState, State, stored
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
+from sparkivm.spark_sql.relations import select_text
 
 Entries = Literal["one", "several"]  # per group, in a group state
 
@@ -32,12 +34,16 @@ class Finalizer:
 
         entries  "several": entries of one group are added up, so a refresh may append some
         """
-        formulas = self._formulas()
+        formulas, source = self._formulas(), self._source(state_table, entries, dialect)
+        if self.split.windows is not None and isinstance(self.state, GroupState):
+            windows = _over_state(self.split.windows, self.state)
+            formulas, text = {}, select_text(windows, _StateText(source), dialect)
+            source = f"(\n{indent(text, '  ')}\n) as windows"
         items = [
             f"{self._typed(scalar.substitute(formulas), field, dialect)} as {dialect.name(field.name)}"
             for scalar, field in zip(self.split.output, self.fields, strict=True)
         ]
-        text = f"select {', '.join(items)}\nfrom {self._source(state_table, entries, dialect)}"
+        text = f"select {', '.join(items)}\nfrom {source}"
         if self.split.having is not None:
             text += f"\nwhere {self.split.having.substitute(formulas).sql(dialect.scalars)}"
         if self.split.sort:
@@ -65,7 +71,7 @@ class Finalizer:
         if plain or not field.type or dialect is not SPARK:
             return text
         tree = scalar.tree
-        may_be_null = isinstance(tree, exp.Column) or (
+        may_be_null = (isinstance(tree, exp.Column) and self.split.windows is None) or (
             isinstance(tree, exp.Case) and not tree.args.get("default")
         )
         if not may_be_null:
@@ -76,6 +82,31 @@ class Finalizer:
         if isinstance(self.state, BagState) or entries == "one":
             return table
         return f"(\n{indent(added_up(self.state, table, dialect), '  ')}\n) as entries"
+
+
+class _StateText:
+    """SourceTexts of which the state is the only one."""
+
+    def __init__(self, item: str) -> None:
+        self._item = item
+
+    def new(self, table: str) -> str:
+        return self._item
+
+    old = new
+
+    def changes(self, table: str, fields: object) -> str:
+        raise InternalError("a finalizer reads no changes")
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        raise InternalError("a finalizer reads no moments")
+
+
+def _over_state(node: Relation, state: GroupState) -> Relation:
+    """Windows and what stands between them and the groups, which are those of the state."""
+    if not isinstance(node, Aggregate):
+        return node.with_children(tuple(_over_state(child, state) for child in node.children))
+    return Project(stored(state), (*((key, column(key)) for key in state.keys), *state.formulas))
 
 
 def added_up(state: GroupState, table: str, dialect: SqlDialect = SPARK) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar
+from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar, Window
 from sparkivm.algebra.moment import moments
 from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column, conjunction
@@ -14,12 +15,14 @@ from sparkivm.algebra.scalar import column, conjunction
 class Split:
     """The two halves.
 
-    core    an Aggregate, if the query has one at its top, else the whole relation
-    output  the public columns in order, as expressions over the core's columns
-    having  what a row of the core has to fulfill to be public
+    core     an Aggregate, if the query has one at its top, else the whole relation
+    windows  window functions over the core's groups, with what stands between, if readers compute them
+    output   the public columns in order, as expressions over the columns of `windows`, or else the core
+    having   what a row has to fulfill to be public
     """
 
     core: Relation
+    windows: Relation | None
     output: tuple[Scalar, ...]
     having: Scalar | None
     sort: tuple[tuple[Scalar, SortKey], ...]
@@ -28,7 +31,7 @@ class Split:
 
 
 def split(query: Query) -> Split:
-    """Cut below everything that stands on the topmost Aggregate: projections and HAVING.
+    """Cut below what stands on the topmost Aggregate: projections, HAVING, windows over all groups.
 
     What reads a moment is stored: the public view would have the moment at which it is read.
     """
@@ -43,11 +46,14 @@ def split(query: Query) -> Split:
             scalars = {name: scalar.substitute(items) for name, scalar in scalars.items()}
             having = [predicate.substitute(items) for predicate in having]
         node = node.input
-    if not isinstance(node, Aggregate):
-        node, having = query.root, []
+    windows = node if isinstance(node, Window) else None
+    core = _grouped(windows) if windows else node
+    if not isinstance(core, Aggregate):
+        core, windows, having = query.root, None, []
         scalars = {name: column(name) for name in query.root.columns}
     return Split(
-        node,
+        core,
+        windows,
         tuple(scalars[name] for name in query.output),
         conjunction(having),
         tuple((scalars[key.column], key) for key in query.sort),
@@ -56,6 +62,41 @@ def split(query: Query) -> Split:
     )
 
 
-def _moving(node: Project | Filter) -> bool:
-    scalars = [node.predicate] if isinstance(node, Filter) else [scalar for _, scalar in node.items]
+def _grouped(windows: Window) -> Aggregate | None:
+    """The groups below windows that look at all of them: such a window would be stored anew as a whole.
+
+    None if there are no groups, or if each window looks at the groups of some of their keys: then only the
+    partitions that changed are stored anew, of maybe very many.
+    """
+    chain = list(_chain(windows))
+    core = chain[-1]
+    if not isinstance(core, Aggregate) or any(map(_moving, chain[:-1])):
+        return None
+    keys = frozenset(core.keys)
+    by_keys = True
+    for node in reversed(chain[:-1]):
+        if isinstance(node, Project):
+            keys = frozenset(name for name, scalar in node.items if scalar.as_column in keys)
+        elif isinstance(node, Window):
+            by_keys &= bool(node.partition) and keys.issuperset(node.partition)
+    return None if by_keys else core
+
+
+def _chain(node: Relation) -> Iterator[Relation]:
+    """Windows, projections and filters over each other, and what they stand on."""
+    yield node
+    if isinstance(node, (Project, Filter, Window)):
+        yield from _chain(node.input)
+
+
+def _moving(node: Relation) -> bool:
+    match node:
+        case Filter():
+            scalars = [node.predicate]
+        case Project():
+            scalars = [scalar for _, scalar in node.items]
+        case Window():
+            scalars = [s for call in node.calls for s in (call.call, *(one.key for one in call.order))]
+        case _:
+            scalars = []
     return any(map(moments, scalars))

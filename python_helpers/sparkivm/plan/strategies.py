@@ -39,6 +39,8 @@ def strategies(plan: ViewPlan) -> dict[str, str]:
     counts: dict[str, int] = {}
     if isinstance(plan.state, GroupState):
         result["State"] = state_strategy(plan.state)
+    if plan.finalizer.split.windows is not None:
+        result["Window"] = "computed from the groups by whoever reads the view"
     top = plan.core
     for node in plan.core.walk():
         if isinstance(node, Scan) or (node is top and isinstance(plan.state, GroupState)):

@@ -91,7 +91,7 @@ _JOIN = "select q1.k, q2.b from r as q1 join s as q2 on q1.a = q2.a"
 _LEFT_JOIN = "select q1.k, q2.b from r as q1 left join s as q2 on q1.a = q2.a"
 _IN = "select q1.k from r as q1 where q1.a in (select q2.a from s as q2)"
 _GROUPS = "select q1.k, count(*) as c1, max(q1.a) as c2 from r as q1 group by q1.k"
-_LOWER = "select k, count(*) as a, count(b) as b, sum(d) as d, sum(f) as f, max(s) as s from r group by k"
+_LOWER = "select k, max(a) as a, count(b) as b, sum(d) as d, sum(f) as f, max(s) as s from r group by k"
 _CHAIN = f"with lower_view as ({_LOWER}) {_JOIN.replace('from r', 'from lower_view')}"
 
 # A mistake, and a model that shows it.
