@@ -1,4 +1,4 @@
-"""What explain says of TPC-H's queries: each operator with its strategy, and the state's columns."""
+"""What explain says of the queries of TPC-H and TPC-DS: each operator with its strategy, and the state's columns."""
 
 from __future__ import annotations
 
@@ -7,23 +7,41 @@ from pathlib import Path
 import pytest
 
 from sparkivm.explain.explain_view import plan_lines
+from sparkivm.plan.compile_model import ViewPlan
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.files import compare
+from tests.tpcds.empty import EmptyTpcds
+from tests.tpcds.queries import models
 from tests.tpch.queries import QUERIES, query_text
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "explain"
 
 
 @pytest.fixture(scope="module")
-def engine():
+def tpch():
     return new_engine()
 
 
+@pytest.fixture(scope="module")
+def tpcds():
+    return EmptyTpcds()
+
+
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.stem)
-def test_explain(engine, query, pytestconfig):
-    found = "\n".join(plan_lines(compiled(engine, query_text(query)))) + "\n"
-    compare(found, HERE / "explain" / f"{query.stem}.txt", pytestconfig)
+def test_explain_tpch(tpch, query, pytestconfig):
+    compare(_explained(compiled(tpch, query_text(query))), HERE / "tpch" / f"{query.stem}.txt", pytestconfig)
+
+
+@pytest.mark.parametrize("number", models())
+def test_explain_tpcds(tpcds, number, pytestconfig):
+    found = _explained(tpcds.compiled(models()[number]))
+    compare(found, HERE / "tpcds" / f"q{number:02}.txt", pytestconfig)
 
 
 def test_every_file_has_its_query():
-    assert sorted(file.stem for file in (HERE / "explain").glob("*.txt")) == [query.stem for query in QUERIES]
+    names = {f"tpch/{query.stem}" for query in QUERIES} | {f"tpcds/q{number:02}" for number in models()}
+    assert {str(file.relative_to(HERE).with_suffix("")) for file in HERE.rglob("*.txt")} == names
+
+
+def _explained(plan: ViewPlan) -> str:
+    return "\n".join(plan_lines(plan)) + "\n"

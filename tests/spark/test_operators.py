@@ -118,6 +118,44 @@ FAMILIES = {
         "groups_joined": "select c.name, x.s from customers as c join (select customer, sum(amount) as s from orders "
         "group by customer) as x on x.customer = c.id",
     },
+    "inner_totals": {
+        "joined": "select o.id, x.s, x.m from orders o join (select customer, sum(qty) as s, avg(amount) as m from orders "
+        "where qty > 0 group by customer) as x on x.customer = o.customer",
+        "wide": "select product, most from (select product, sum(w32) as s, sum(w27) as most from items group by product) where s > 0",
+        "of_everything": "select id from customers where credit > (select avg(amount) from orders where note is not null)",
+        "correlated": "select id, (select sum(qty) from orders o where o.customer = c.id) as s, "
+        "(select count(*) from orders o where o.customer = c.id) as n from customers c",
+        "distinct": "select c.id, x.note from customers c join (select distinct customer, note from orders) x on x.customer = c.id",
+        "of_totals": "select s, count(*) as n from (select customer, sum(qty) as s from orders group by customer) group by s",
+    },
+    "windows": {
+        "ranks": "select id, rank() over (partition by customer order by amount desc) as r, "
+        "lag(note) over (partition by customer order by id, amount) as before from orders",
+        "first_of_each": "select * from (select id, customer, row_number() over (partition by customer order by at desc, id) "
+        "as n from orders) where n = 1",
+        "frames": "select id, sum(qty) over (partition by note order by id rows between 1 preceding and current row) as s, "
+        "count(*) over () as everything from orders",
+        "over_groups": "select customer, sum(amount) as s, rank() over (order by sum(amount) desc) as r, "
+        "sum(sum(qty)) over () as everything from orders group by customer having count(*) > 0",
+        "best_groups": "select customer, s from (select customer, sum(qty) as s, dense_rank() over (order by sum(qty) desc) as r "
+        "from orders group by customer) where r <= 2 order by s desc, customer",
+        "over_groups_by_key": "select customer, note, count(*) as n, sum(count(*)) over (partition by customer) as of_customer "
+        "from orders group by customer, note",
+        "over_groups_by_expression": "select qty, count(*) as n, row_number() over (partition by count(*) order by qty) as r "
+        "from orders group by qty",
+    },
+    "sets": {
+        "intersect": "select customer as id from orders intersect select id from customers",
+        "except_all": "select customer as id from orders except all select id from customers",
+        "full_join": "select o.id, c.name from orders o full join customers c on o.customer = c.id",
+        "semi_join": "select id from orders o left semi join customers c on o.customer = c.id and c.credit > 2",
+        "anti_join": "select id from customers c left anti join orders o on o.customer = c.id",
+        "rollup": "select customer, note, grouping(note) as g, sum(qty) as s from orders group by rollup (customer, note)",
+        "cube": "select customer, note, count(*) as n from orders group by cube (customer, note)",
+        "lateral_view": "select id, e from orders lateral view explode(array(qty, 7)) as e",
+        "count_distinct": "select customer, count(distinct note) as n, count(distinct qty, note) as m, array_sort(collect_set(qty)) as c "
+        "from (select customer, note, qty from orders) group by customer",
+    },
     "whole_tables": {
         "linear": "select count(*) as n, sum(amount) as s, avg(qty) as m, count(note) as c from orders",
         "extrema": "select min(at) as first, max(amount) as most, sum(qty) as s from orders",

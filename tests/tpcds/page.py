@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from sparkivm.engine import Field
 from sparkivm.errors import NotIncremental
-from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.select import read_query
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import GroupState, State
 from sparkivm.plan.state_change import state_change
 from sparkivm.plan.steps import Steps, in_steps, step_names
 from sparkivm.properties.inlined_size import reads_when_inlined
-from sparkivm.spark_sql.dialects import DUCKDB
-from sparkivm.spark_sql.relations import select_text
-from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
 from tests.tpcds.changes import CHANGING
-from tests.tpcds.generator import connection, create_tables
+from tests.tpcds.empty import EmptyTpcds
 from tests.tpcds.queries import models
 
 _ABOUT = """\
@@ -41,7 +35,7 @@ def tpcds_page(printed: str) -> str:
 
     printed  the line that says where it comes from
     """
-    engine = _Empty()
+    engine = EmptyTpcds()
     rows = [_row(engine, number, text) for number, text in models().items()]
     incremental = sum(" yes |" in row for row in rows)
     facts = f"{incremental} of {len(rows)} queries are incremental."
@@ -52,32 +46,9 @@ def tpcds_page(printed: str) -> str:
     return "\n\n".join(["# TPC-DS", printed, _ABOUT.format(dimensions=dimensions), facts, table]) + "\n"
 
 
-class _Empty(Embedded):
-    """The tables without rows."""
-
-    def __init__(self) -> None:
-        columns = create_tables(connection())
-        tables = {
-            table: tuple(Field(name, spark_type(type_)) for name, type_ in types.items())
-            for table, types in columns.items()
-        }
-        super().__init__(new_connection(), Catalog(tables))
-        for table, types in columns.items():
-            declared = ", ".join(f"{name} {type_}" for name, type_ in types.items())
-            self.execute(f"create table {table} ({declared})")
-            self.execute(f"create view {table}_0 as from {table}")
-
-
-def _row(engine: _Empty, number: int, text: str) -> str:
-    tree = parse_model("model", text)
+def _row(engine: EmptyTpcds, number: int, text: str) -> str:
     try:
-        query = read_query(tree, engine.catalog)
-        fields = engine.fields(tree.sql(dialect="duckdb"))
-        plan = compile_query(
-            query,
-            fields,
-            lambda relation: tuple(f.type for f in engine.fields(select_text(relation, Sources(0), DUCKDB))),
-        )
+        plan = engine.compiled(text)
     except NotIncremental as error:
         fallback = error.fallback
         return f"| {number} | no | – | – | – | `{fallback.reason.name}`: {fallback.detail} |"

@@ -35,7 +35,7 @@ from sparkivm.algebra.moment import at, function_of
 from sparkivm.errors import no_rule
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
-from sparkivm.plan.strategies import operator_strategy, state_strategy
+from sparkivm.plan.strategies import READERS_STRATEGY, operator_strategy, state_strategy
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,21 @@ class PlanNode:
 
 
 def plan_tree(plan: ViewPlan) -> PlanNode:
-    """The core, its topmost node being what the state stores."""
+    """The core, its topmost node being what the state stores, under the windows that readers compute."""
     core = _node(plan.core)
-    if isinstance(plan.state, GroupState):
-        return PlanNode(core.label, state_strategy(plan.state), core.children)
-    return core
+    if not isinstance(plan.state, GroupState):
+        return core
+    groups = PlanNode(core.label, state_strategy(plan.state), core.children)
+    windows = plan.finalizer.split.windows
+    return groups if windows is None else _read_from(windows, groups)
+
+
+def _read_from(node: Relation, groups: PlanNode) -> PlanNode:
+    """What stands over the groups, which readers of the view compute."""
+    if isinstance(node, Aggregate):
+        return groups
+    (below,) = node.children
+    return PlanNode(_label(node), READERS_STRATEGY, (_read_from(below, groups),))
 
 
 def _node(relation: Relation) -> PlanNode:

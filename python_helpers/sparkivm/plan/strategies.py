@@ -32,6 +32,8 @@ from sparkivm.errors import InternalError, no_rule
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 
+READERS_STRATEGY = "computed from the state by whoever reads the view"
+
 
 def strategies(plan: ViewPlan) -> dict[str, str]:
     """Operator → strategy, the operators named by class and told apart by a number."""
@@ -40,7 +42,7 @@ def strategies(plan: ViewPlan) -> dict[str, str]:
     if isinstance(plan.state, GroupState):
         result["State"] = state_strategy(plan.state)
     if plan.finalizer.split.windows is not None:
-        result["Window"] = "computed from the groups by whoever reads the view"
+        result["Window"] = READERS_STRATEGY
     top = plan.core
     for node in plan.core.walk():
         if isinstance(node, Scan) or (node is top and isinstance(plan.state, GroupState)):

@@ -1,0 +1,35 @@
+"""The tables of TPC-DS without rows, to compile queries over."""
+
+from __future__ import annotations
+
+from sparkivm.engine import Field
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
+from tests.tpcds.generator import connection, create_tables
+
+
+class EmptyTpcds(Embedded):
+    def __init__(self) -> None:
+        columns = create_tables(connection())
+        tables = {
+            table: tuple(Field(name, spark_type(type_)) for name, type_ in types.items())
+            for table, types in columns.items()
+        }
+        super().__init__(new_connection(), Catalog(tables))
+        for table, types in columns.items():
+            declared = ", ".join(f"{name} {type_}" for name, type_ in types.items())
+            self.execute(f"create table {table} ({declared})")
+            self.execute(f"create view {table}_0 as from {table}")
+
+    def compiled(self, sql: str) -> ViewPlan:
+        """The plan of a query. Raises: NotIncremental."""
+        tree = parse_model("model", sql)
+        return compile_query(
+            read_query(tree, self.catalog),
+            self.fields(tree.sql(dialect="duckdb")),
+            lambda relation: tuple(f.type for f in self.fields(select_text(relation, Sources(0), DUCKDB))),
+        )
