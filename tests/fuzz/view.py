@@ -9,7 +9,6 @@ from typing import Any
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
-from sparkivm.algebra.project import renamed
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.select import read_query
 from sparkivm.normalize.prune_empty import prune_empty
@@ -55,12 +54,7 @@ class View:
         return text.replace(_VERSION, f"_{version}")
 
     def build(self) -> None:
-        self._table("state", self._content, Sources(0))
-
-    @property
-    def _content(self) -> Relation:
-        state = self.plan.state
-        return state.content if isinstance(state, GroupState) else renamed(state.core, state.columns)
+        self._table("state", self.plan.content, Sources(0))
 
     def refresh(
         self,
@@ -152,7 +146,7 @@ class View:
         state, shown = self.plan.state, self.plan.finalizer.split
         if not isinstance(state, GroupState) and shown.limit is None and shown.offset is None:
             return None  # all that it has is public
-        want = _without_moot_sums(state, self.database.rows(self._text(self._content, Sources(version))))
+        want = _without_moot_sums(state, self.database.rows(self._text(self.plan.content, Sources(version))))
         return self.database.difference(self.hidden(version), want)
 
     def _types_of(self, relation: Relation) -> tuple[str, ...]:

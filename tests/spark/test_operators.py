@@ -115,6 +115,11 @@ FAMILIES = {
         "extrema_of_floats": "select order_id, min(f) as low, max(f) as high from items group by order_id",
         "of_groups": "select n, count(*) as customers from (select customer, count(*) as n from orders group by customer) "
         "as x group by n",
+        "of_ordered": "select customer, max_by(note, id) as last, min_by(id, at) as first, percentile(qty, 0.5) as p, median(amount) as m, "
+        "percentile_cont(0.25) within group (order by qty) as q, percentile_approx(id, 0.5) as a, mode(qty) as o, "
+        "listagg(note, ',') within group (order by note) as l, percentile(distinct qty, 0.5) as d from orders group by customer",
+        "of_spread": "select product, stddev(n) as s, var_pop(w27) as v, corr(n, order_id) as c, skewness(n) as k, "
+        "approx_count_distinct(n) as a, bit_xor(n) as x, count_if(n > 1) as i, bool_or(n > 3) as b from items group by product",
         "groups_joined": "select c.name, x.s from customers as c join (select customer, sum(amount) as s from orders "
         "group by customer) as x on x.customer = c.id",
     },
@@ -152,6 +157,8 @@ FAMILIES = {
         "anti_join": "select id from customers c left anti join orders o on o.customer = c.id",
         "rollup": "select customer, note, grouping(note) as g, sum(qty) as s from orders group by rollup (customer, note)",
         "cube": "select customer, note, count(*) as n from orders group by cube (customer, note)",
+        "table_functions": "select o.id, r.id as number, e.col, j.c0 from orders o join range(1, 4) r on o.qty >= r.id "
+        "cross join explode(array(1, 2)) e cross join json_tuple('{\"a\": 5}', 'a') j",
         "lateral_view": "select id, e from orders lateral view explode(array(qty, 7)) as e",
         "count_distinct": "select customer, count(distinct note) as n, count(distinct qty, note) as m, array_sort(collect_set(qty)) as c "
         "from (select customer, note, qty from orders) group by customer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, repeatable
@@ -62,6 +63,15 @@ REFUSED = {
     "my_udf(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "my_udf(a, y -> y + 1)": Reason.EXPRESSION_NOT_SUPPORTED,
 }
+
+
+# sqlglot has its own idea of these, and checks how many arguments they have.
+AS_SQLGLOT_READS = {"transform"}
+
+
+@pytest.mark.parametrize("name", sorted((SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS) - AS_SQLGLOT_READS))
+def test_a_function_is_read_word_for_word(name):
+    assert parsed(f"{name}(x, 1)").sql(dialect=SparkText).lower() == f"select {name}(x, 1) as c from t"
 
 
 def parsed(text: str):

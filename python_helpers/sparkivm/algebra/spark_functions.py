@@ -46,5 +46,8 @@ AGGREGATE_FUNCTIONS = frozenset(
     """.split()
 )
 
+# They make rows of their arguments.
+GENERATORS = frozenset("explode inline json_tuple posexplode stack".split())
+
 # Their value depends on which row comes first.
 ARBITRARY_AGGREGATES = frozenset("any_value first first_value last last_value".split())

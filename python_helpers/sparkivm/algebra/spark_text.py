@@ -7,6 +7,8 @@ from sqlglot.dialects.spark import Spark
 
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 
+# TRANSFORM (…) USING has a syntax of its own.
+_WORD_FOR_WORD = (SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS | {"char"}) - {"transform"}
 _TYPED_LITERALS = {
     exp.DataType.Type.DATE: "DATE",
     exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
@@ -26,12 +28,12 @@ class SparkText(Spark):
         FUNCTIONS = {  # noqa: RUF012  # what sqlglot's parsers look like
             name: build
             for name, build in Spark.Parser.FUNCTIONS.items()
-            if name.lower() not in SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS
+            if name.lower() not in _WORD_FOR_WORD
         }
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parse
             for name, parse in Spark.Parser.FUNCTION_PARSERS.items()
-            if name not in ("SUBSTR", "CHAR", "LISTAGG", "STRING_AGG")
+            if name.lower() not in _WORD_FOR_WORD
         }
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass

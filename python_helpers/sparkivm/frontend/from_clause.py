@@ -27,7 +27,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.correlation import Correlation
 from sparkivm.frontend.expressions import resolve
-from sparkivm.frontend.generators import generated, is_generator
+from sparkivm.frontend.generators import generated, is_generator, is_table_function, made_in_from
 from sparkivm.frontend.pivots import pivoted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible
@@ -217,9 +217,18 @@ class FromReader:
             inputs.append(Project(OneRow(), tuple(items)))
         return (UnionAll(tuple(inputs)) if len(inputs) > 1 else inputs[0]), visible
 
+    def _table_function(self, node: exp.Table) -> tuple[Relation, Scope]:
+        if not is_table_function(node.this):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+        alias = node.args.get("alias")
+        given = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
+        call = resolve(node.this, Scope())
+        relation, visible = made_in_from(call, given, self._reader.names)
+        return relation, _aliased(visible, node.alias)
+
     def _table(self, node: exp.Table) -> tuple[Relation, Scope]:
         if not isinstance(node.this, exp.Identifier):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+            return self._table_function(node)
         parts = tuple(part.name for part in node.parts)
         cte = self._reader.cte(parts)
         if cte is not None:

@@ -1,4 +1,4 @@
-"""Functions that make rows: LATERAL VIEW, and EXPLODE in a SELECT list."""
+"""Functions that make rows: LATERAL VIEW, EXPLODE in a SELECT list, and table functions in FROM."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sparkivm.algebra import Generate, Relation, Scalar
+from sparkivm.algebra import Generate, OneRow, Project, Relation, Scalar
+from sparkivm.algebra.project import only
+from sparkivm.algebra.scalar import integer
+from sparkivm.algebra.spark_functions import GENERATORS
+from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
@@ -14,12 +18,12 @@ from sparkivm.reasons import Reason
 
 # The names of what they make, where the query gives none.
 _NAMES = {"explode": ("col",), "posexplode": ("pos", "col")}
-_GENERATORS = frozenset({"explode", "posexplode", "inline", "stack"})
+_RANGE = "range"
 
 
 def is_generator(node: exp.Expr) -> bool:
     """Whether a node is the call of a function that makes rows."""
-    return isinstance(node, exp.Func) and _word(node).removesuffix("_outer") in _GENERATORS
+    return isinstance(node, exp.Func) and _word(node).removesuffix("_outer") in GENERATORS
 
 
 def generated(
@@ -31,10 +35,10 @@ def generated(
     """
     word = _word(call)
     plain = word.removesuffix("_outer")
-    shown = list(given) or list(_NAMES.get(plain, ()))
+    arguments = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
+    shown = list(given) or _default_names(plain, arguments)
     if not shown:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{word} without names for its columns", call)
-    arguments = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
     for argument in arguments:
         check_accepted(argument)
     copies = [argument.copy() for argument in arguments]
@@ -44,6 +48,47 @@ def generated(
     visible = [(name, names.fresh(name)) for name in shown]
     columns = tuple(name for _, name in visible)
     return Generate(input, Scalar(tree), columns, outer or plain != word), visible
+
+
+def is_table_function(node: exp.Expr) -> bool:
+    """Whether a node is the call of a function in FROM that makes rows of nothing but its arguments."""
+    return is_generator(node) or (isinstance(node, exp.Anonymous) and _word(node) == _RANGE)
+
+
+def made_in_from(
+    call: exp.Expr, given: Sequence[str], names: NameAllocator
+) -> tuple[Relation, list[Visible]]:
+    """The rows of a table function over constants."""
+    row = Project(OneRow(), ((names.fresh("one"), integer(1)),))
+    if is_generator(call):
+        rows, visible = generated(row, call, given, names)
+    else:
+        rows, visible = generated(row, _numbers(call), given or ("id",), names)
+    return only(rows, [name for _, name in visible]), visible
+
+
+def _numbers(call: exp.Expr) -> exp.Expr:
+    """RANGE(end) or RANGE(start, end, step) of whole numbers that are written out, as EXPLODE."""
+    bounds = [argument.this if isinstance(argument, exp.Neg) else argument for argument in call.expressions]
+    if not 1 <= len(bounds) <= 3 or not all(isinstance(one, exp.Literal) and one.is_int for one in bounds):
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE of other than whole numbers", call)
+    given = [int(argument.sql()) for argument in call.expressions]
+    numbers = range(*given) if len(given) < 3 or given[2] else ()
+    if not numbers:
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE without a number in it", call)
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    text = f"sequence({numbers[0]}L, {numbers[-1]}L, {step}L)"
+    return exp.Explode(this=expression(text).tree.copy())
+
+
+def _default_names(word: str, arguments: Sequence[exp.Expr]) -> list[str]:
+    """The names of a generator's columns where the query gives none; none if they are not known."""
+    if word == "json_tuple":
+        return [f"c{number}" for number in range(len(arguments) - 1)]
+    if word == "stack" and isinstance(arguments[0], exp.Literal) and arguments[0].is_int:
+        rows = int(arguments[0].name)
+        return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))]
+    return list(_NAMES.get(word, ()))
 
 
 def _word(call: exp.Expr) -> str:

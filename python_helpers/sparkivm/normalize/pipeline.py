@@ -9,8 +9,9 @@ from sparkivm.normalize.drop_projects import drop_projects
 from sparkivm.normalize.lift_moments import lift_moments
 from sparkivm.normalize.prune_columns import prune_columns
 from sparkivm.normalize.push_filters import push_filters
+from sparkivm.normalize.share_parts import share_parts
 
 
 def normalize(relation: Relation, needed: Iterable[str]) -> Relation:
     """A query's relation in the form that the rules are made for, with at least the columns in `needed`."""
-    return lift_moments(prune_columns(push_filters(drop_projects(relation)), needed))
+    return lift_moments(prune_columns(share_parts(push_filters(drop_projects(relation))), needed))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.moment import is_moment
+from sparkivm.algebra.project import renamed
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.scalar import column
 from sparkivm.engine import Field
@@ -15,20 +16,32 @@ from sparkivm.plan.align_unions import align_unions
 from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
 from sparkivm.plan.split import Split, split
-from sparkivm.plan.state import BagState, State, group_state
+from sparkivm.plan.state import BagState, State, group_state, groups_of
 from sparkivm.plan.types_of import TypesOf
 
 
 @dataclass(frozen=True)
 class ViewPlan:
-    """What a view stores and how it is read; everything a refresh derives its statements from."""
+    """What a view stores and how it is read; everything a refresh derives its statements from.
+
+    written  the core as the query has it, without what only its changes need: a rebuild computes this
+    """
 
     state: State
     finalizer: Finalizer
+    written: Relation
 
     @property
     def core(self) -> Relation:
         return self.state.core
+
+    @property
+    def content(self) -> Relation:
+        """What the state's table holds after a rebuild."""
+        if isinstance(self.state, BagState):
+            return renamed(self.written, self.state.columns)
+        (input,) = self.written.children
+        return groups_of(self.state, input)
 
     @property
     def tables(self) -> frozenset[str]:
@@ -50,9 +63,8 @@ def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) ->
     root = normalize(query.root, query.root.columns)
     root = align_unions(root, types_of)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
-    halves = replace(halves, core=with_inner_totals(halves.core, types_of))
-    state = _state(halves, fields, types_of)
-    return ViewPlan(state, Finalizer(halves, state, fields))
+    state = _state(replace(halves, core=with_inner_totals(halves.core, types_of)), fields, types_of)
+    return ViewPlan(state, Finalizer(halves, state, fields), halves.core)
 
 
 def _ordered(root: Relation, query: Query) -> Relation:

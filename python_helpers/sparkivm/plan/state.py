@@ -85,13 +85,6 @@ class GroupState:
         """The sums by the names of their columns."""
         return {c.name: Sum(c.type, c.counted_by) for c in self.columns if c.kind == "sum"}
 
-    @property
-    def content(self) -> Relation:
-        """What the table holds after a rebuild: one row per group."""
-        return guarded(
-            self, Aggregate(self.core.input, self.keys, tuple(entry.call for entry in self.columns))
-        )
-
 
 @dataclass(frozen=True)
 class BagState:
@@ -218,6 +211,11 @@ def linear_sum_type(argument_type: str) -> str | None:
     if precision > _DIGITS_ALWAYS_EXACT and scale > _SCALE_KEPT:
         return None
     return f"decimal({min(precision + _DIGITS_OF_A_SUM, _MOST_DIGITS)},{scale})"
+
+
+def groups_of(state: GroupState, input: Relation) -> Relation:
+    """One row of the state's shape for each group of `input`."""
+    return guarded(state, Aggregate(input, state.keys, tuple(entry.call for entry in state.columns)))
 
 
 def guarded(state: GroupState, rows: Relation) -> Relation:

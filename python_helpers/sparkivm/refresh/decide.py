@@ -99,7 +99,7 @@ def decide(
 
         form = apply_form(plan, frontier, state, moved, moving)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-        return _Way(change, change_by, estimate(change, plan.core, state, tables, moved, sizes))
+        return _Way(change, change_by, estimate(change, plan.written, state, tables, moved, sizes))
 
     def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
@@ -126,7 +126,9 @@ def decide(
     costs = found.costs
     if ranges.changed:
         moved = _moved(changes)
-        costs = estimate(found.change, plan.core, state, tables, moved, _sizes(tables, state, moved), ranges)
+        costs = estimate(
+            found.change, plan.written, state, tables, moved, _sizes(tables, state, moved), ranges
+        )
     if is_dear(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())

@@ -11,7 +11,6 @@ from typing import Any
 from sparkivm.algebra import Empty, Scan, Window
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.exact_sums import OVERFLOW
-from sparkivm.algebra.project import renamed
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, records_changes
@@ -276,24 +275,22 @@ class _Refresh:
             compiled.tables[key] = fresh
 
     def _full_text(self, compiled: CompiledView) -> str:
-        """The model's own text at the pinned versions where the state is its rows; else the core's SQL."""
+        """The model's own text at the pinned versions where the state is its rows; else what the plan has."""
         plan = compiled.plan
         pinned = pinned_text(self.request.sql, compiled)
         own = pinned if pinned is not None else self._model_text()
         if plan is None:
             return own
-        if isinstance(plan.state, BagState):
-            presents = plan.finalizer.split.sort or plan.finalizer.split.limit is not None
-            if (
-                pinned is not None
-                and not presents
-                and not plan.moments
-                and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
-                and plan.state.names == tuple(f.name for f in compiled.fields)
-            ):
-                return pinned
-            return select_text(renamed(plan.core, plan.state.columns), self._texts(compiled))
-        return select_text(plan.state.content, self._texts(compiled))
+        if (
+            isinstance(plan.state, BagState)
+            and pinned is not None
+            and plan.finalizer.split.limit is None
+            and not plan.moments
+            and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
+            and plan.state.names == tuple(f.name for f in compiled.fields)
+        ):
+            return pinned
+        return select_text(plan.content, self._texts(compiled))
 
     def _rebuild(self, stored: StoredState, frontier: Frontier, select: str) -> Committed:
         layout = self.request.layout

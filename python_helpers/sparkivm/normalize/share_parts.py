@@ -1,0 +1,129 @@
+"""Groups that a query reads in several places, as of a CTE or view, become one part of its plan.
+
+Each mention of a CTE is read with column names of its own. Where two of them are still the same after filters
+have been pushed into them, the second one is the first under other names: its changes are derived and
+computed once.
+
+γ ⊙ γ' = γ ⊙ π_names(γ)    if γ' is γ with other column names
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+
+from sparkivm.algebra import (
+    Aggregate,
+    Filter,
+    InnerJoin,
+    LeftJoin,
+    OneRow,
+    Project,
+    Relation,
+    Scalar,
+    Scan,
+    SemiJoin,
+    UnionAll,
+    Window,
+)
+from sparkivm.algebra.project import renamed
+
+_Label = Hashable  # of a column, the same for all relations of a kind
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What a relation is but for the names of its columns; two of a kind have the same labels."""
+
+    number: int
+    labels: Mapping[str, _Label]  # by name
+
+
+def share_parts(relation: Relation) -> Relation:
+    """The same relation, in which equal groups are one object."""
+    return _Sharing().visit(relation)[0]
+
+
+class _Sharing:
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._first: dict[int, tuple[Relation, _Kind]] = {}  # by the number of the kind
+        self._done: dict[int, tuple[Relation, _Kind]] = {}  # by the id of the relation as it was
+
+    def visit(self, node: Relation) -> tuple[Relation, _Kind]:
+        """The relation with parts of it shared, and its kind."""
+        if id(node) not in self._done:
+            self._done[id(node)] = self._visited(node)
+        return self._done[id(node)]
+
+    def _visited(self, node: Relation) -> tuple[Relation, _Kind]:
+        found = [self.visit(child) for child in node.children]
+        kind = self._kind(node, [kind for _, kind in found])
+        known = self._first.get(kind.number)
+        if known is not None and isinstance(node, (Aggregate, Window)):
+            first, its = known
+            name_of = {label: name for name, label in its.labels.items()}
+            return renamed(first, ((name, name_of[kind.labels[name]]) for name in node.columns)), kind
+        result = node.with_children(tuple(child for child, _ in found)) if found else node
+        self._first.setdefault(kind.number, (result, kind))
+        return result, kind
+
+    def _kind(self, node: Relation, children: list[_Kind]) -> _Kind:
+        text = _named_by_labels(children)
+        below = tuple(child.number for child in children)
+        passed = {name: (i, label) for i, one in enumerate(children) for name, label in one.labels.items()}
+        identity: Hashable
+        labels: dict[str, _Label]
+        match node:
+            case Scan():
+                labels = dict(node.fields)
+                identity = (node.table, node.at, frozenset(labels.values()))
+            case OneRow():
+                labels, identity = {}, ()
+            case Filter():
+                labels, identity = dict(passed), text(node.predicate)
+            case Project():
+                labels = {name: i for i, (name, _) in enumerate(node.items)}
+                identity = tuple(text(scalar) for _, scalar in node.items)
+            case UnionAll():
+                labels = {name: i for i, name in enumerate(node.columns)}
+                identity = tuple(
+                    tuple(child.labels[name] for name in input.columns)
+                    for child, input in zip(children, node.inputs, strict=True)
+                )
+            case InnerJoin():
+                labels, identity = dict(passed), frozenset(map(text, node.predicates))
+            case LeftJoin() | SemiJoin():
+                labels = {name: passed[name] for name in node.columns}
+                identity = (getattr(node, "anti", None), frozenset(map(text, node.predicates)))
+            case Aggregate():
+                labels = {key: passed[key] for key in node.keys}
+                labels |= {call.name: i for i, call in enumerate(node.calls)}
+                calls = ((call.function, call.argument and text(call.argument)) for call in node.calls)
+                identity = (frozenset(labels[key] for key in node.keys), tuple(calls))
+            case Window():
+                labels = dict(passed) | {call.name: i for i, call in enumerate(node.calls)}
+                identity = (
+                    frozenset(passed[name] for name in node.partition),
+                    tuple(
+                        (
+                            text(call.call),
+                            tuple((text(o.key), o.descending, o.nulls_first) for o in call.order),
+                            call.frame,
+                            call.settled,
+                        )
+                        for call in node.calls
+                    ),
+                )
+            case _:
+                labels, identity = {name: name for name in node.columns}, id(node)
+        key = (type(node), below, identity)
+        if len(set(labels.values())) < len(labels):
+            key = (type(node), below, id(node))  # a field under two names
+        return _Kind(self._numbers.setdefault(key, len(self._numbers)), labels)
+
+
+def _named_by_labels(children: Iterable[_Kind]) -> Callable[[Scalar], Scalar]:
+    """Expressions over some relations with labels in the place of names."""
+    names = {name: f"{i} {label}" for i, one in enumerate(children) for name, label in one.labels.items()}
+    return lambda scalar: scalar.rename(names)
