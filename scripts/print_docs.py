@@ -10,7 +10,7 @@ from types import ModuleType
 from sparkivm import algebra
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.relation import Relation
-from sparkivm.normalize import drop_projects, prune_empty, push_filters, share_parts
+from sparkivm.normalize import drop_projects, join_groups, prune_empty, push_filters, share_parts
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.reasons import Reason
 
@@ -34,7 +34,7 @@ _BAG_CHANGES = (
     bag_changes.merged,
     bag_changes.replaced,
 )
-_NORMALIZATION = (drop_projects, push_filters, share_parts, prune_empty.prune_empty)
+_NORMALIZATION = (join_groups, drop_projects, push_filters, share_parts, prune_empty.prune_empty)
 _ABOUT_LAWS = """\
 What each operator means, how it changes, and how it narrows to affected keys, from the docstrings of the
 code. A, B are relations, ₀ ₁ old and new, d a delta, ⊎ adds weights, K are affected keys, `R|K` is R with

@@ -9,7 +9,6 @@ import sqlglot
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
-from sparkivm.algebra.project import renamed
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import quoted, state_table
@@ -38,9 +37,7 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     tables = {**catalog.tables, STATE: engine.describe(state)}
     texts = _Current(tables, stored.frontier.moments)  # type: ignore[arg-type]
     if not isinstance(plan.state, GroupState):
-        return _signed(
-            plan.state.names, f"select * from {state.sql}", renamed(plan.core, plan.state.columns), texts, {}
-        )
+        return _signed(plan.state.names, f"select * from {state.sql}", plan.content, texts, {})
     held = select_text(folded(plan.state), texts) if stored.frontier.several else f"select * from {state.sql}"
     # A sum of no values is NULL or 0, and means nothing.
     moot = {
@@ -48,7 +45,7 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
         for c in plan.state.columns
         if c.kind == "sum"
     }
-    return _signed(plan.state.names, held, plan.state.content, texts, moot)
+    return _signed(plan.state.names, held, plan.content, texts, moot)
 
 
 def _signed(

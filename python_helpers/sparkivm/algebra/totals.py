@@ -89,6 +89,8 @@ class Totals(Aggregate):
 
     def old(self, d: Derivation) -> Relation | None:
         whole = self.whole or self
+        if not d.changes(whole.input):
+            return self
         change: Relation = whole._change(d)
         for keys in self.within:
             change = change.restrict(keys)
