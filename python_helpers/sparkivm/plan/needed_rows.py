@@ -19,6 +19,7 @@ from sparkivm.algebra import (
     Consolidate,
     Empty,
     Filter,
+    Generate,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -91,7 +92,7 @@ class _Needs:
     def _below(self, node: Relation, wanted: Need) -> Iterator[tuple[Relation, Iterable[Within]]]:
         """Each child, and what is true of those of its rows that are needed."""
         match node:
-            case Filter() | Weigh() | Consolidate() | Unweigh():
+            case Filter() | Generate() | Weigh() | Consolidate() | Unweigh():
                 yield node.input, wanted
             case Project():
                 source = {name: scalar.as_column for name, scalar in node.items}
@@ -149,7 +150,7 @@ class _Needs:
                 return frozenset({ChangedColumn(node.table, dict(node.fields)[column])})
             case Scan() if node.table == STAGED and self._staged is not None:
                 return self._origin(self._staged, dict(node.fields)[column])
-            case Filter() | Weigh() | Consolidate() | Unweigh() if column in node.input.columns:
+            case Filter() | Generate() | Weigh() | Consolidate() | Unweigh() if column in node.input.columns:
                 return self._origin(node.input, column)
             case Aggregate() if column in node.keys:
                 return self._origin(node.input, column)
