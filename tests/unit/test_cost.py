@@ -50,7 +50,7 @@ def costs(engine, sql: str, changes: Mapping[str, SourceChange], ranges: KeyRang
     rows = {key: estimated_rows(facts) for key, facts in FACTS.items()}
     sizes = Sizes(rows, {key: float(change.rows) for key, change in changes.items()})
     change = state_change(plan.state, "append", frozenset(changes), sizes)
-    return estimate(change, plan.core, STATE, FACTS, changes, sizes, ranges or KeyRanges())
+    return estimate(change, plan.written, STATE, FACTS, changes, sizes, ranges or KeyRanges())
 
 
 def test_changes_alone_read_no_table(engine):
@@ -85,6 +85,8 @@ def test_what_is_read_twice_is_got_from_the_log_once(engine):
     kept = replace(FEW, kept="global_temp.x")
     again = costs(engine, JOIN, {"orders": kept, "lineitem": kept})
     assert again.from_changes.feeds == 0
+    # The rows of a table are not in memory because its changes are.
+    assert again.from_changes.values >= 2 * estimated_rows(FACTS["tpch.lineitem"])
     assert found.from_changes.feeds == sum(1 for uses in found.changes_read.values() if uses)
 
 

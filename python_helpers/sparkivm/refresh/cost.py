@@ -155,9 +155,9 @@ def estimate(
     for part in change.parts:
         shares = {key: found.share for key, found in ranges.parts(part, change.staged).items()}
         rows = {key: count * shares.get(key, 1.0) for key, count in sizes.rows.items()}
-        count = _Count(tables, changes, Sizes(rows, sizes.changed), kept_changes | kept_rows)
+        count = _Count(tables, changes, Sizes(rows, sizes.changed), kept_changes, kept_rows)
         from_changes += count.work(in_steps(part, step_names(), kept=kept_changes))
-    in_full = _Count(tables, {}, sizes, frozenset()).work(Steps((), core))
+    in_full = _Count(tables, {}, sizes, frozenset(), frozenset()).work(Steps((), core))
     staging_s = _STAGING_S if change.staged is not None else 0.0
     return Estimate(
         from_changes.seconds + staging_s + _state_s(change.form, state),
@@ -180,16 +180,23 @@ def _read_into_memory(tables: Mapping[str, RelationFacts], changes: Mapping[str,
 
 
 class _Count:
-    """Counts the work of one plan; `sizes` are those of the parts of tables that it reads."""
+    """Counts the work of one plan.
+
+    sizes         of the parts of tables that it reads
+    kept_changes  sources whose changes are in memory
+    kept_rows     sources whose rows are
+    """
 
     def __init__(
         self,
         tables: Mapping[str, RelationFacts],
         changes: Mapping[str, SourceChange],
         sizes: Sizes,
-        kept: Collection[str],
+        kept_changes: Collection[str],
+        kept_rows: Collection[str],
     ) -> None:
-        self._tables, self._changes, self._sizes, self._kept = tables, changes, sizes, kept
+        self._tables, self._changes, self._sizes = tables, changes, sizes
+        self._kept_changes, self._kept_rows = kept_changes, kept_rows
 
     def work(self, steps: Steps) -> Work:
         total = Work(steps=len(steps.tables))
@@ -207,7 +214,9 @@ class _Count:
 
     def _of_node(self, node: Relation, uses: int, rows: Callable[[Relation], float]) -> Work:
         match node:
-            case Scan() | Changes() if node.table in self._kept:
+            case Changes() if node.table in self._kept_changes:
+                return Work()
+            case Scan() if node.table in self._kept_rows:
                 return Work()
             case Changes():
                 scanned = self._changes[node.table].scans * estimated_bytes(self._tables[node.table])
