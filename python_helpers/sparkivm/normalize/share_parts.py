@@ -9,7 +9,7 @@ computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from sparkivm.algebra import (
@@ -41,11 +41,33 @@ class _Kind:
 
 def share_parts(relation: Relation) -> Relation:
     """The same relation, in which equal groups are one object."""
-    return _Sharing().visit(relation)[0]
+    alike = _alike(relation)
+    return _Sharing(alike).visit(relation)[0] if alike else relation
+
+
+def _alike(relation: Relation) -> frozenset[int]:
+    """Ids of the relations in groups that may be equal: the same operators over the same tables."""
+    shapes: dict[int, Hashable] = {}
+    numbers: dict[Hashable, int] = {}
+    found: dict[int, list[Relation]] = {}
+    for node in relation.walk():  # children first
+        table = node.table if isinstance(node, Scan) else ""
+        shape = (type(node), table, len(node.columns), *(shapes[id(child)] for child in node.children))
+        number = shapes[id(node)] = numbers.setdefault(shape, len(numbers))
+        if isinstance(node, (Aggregate, Window)):
+            found.setdefault(number, []).append(node)
+    several = (nodes for nodes in found.values() if len(nodes) > 1)
+    return frozenset(id(part) for nodes in several for node in nodes for part in node.walk())
+
+
+_NO_KIND = _Kind(-1, {})
 
 
 class _Sharing:
-    def __init__(self) -> None:
+    """alike  relations whose kinds matter"""
+
+    def __init__(self, alike: Collection[int]) -> None:
+        self._alike = alike
         self._numbers: dict[Hashable, int] = {}
         self._first: dict[int, tuple[Relation, _Kind]] = {}  # by the number of the kind
         self._done: dict[int, tuple[Relation, _Kind]] = {}  # by the id of the relation as it was
@@ -58,6 +80,8 @@ class _Sharing:
 
     def _visited(self, node: Relation) -> tuple[Relation, _Kind]:
         found = [self.visit(child) for child in node.children]
+        if id(node) not in self._alike:
+            return (node.with_children(tuple(child for child, _ in found)) if found else node), _NO_KIND
         kind = self._kind(node, [kind for _, kind in found])
         known = self._first.get(kind.number)
         if known is not None and isinstance(node, (Aggregate, Window)):
