@@ -18,9 +18,8 @@ _SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": "false",
     "spark.driver.memory": "2g",
-    # Thousands of small plans on two cores: a concurrent collector, and a compiler that optimizes each of
-    # their classes, cost more than they save.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    # Thousands of small plans on two cores: a concurrent collector costs more than it saves.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
 }
 
 
