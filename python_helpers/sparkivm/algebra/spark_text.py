@@ -7,8 +7,8 @@ from sqlglot.dialects.spark import Spark
 
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 
-# TRANSFORM (…) USING has a syntax of its own.
-_WORD_FOR_WORD = (SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS | {"char"}) - {"transform"}
+# TRANSFORM (…) USING and OVERLAY(… PLACING … FROM …) have a syntax of their own.
+_WORD_FOR_WORD = (SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS) - {"transform", "overlay"}
 _TYPED_LITERALS = {
     exp.DataType.Type.DATE: "DATE",
     exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
