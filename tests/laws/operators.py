@@ -276,7 +276,7 @@ def _totals(a: Relation, keys: tuple[str, ...], read: bool = True) -> Totals:
     x, rows, values, total = column(a.columns[1]), _fresh("n"), _fresh("c"), _fresh("s")
     calls = (Call(rows, "count_rows"), Call(values, "count", x), Call(total, "sum", x))
     names = frozenset({rows, values, total}) if read else frozenset[str]()
-    return Totals(a, keys, calls, sums=((total, Sum("bigint", values)),), read=names)
+    return Totals(a, keys, calls, sums={total: Sum("bigint", values)}, read=names)
 
 
 def distinct(a: Relation) -> Relation:

@@ -114,10 +114,10 @@ class Derivation:
                 return relation
             case Restricted():
                 return plain(replace(relation, input=self._old(relation.input)))
-        own = relation.old(self)
-        if own is not None:
-            return own
-        return relation.with_children(tuple(self._old_bag(child) for child in relation.children)).before()
+        return (
+            relation.old(self)
+            or relation.with_children(tuple(map(self._old_bag, relation.children))).before()
+        )
 
 
 def narrowed(relation: Relation, keys: Keys | None) -> Relation:

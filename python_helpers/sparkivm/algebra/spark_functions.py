@@ -57,6 +57,8 @@ AGGREGATE_FUNCTIONS = frozenset(
 
 # They make rows of their arguments.
 GENERATORS = frozenset("explode inline json_tuple posexplode stack".split())
+# The same and others in FROM.
+TABLE_FUNCTIONS = GENERATORS | {f"{name}_outer" for name in GENERATORS} | {"range"}
 
 # Their value depends on which row comes first.
 ARBITRARY_AGGREGATES = frozenset("any_value first first_value last last_value".split())

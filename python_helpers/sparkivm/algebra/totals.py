@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -46,7 +47,7 @@ class Totals(Aggregate):
     source    docs/laws.md [4]
     """
 
-    sums: tuple[tuple[str, Sum], ...] = ()  # by the name of the call; the others are counts
+    sums: Mapping[str, Sum] = field(default_factory=dict)  # by the name of the call; the others are counts
     read: frozenset[str] = frozenset()  # calls of which something above makes use
     # a restricted one is part of this, by these keys
     whole: Totals | None = None
@@ -110,7 +111,7 @@ class Totals(Aggregate):
 
     def _checked(self, call: Call, prefix: str = "") -> Scalar:
         """The column of a call, under a prefix, in which a sum that overflowed is an error."""
-        found = dict(self.sums).get(call.name)
+        found = self.sums.get(call.name)
         if found is None:
             return column(prefix + call.name)
         return found.checked(prefix + call.name, prefix + found.counted_by)
@@ -130,10 +131,9 @@ class Totals(Aggregate):
 
     def _presented(self, totals: Relation) -> Relation:
         """Groups with rows, sums of nothing NULL and all of their types; other columns are passed on."""
-        sums = dict(self.sums)
         items: list[tuple[str, Scalar]] = []
         for name in totals.columns:
-            found = sums.get(name)
+            found = self.sums.get(name)
             text = f"case when n <> 0 then cast(s as {found.type}) end" if found else "s"
             items.append((name, expression(text, s=name, n=found.counted_by) if found else column(name)))
         alive = expression("n > 0", n=self.calls[0].name)

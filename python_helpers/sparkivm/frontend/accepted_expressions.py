@@ -10,7 +10,7 @@ import re
 
 from sqlglot import exp
 
-from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, GENERATORS, SCALAR_FUNCTIONS
+from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS, TABLE_FUNCTIONS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
@@ -44,8 +44,7 @@ _FUNCTIONS: tuple[type[exp.Expr], ...] = (
 
 _ACCEPTED = frozenset((*_SYNTAX, *_FUNCTIONS))
 
-_MAKERS = GENERATORS | {f"{name}_outer" for name in GENERATORS} | {"range"}
-_REPEATABLE_FUNCTIONS = SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS | _MAKERS
+_REPEATABLE_FUNCTIONS = SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS | TABLE_FUNCTIONS
 
 _CALL = re.compile(r"(\w+)\(")
 
@@ -120,14 +119,18 @@ def repeatable(tree: exp.Expr) -> bool:
             return False
         if isinstance(node, exp.Anonymous) and name not in _REPEATABLE_FUNCTIONS:
             return False  # a function of the user's
-        if isinstance(node, exp.Table) and name_of_table_function(node) not in {"", *_MAKERS}:
+        if (
+            isinstance(node, exp.Table)
+            and not isinstance(node.this, exp.Identifier)
+            and spark_name(node.this) not in TABLE_FUNCTIONS
+        ):
             return False  # it reads what it wants
     return True
 
 
-def name_of_table_function(table: exp.Table) -> str:
-    """The function that a FROM item calls, as Spark calls it; "" of a table."""
-    return "" if isinstance(table.this, exp.Identifier) else table.this.sql("spark").partition("(")[0].lower()
+def spark_name(call: exp.Expr) -> str:
+    """The name of a called function as Spark knows it, in lower case."""
+    return call.sql(dialect="spark").partition("(")[0].lower()
 
 
 def _of_the_session(node: exp.Expr, name: str) -> bool:

@@ -75,10 +75,8 @@ class FromReader:
         if not is_generator(node.this):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
         call = resolve(node.this, replace(scope, outer=self._reader.outer))
-        alias = node.args.get("alias")
-        given = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
         outer = outer or bool(node.args.get("outer"))
-        rows, visible = generated(input, call, given, self._reader.names, outer=outer)
+        rows, visible = generated(input, call, _column_aliases(node), self._reader.names, outer=outer)
         return rows, scope.joined(_aliased(visible, node.alias))
 
     def _lateral_subquery(
@@ -220,10 +218,8 @@ class FromReader:
     def _table_function(self, node: exp.Table) -> tuple[Relation, Scope]:
         if not is_table_function(node.this):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
-        alias = node.args.get("alias")
-        given = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
         call = resolve(node.this, Scope())
-        relation, visible = made_in_from(call, given, self._reader.names)
+        relation, visible = made_in_from(call, _column_aliases(node), self._reader.names)
         return relation, _aliased(visible, node.alias)
 
     def _table(self, node: exp.Table) -> tuple[Relation, Scope]:
@@ -256,11 +252,17 @@ def _aliased(visible: list[Visible], alias: str) -> Scope:
 
 
 def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible]:
+    names = _column_aliases(node)
+    if not names:
+        return visible
+    return [(name, column) for name, (_, column) in zip(names, visible, strict=True)]
+
+
+def _column_aliases(node: exp.Expr) -> list[str]:
+    """The names that `AS alias (a, b)` gives to columns, none if it names none."""
     alias = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
-    if not columns:
-        return visible
-    return [(identifier.name, column) for identifier, (_, column) in zip(columns, visible, strict=True)]
+    return [identifier.name for identifier in columns or ()]
 
 
 def _extra_name(extra: str) -> str:

@@ -9,21 +9,20 @@ from sqlglot import exp
 from sparkivm.algebra import Generate, OneRow, Project, Relation, Scalar
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import integer
-from sparkivm.algebra.spark_functions import GENERATORS
+from sparkivm.algebra.spark_functions import GENERATORS, TABLE_FUNCTIONS
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.accepted_expressions import check_accepted, spark_name
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
 from sparkivm.reasons import Reason
 
 # The names of what they make, where the query gives none.
 _NAMES = {"explode": ("col",), "posexplode": ("pos", "col")}
-_RANGE = "range"
 
 
 def is_generator(node: exp.Expr) -> bool:
     """Whether a node is the call of a function that makes rows."""
-    return isinstance(node, exp.Func) and _word(node).removesuffix("_outer") in GENERATORS
+    return isinstance(node, exp.Func) and spark_name(node).removesuffix("_outer") in GENERATORS
 
 
 def generated(
@@ -33,7 +32,7 @@ def generated(
 
     given  the names of the query, if it has any
     """
-    word = _word(call)
+    word = spark_name(call)
     plain = word.removesuffix("_outer")
     arguments = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
     shown = list(given) or _default_names(plain, arguments)
@@ -52,7 +51,7 @@ def generated(
 
 def is_table_function(node: exp.Expr) -> bool:
     """Whether a node is the call of a function in FROM that makes rows of nothing but its arguments."""
-    return is_generator(node) or (isinstance(node, exp.Anonymous) and _word(node) == _RANGE)
+    return isinstance(node, exp.Func) and spark_name(node) in TABLE_FUNCTIONS
 
 
 def made_in_from(
@@ -89,8 +88,3 @@ def _default_names(word: str, arguments: Sequence[exp.Expr]) -> list[str]:
         rows = int(arguments[0].name)
         return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))]
     return list(_NAMES.get(word, ()))
-
-
-def _word(call: exp.Expr) -> str:
-    """The function's name as Spark knows it."""
-    return call.sql(dialect="spark").partition("(")[0].lower()

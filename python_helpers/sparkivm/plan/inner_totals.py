@@ -44,7 +44,7 @@ def _totals(aggregate: Aggregate, types_of: TypesOf) -> Relation | None:
         aggregate.input,
         aggregate.keys,
         tuple(entry.call for entry in state.columns),
-        sums=tuple(state.sums.items()),
+        sums=state.sums,
         read=frozenset().union(*(formula.columns for _, formula in state.formulas)),
     )
     return Project(totals, (*((key, column(key)) for key in aggregate.keys), *state.formulas))
