@@ -24,6 +24,7 @@ class Suite:
 
     cases: Sequence[Case]
     repeat: int  # timed rounds, unless the command line says otherwise
+    together: bool  # all models in one dbt run, as those of a project; else one dbt run each
 
 
 # The inserts come after the batches with deletes: the same view goes on.
@@ -38,7 +39,10 @@ FIRST = (
 
 TPCH = tuple(Case(name, name, EVERY_TABLE) for name in (f"q{number:02}" for number in range(1, 23)))
 
-SUITES: Mapping[str, Suite] = {"first": Suite(FIRST, repeat=5), "tpch": Suite(TPCH, repeat=3)}
+SUITES: Mapping[str, Suite] = {
+    "first": Suite(FIRST, repeat=5, together=False),
+    "tpch": Suite(TPCH, repeat=3, together=True),
+}
 
 
 def choose_cases(suite: str, names: Sequence[str]) -> list[Case]:

@@ -1,8 +1,8 @@
 """Refreshes of a view in turn with builds of the same model as a table, after the same changes.
 
-A round is a change batch, then for each case both arms, the other arm first each time. The first round
-warms up, the last one counts jobs and bytes with the event log on; the rounds between are timed. Cases with
-the same recipe share their batches.
+A round is a change batch, then both arms, the other arm first each time: for each case by itself, or for
+all of them in one dbt run per arm. The first round warms up, the last one counts jobs and bytes with the
+event log on; the rounds between are timed. Cases with the same recipe share their batches.
 """
 
 from __future__ import annotations
@@ -124,9 +124,10 @@ class Measurement:
         self._event_log = event_log
         self._say = say
 
-    def measure(self, cases: Sequence[Case], repeat: int) -> list[Result]:
+    def measure(self, cases: Sequence[Case], repeat: int, *, together: bool = False) -> list[Result]:
         """Build everything once, run all rounds, check each view at the end.
 
+        together  all cases of a recipe in one dbt run, in which views share what they read of the changes
         Returns: one result per case, in the order of `cases`.
         Raises: BenchmarkError if a run fails or a view is not equal to its table.
         """
@@ -137,49 +138,55 @@ class Measurement:
         results: dict[str, Result] = {}
         for recipe, group in by_recipe(cases).items():
             self._say(f"-- {recipe.name}")
-            for timings in self._rounds(recipe, group, repeat):
+            for timings in self._rounds(recipe, group, repeat, together):
                 results[timings.case.name] = Result.of(timings)
             # The last round left both arms at the same sources.
             for case in group:
                 self._check(case)
         return [results[case.name] for case in cases]
 
-    def _rounds(self, recipe: Recipe, group: Sequence[Case], repeat: int) -> list[Timings]:
+    def _rounds(self, recipe: Recipe, group: Sequence[Case], repeat: int, together: bool) -> list[Timings]:
         measured = [Timings(case) for case in group]
+        runs = [measured] if together else [[timings] for timings in measured]
         for number in range(repeat + 2):
             kind = _kind(number, repeat)
             if recipe is not NOTHING:
                 self._say(f"{kind}: changed {self._changes.apply(recipe)} in the sources")
-            for timings in measured:
+            for one_run in runs:
                 if number == repeat + 1:
-                    self._count(timings)
+                    self._count(one_run)
                     continue
-                refresh, build = self._both_arms(timings.case.model, view_first=number % 2 == 0)
-                self._say(_pair(kind, timings.case.name, refresh, build))
-                if number > 0:
-                    timings.refreshes.append(refresh)
-                    timings.builds.append(build)
+                for timings, refresh, build in self._both_arms(one_run, view_first=number % 2 == 0):
+                    self._say(_pair(kind, timings.case.name, refresh, build))
+                    if number > 0:
+                        timings.refreshes.append(refresh)
+                        timings.builds.append(build)
         return measured
 
-    def _both_arms(self, model: str, *, view_first: bool) -> tuple[NodeRun, NodeRun]:
-        if view_first:
-            (refresh,) = self._views.run(model)
-        (build,) = self._tables.run(model)
-        if not view_first:
-            (refresh,) = self._views.run(model)
-        return refresh, build
+    def _both_arms(
+        self, cases: Sequence[Timings], *, view_first: bool
+    ) -> list[tuple[Timings, NodeRun, NodeRun]]:
+        """Each case with its refresh and its build."""
+        models = [timings.case.model for timings in cases]
+        arms = (self._views, self._tables) if view_first else (self._tables, self._views)
+        runs = {arm: {run.name: run for run in arm.run(*models)} for arm in arms}
+        return [
+            (timings, runs[self._views][model], runs[self._tables][model])
+            for timings, model in zip(cases, models, strict=True)
+        ]
 
-    def _count(self, timings: Timings) -> None:
+    def _count(self, cases: Sequence[Timings]) -> None:
         with self._event_log.recording() as recording:
-            refresh, build = self._both_arms(timings.case.model, view_first=True)
-        if refresh.interval is None or build.interval is None:
-            raise BenchmarkError(f"dbt reported no execution interval for {timings.case.model}")
-        timings.refresh_work = recording.work(refresh.interval)
-        timings.build_work = recording.work(build.interval)
-        self._say(
-            f"counted {timings.case.name}: refresh {timings.refresh_work.jobs} jobs, "
-            f"table {timings.build_work.jobs} jobs"
-        )
+            counted = self._both_arms(cases, view_first=True)
+        for timings, refresh, build in counted:
+            if refresh.interval is None or build.interval is None:
+                raise BenchmarkError(f"dbt reported no execution interval for {timings.case.model}")
+            timings.refresh_work = recording.work(refresh.interval)
+            timings.build_work = recording.work(build.interval)
+            self._say(
+                f"counted {timings.case.name}: refresh {timings.refresh_work.jobs} jobs, "
+                f"table {timings.build_work.jobs} jobs"
+            )
 
     def _check(self, case: Case) -> None:
         view, table = f"{VIEW_SCHEMA}.{case.model}", f"{TABLE_SCHEMA}.{case.model}"

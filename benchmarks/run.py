@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> list[Result]:
     """Set everything up, measure the chosen cases, and return a result for each."""
     cases = choose_cases(options.suite, options.case)
-    repeat = options.repeat or SUITES[options.suite].repeat
+    suite = SUITES[options.suite]
+    repeat = options.repeat or suite.repeat
     output = BUILD / "bench"
     started = time.perf_counter()
 
@@ -89,7 +90,7 @@ def run(options: argparse.Namespace) -> list[Result]:
     )
     measurement = Measurement(spark, changes, views, tables, EventLog(spark, output / "events"), say)
     try:
-        return measurement.measure(cases, repeat)
+        return measurement.measure(cases, repeat, together=suite.together)
     finally:
         spark.stop()
 

@@ -142,15 +142,17 @@ class View:
         found = self.differences()
         assert not found, f"{self.name} differs from its query: {found}"
 
-    def differences(self) -> list[tuple[Any, ...]]:
-        """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus."""
-        return surplus(
-            self.lab.rows(f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)")
-        )
+    def differences(self, digits: int | None = None) -> list[tuple[Any, ...]]:
+        """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus.
 
-    def state_differences(self) -> list[tuple[Any, ...]]:
+        digits  to which floating numbers are compared; None is all
+        """
+        both = f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)"
+        return surplus(self.lab.rows(both), digits)
+
+    def state_differences(self, digits: int | None = None) -> list[tuple[Any, ...]]:
         """The same for the hidden columns, against a state built afresh."""
-        return surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)))
+        return surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)), digits)
 
     def check_columns(self) -> None:
         """Names, types and nullability are those of `materialized='table'`."""
@@ -172,12 +174,16 @@ class View:
         return self.lab.rows(f"describe history {self.state}")[::-1]
 
 
-def surplus(rows: list[Row]) -> list[tuple[Any, ...]]:
+def surplus(rows: list[Row], digits: int | None = None) -> list[tuple[Any, ...]]:
     """Net signed rows: EXCEPT ALL in both directions at once. By text, as NaN equals NaN here."""
     net: Counter[str] = Counter()
     for sign, *values in rows:
-        net[repr(tuple(values))] += sign
+        net[repr(tuple(_in_digits(value, digits) for value in values))] += sign
     return [(count, row) for row, count in net.items() if count]
+
+
+def _in_digits(value: Any, digits: int | None) -> Any:
+    return f"{value:.{digits}g}" if isinstance(value, float) and digits is not None else value
 
 
 def refused(view: View, **options: Any) -> str:

@@ -37,8 +37,8 @@ def _name_outputs(tree: exp.Query) -> None:
     used: set[str] = set()
     items = []
     for position, item in enumerate(select.expressions, 1):
-        given = item.unnest().alias_or_name
-        if given != "*":
+        if not item.is_star:
+            given = item.unnest().alias_or_name
             wanted = _UNSTORABLE.sub("_", given) or f"column_{position}"
             name = wanted if wanted.lower() not in used else f"{wanted}_{position}"
             used.add(name.lower())

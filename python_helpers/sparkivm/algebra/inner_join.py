@@ -54,7 +54,7 @@ class InnerJoin(Relation):
             d_j = d.delta(child)
             inputs = list(self.inputs)
             for i, other in enumerate(self.inputs):
-                only = Keys.of(d_j, self._equalities(other, child))
+                only = Keys.of(d_j, self._equal(other, child))
                 inputs[i] = d_j if i == j else d.new(other, only) if i < j else d.old(other, only)
             terms.append(replace(self, inputs=tuple(inputs)))
         return total(terms)
@@ -67,7 +67,7 @@ class InnerJoin(Relation):
         )
         delta = inner.delta(d)
         others = tuple(
-            d.new(child, Keys.of(delta, self._equalities(child, inner)))
+            d.new(child, Keys.of(delta, self._equal(child, inner)))
             for child in self.inputs
             if child not in changed
         )
@@ -106,7 +106,7 @@ class InnerJoin(Relation):
             mine = dict(keys.within(child.columns).pairs)
             for j, other in enumerate(self.inputs):
                 if i != j:
-                    for name, key in keys.across(self._equalities(other, child)).pairs:
+                    for name, key in keys.across(self._equal(other, child)).pairs:
                         mine.setdefault(name, key)
             narrowing = Keys.of(keys.source, mine.items())
             inputs.append(child.restrict(narrowing) if narrowing else child)
@@ -114,6 +114,11 @@ class InnerJoin(Relation):
         owners = [child for child in self.inputs if keys.within(child.columns)]
         return narrowed if len(owners) == 1 else Restricted(narrowed, keys)
 
+    def _equal(self, one: Relation, other: Relation) -> list[tuple[str, str]]:
+        """Pairs (column of `one`, equal column of `other`), also those that are equal to a third."""
+        equal = self._equal_columns(other)
+        return [(name, equal[name]) for name in one.columns if name in equal]
+
     def _equalities(self, one: Relation, other: Relation) -> list[tuple[str, str]]:
-        """Pairs (column of `one`, equal column of `other`)."""
+        """The same, only those of a predicate between the two."""
         return JoinCondition.of(self.predicates, one.columns, other.columns).left_to_right

@@ -29,6 +29,7 @@ from sparkivm.algebra import (
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import equality
 from sparkivm.plan.distinct_values import distinct_values
+from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED
 
 # Rows of a relation that is sent to every task.
@@ -46,6 +47,11 @@ class Sizes:
 
     rows: Mapping[str, float]
     changed: Mapping[str, float]
+
+    def within(self, parts: Mapping[str, TablePart]) -> Sizes:
+        """Those of a plan that reads only parts of tables."""
+        shares = {key: part.share for key, part in parts.items()}
+        return replace(self, rows={key: n * shares.get(key, 1.0) for key, n in self.rows.items()})
 
 
 def order_joins(relation: Relation, sizes: Sizes) -> Relation:

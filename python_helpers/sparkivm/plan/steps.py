@@ -1,7 +1,8 @@
 """A plan too large for one statement, cut into steps: what is used several times becomes a table first.
 
 Spark writes out a CTE at each use, so nested sharing grows a plan exponentially: a delta of subqueries that
-are nested twice can read its tables ten thousand times. A table in between is one read.
+are nested twice can read its tables ten thousand times. A table in between is one read. A smaller plan is cut
+where a few rows would be looked for in large tables again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import column
 from sparkivm.names import RESERVED_PREFIX
+from sparkivm.plan.distinct_values import distinct_values
+from sparkivm.plan.join_order import RowEstimate, Sizes
 from sparkivm.properties.inlined_size import reads_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
@@ -24,6 +27,10 @@ _WEIGHT = f"{STEP}weight"  # the column of a step that holds its weights
 INLINED_READS = 60
 # A table is written in about the time that so many reads are planned.
 _READS_PER_TABLE = 12
+# The same in values of large tables that are read, and how many are read while one is written.
+_VALUES_PER_TABLE = 20e6
+_READ_WHILE_WRITING = 10
+_UNKNOWN_SIZES = Sizes({}, {})
 
 
 @dataclass(frozen=True)
@@ -60,47 +67,88 @@ def in_steps(
     names: Iterator[str],
     most_reads: int = INLINED_READS,
     kept: Collection[str] = frozenset(),
+    sizes: Sizes = _UNKNOWN_SIZES,
 ) -> Steps:
-    """The relation as it is, or in steps: if it has slices, or inlined more reads than `most_reads`.
+    """The relation as it is, or in steps: if it has slices, inlined more reads than `most_reads`, or reads
+    large tables several times for the same.
 
-    kept  tables whose changes are in memory, and need no step
+    kept   tables whose changes are in memory, and need no step
+    sizes  of the parts of tables that it reads
     """
     sliced = any(isinstance(node, Slice) for node in relation.walk())
-    if reads_when_inlined(relation) <= most_reads and not sliced:
-        return Steps((), relation)
-    return _Cut(relation, names, most_reads, kept).steps()
+    large = sliced or reads_when_inlined(relation) > most_reads
+    steps = _Cut(relation, names, most_reads, kept, sizes, large).steps()
+    return steps if large or steps.tables else Steps((), relation)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a statement reads for a relation at each use.
+
+    reads   tables and changes
+    values  of tables: rows by columns
+    """
+
+    reads: int
+    values: float
 
 
 class _Cut:
-    def __init__(self, root: Relation, names: Iterator[str], most_reads: int, kept: Collection[str]) -> None:
+    def __init__(
+        self,
+        root: Relation,
+        names: Iterator[str],
+        most_reads: int,
+        kept: Collection[str],
+        sizes: Sizes,
+        large: bool,
+    ) -> None:
         self._root, self._names, self._most_reads, self._in_memory = root, names, most_reads, kept
+        self._sizes, self._is_large = sizes, large
+        self._rows = RowEstimate(sizes, distinct_values(root, sizes.rows))
         self._uses = Counter(id(child) for node in root.walk() for child in node.children)
         self._tables: list[Step] = []
         self._cut: dict[int, Relation] = {}  # by the id of the node of `root` that it stands for
-        self._reads: dict[int, int] = {}
+        self._read: dict[int, _Read] = {}
 
     def steps(self) -> Steps:
         nodes = list(self._root.walk())
-        feeds = self._feeds()
+        feeds = self._feeds() if self._is_large else {}
         for node in nodes:  # children first
             if isinstance(node, Changes) and node.table in feeds:
-                self._keep(node, _rows_of(feeds[node.table], node.columns, dict(node.fields), True), 1)
+                rows = _rows_of(feeds[node.table], node.columns, dict(node.fields), True)
+                self._keep(node, rows, _Read(1, 0.0))
                 continue
             children = tuple(self._cut[id(child)] for child in node.children)
-            reads = sum(self._reads[id(child)] for child in node.children) or 1
             new = node.with_children(children) if children else node
-            if node is not self._root and self._is_worth_a_table(node, reads):
-                new, reads = self._table(new), 1
-            self._keep(node, new, reads)
+            read = self._read_by(node)
+            if node is not self._root and self._is_worth_a_table(node, read):
+                new, read = self._table(new), _Read(1, 0.0)
+            self._keep(node, new, read)
         return Steps(tuple(self._tables), self._cut[id(self._root)])
 
-    def _is_worth_a_table(self, node: Relation, reads: int) -> bool:
-        saved = (self._uses[id(node)] - 1) * reads
-        large = saved >= _READS_PER_TABLE or reads > self._most_reads
-        return bool(node.children) and (large or isinstance(node, Slice))
+    def _read_by(self, node: Relation) -> _Read:
+        if isinstance(node, Scan):
+            return _Read(1, self._sizes.rows.get(node.table, 0.0) * len({name for _, name in node.fields}))
+        below = [self._read[id(child)] for child in node.children]
+        return _Read(sum(read.reads for read in below) or 1, sum(read.values for read in below))
 
-    def _keep(self, node: Relation, cut: Relation, reads: int) -> None:
-        self._cut[id(node)], self._reads[id(node)] = cut, reads
+    def _is_worth_a_table(self, node: Relation, read: _Read) -> bool:
+        if not node.children:
+            return False
+        again = self._uses[id(node)] - 1
+        if self._is_large and (again * read.reads >= _READS_PER_TABLE or read.reads > self._most_reads):
+            return True
+        return isinstance(node, Slice) or self._is_looked_for_again(node, again * read.values)
+
+    def _is_looked_for_again(self, node: Relation, values: float) -> bool:
+        if values < _VALUES_PER_TABLE:
+            return False
+        written = self._rows(node) * len(node.columns)
+        return values - _READ_WHILE_WRITING * written >= _VALUES_PER_TABLE
+
+    def _keep(self, node: Relation, cut: Relation, read: _Read) -> None:
+        self._cut[id(node)], self._read[id(node)] = cut, read
 
     def _table(self, relation: Relation) -> Relation:
         """The relation, read from a table of its own."""

@@ -153,10 +153,9 @@ def estimate(
 
     from_changes = _read_into_memory(tables, {key: changes[key] for key in kept_changes})
     for part in change.parts:
-        shares = {key: found.share for key, found in ranges.parts(part, change.staged).items()}
-        rows = {key: count * shares.get(key, 1.0) for key, count in sizes.rows.items()}
-        count = _Count(tables, changes, Sizes(rows, sizes.changed), kept_changes, kept_rows)
-        from_changes += count.work(in_steps(part, step_names(), kept=kept_changes))
+        read = sizes.within(ranges.parts(part, change.staged))
+        count = _Count(tables, changes, read, kept_changes, kept_rows)
+        from_changes += count.work(in_steps(part, step_names(), kept=kept_changes, sizes=read))
     in_full = _Count(tables, {}, sizes, frozenset(), frozenset()).work(Steps((), core))
     staging_s = _STAGING_S if change.staged is not None else 0.0
     return Estimate(

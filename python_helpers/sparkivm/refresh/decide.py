@@ -51,6 +51,7 @@ class Decision:
     explanation: str = ""
     read_bytes: float = 0.0  # of sources, by an incremental refresh
     ranges: KeyRanges = field(default_factory=KeyRanges)
+    sizes: Sizes = field(default_factory=lambda: Sizes({}, {}))
     kept: Mapping[str, str] = field(default_factory=dict)  # sources whose rows are in memory, and where
     change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
 
@@ -123,12 +124,11 @@ def decide(
     if is_dear(found.costs, at_best=True):
         return _cheaper_in_full(changes, found.costs)
     ranges, changes = find_key_ranges(engine, found.change, tables, changes, memory)
+    moved = _moved(changes)
+    sizes = _sizes(tables, state, moved)
     costs = found.costs
     if ranges.changed:
-        moved = _moved(changes)
-        costs = estimate(
-            found.change, plan.written, state, tables, moved, _sizes(tables, state, moved), ranges
-        )
+        costs = estimate(found.change, plan.written, state, tables, moved, sizes, ranges)
     if is_dear(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())
@@ -144,6 +144,7 @@ def decide(
         explanation,
         read_bytes=costs.from_changes.bytes,
         ranges=ranges,
+        sizes=sizes,
         kept={key: name for key, name in kept.items() if name},
         change_by=found.change_by,
     )

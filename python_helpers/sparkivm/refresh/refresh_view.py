@@ -239,7 +239,8 @@ class _Refresh:
         if plan is not None and isinstance(plan.state, GroupState) and plan.state.linear:
             size = self._state_facts().size_bytes
             several = size is not None and size <= SMALL_STATE_BYTES
-        self._publish(compiled, None, several)
+        known = stored.frontier is not None and stored.frontier.fields == frontier.fields
+        self._publish(compiled, stored if known else None, several)
         rows = _metric(committed.commit, "numOutputRows")
         reported = fallback if unmaintainable is None or not first else unmaintainable
         mode: Mode = "create" if first else "full"
@@ -331,7 +332,8 @@ class _Refresh:
                 )
                 cut_down = decision.ranges.parts(change.rows, change.staged)
                 texts = self._texts(compiled, decision, cut_down, stored.facts, part, staging.texts, old)
-                select = select_text(staging.shortened(change.rows, texts), texts)
+                rows = staging.shortened(change.rows, texts, decision.sizes.within(cut_down))
+                select = select_text(rows, texts)
                 predicate = part.predicate if part else ""
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
                 # A view that adds entries up is right for a folded state too, so it may be there first.
@@ -385,16 +387,9 @@ class _Refresh:
             self._switch_on_deletion_vectors(stored.facts)
         if change.staged is None:
             return change, None
-        staging.stage(
-            change.staged,
-            self._texts(
-                compiled,
-                decision,
-                decision.ranges.parts(change.staged),
-                staged=staging.texts,
-                old=stored.frontier,
-            ),
-        )
+        cut_down = decision.ranges.parts(change.staged)
+        texts = self._texts(compiled, decision, cut_down, staged=staging.texts, old=stored.frontier)
+        staging.stage(change.staged, texts, decision.sizes.within(cut_down))
         if change.form != "replace":
             return change, None
         part = find_part(

@@ -18,6 +18,7 @@ from types import TracebackType
 from sparkivm.algebra import Relation
 from sparkivm.engine import Engine, EngineError
 from sparkivm.names import STEP_SUFFIX, TableName, literal, quoted, step_table
+from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED
 from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.spark_sql.relations import select_text, step_texts
@@ -64,9 +65,9 @@ class Staging:
             with suppress(EngineError):
                 self._engine.execute(statement)
 
-    def stage(self, changes: Relation, sources: SourceTexts) -> None:
+    def stage(self, changes: Relation, sources: SourceTexts, sizes: Sizes) -> None:
         """Compute changes now; plans read them as STAGED, statements as `changes`."""
-        rest = self.shortened(changes, sources)
+        rest = self.shortened(changes, sources, sizes)
         if rest is not changes:
             self._table(STAGED, select_text(rest, sources))
             return
@@ -76,9 +77,12 @@ class Staging:
             self._run(sql, undo=self._engine.render("drop_own_view", view=name))
         self._texts[STAGED] = view
 
-    def shortened(self, relation: Relation, sources: SourceTexts) -> Relation:
-        """What is left of a large relation after the steps that compute its parts; others stay whole."""
-        steps = in_steps(relation, self._step_names, kept=self._kept)
+    def shortened(self, relation: Relation, sources: SourceTexts, sizes: Sizes) -> Relation:
+        """What is left of a large relation after the steps that compute its parts; others stay whole.
+
+        sizes  of what `sources` read of tables
+        """
+        steps = in_steps(relation, self._step_names, kept=self._kept, sizes=sizes)
         for step in steps.tables:
             self._table(step.name, select_text(step.relation, sources))
         return steps.rest
