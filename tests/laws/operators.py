@@ -128,6 +128,14 @@ def three_way_join(a: Relation) -> Relation:
     return InnerJoin((a, b, c), (on_b, on_c))
 
 
+def join_of_groups_through_a_third(a: Relation) -> Relation:
+    """The groups are compared with b alone, and equal a column of a through it."""
+    b, c = table("s"), aggregate(table("r"))
+    on_b = expression("x = y", x=a.columns[0], y=b.columns[0])
+    on_c = expression("y <=> z", y=b.columns[0], z=c.columns[0])
+    return InnerJoin((a, b, c), (on_b, on_c))
+
+
 def cross_join(a: Relation) -> Relation:
     return InnerJoin((a, table("t")), ())
 
@@ -296,6 +304,7 @@ OPERATORS: dict[str, Operator] = {
         inner_join,
         inner_join_to_the_right,
         three_way_join,
+        join_of_groups_through_a_third,
         cross_join,
         join_with_a_constant,
         self_join,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.algebra import Changes, Filter, InnerJoin, Relation, Scan
+from sparkivm.algebra import Changes, Filter, InnerJoin, JoinCondition, Keys, LeftJoin, Pair, Relation, Scan
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
+from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.properties.inlined_size import reads_when_inlined
 
@@ -47,3 +48,25 @@ def test_the_changes_of_a_table_are_read_once():
     (feed,) = steps.tables
     assert [node for node in steps.rest.walk() if isinstance(node, Changes)] == []
     assert set(feed.relation.columns) >= {"a", "b"}
+
+
+def looked_up_twice(rows: float) -> tuple[Relation, Sizes]:
+    """The rows of a table with changed keys, joined with themselves."""
+    changes = Changes("changed", (("c", "k"),))
+    found = Scan("large", (("k", "k"), ("v", "v"))).restrict(Keys.of(changes, [("k", "c")]))
+    twin = renamed(found, [("k2", "k"), ("v2", "v")])
+    joined = LeftJoin(found, twin, JoinCondition((Pair("k", "k2"),)))
+    return joined, Sizes({"large": rows, "changed": rows}, {"changed": 100.0})
+
+
+def test_few_rows_of_a_large_table_are_looked_up_once():
+    plan, sizes = looked_up_twice(1e8)
+    steps = in_steps(plan, step_names(), sizes=sizes)
+    (step,) = steps.tables
+    assert step.relation.tables == {"large", "changed"}
+    assert steps.rest.tables == {step.name}
+
+
+def test_to_look_up_a_small_table_again_is_cheaper_than_a_step():
+    plan, sizes = looked_up_twice(1e6)
+    assert in_steps(plan, step_names(), sizes=sizes).tables == ()

@@ -32,13 +32,14 @@ from sparkivm.algebra import (
     Scalar,
     SemiJoin,
 )
+from sparkivm.algebra.membership import membership
 from sparkivm.algebra.project import renamed
-from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, integer
+from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, equality, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
 from sparkivm.frontend.expressions import resolve
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason
 
@@ -172,7 +173,7 @@ class Subqueries:
         del self._waiting[name]
         rows, predicates = pulled
         # EXISTS has no operands, and its columns do not matter.
-        matches = (equal(x, y) for x, y in zip(operands, waiting.values, strict=False))
+        matches = self._matches(waiting, (relation, operands), rows) if operands else ()
         result = _semi_join(relation, rows, (*predicates, *matches), anti)
         if anti and operands:
             return self._without_unknown(result, rows, predicates, operands[0], waiting.values[0])
@@ -271,11 +272,8 @@ class Subqueries:
         operands: tuple[str, ...],
     ) -> tuple[Relation, Scalar]:
         bound = correlation.bind(waiting.rows)
-        same = [
-            self._reader.names.same_type((relation, column(x)), (waiting.rows, column(y)))
-            for x, y in zip(operands, waiting.values, strict=True)
-        ]
-        if len(operands) > 1 or not all(same):
+        matches = self._matches(waiting, (relation, operands), waiting.rows)
+        if len(operands) > 1 or not all(map(equality, matches)):
             return self._in_domain(relation, waiting, correlation, bound, operands)
         x, y = operands[0], waiting.values[0]
         n, u = self._fresh("n"), self._fresh("nulls")
@@ -304,11 +302,8 @@ class Subqueries:
     ) -> tuple[Relation, Scalar]:
         """x is compared with each value, for each x that occurs."""
         every = correlation.ranging(bound, operands)
-        comparisons = [
-            expression("(x = y)", x=every.columns[x], y=y)
-            for x, y in zip(operands, waiting.values, strict=True)
-        ]
-        condition = conjunction(comparisons)
+        mine = tuple(every.columns[x] for x in operands)
+        condition = conjunction(self._matches(waiting, (every.relation, mine), every.relation))
         assert condition is not None, "IN compares something"
         h, u = self._fresh("hits"), self._fresh("unknown")
         calls = (
@@ -316,6 +311,18 @@ class Subqueries:
             Call(u, "count", expression("case when (p) is null then 1 end", p=condition)),
         )
         return self._beside(relation, every, calls), expression(_IN_COUNTED, h=h, u=u)
+
+    def _matches(
+        self, waiting: _Waiting, of: tuple[Relation, tuple[str, ...]], rows: Relation
+    ) -> tuple[Scalar, ...]:
+        """How IN compares its operands, columns of a relation, with the values among `rows`."""
+        relation, operands = of
+        return tuple(
+            equal(x, y)
+            if self._reader.names.same_type((relation, column(x)), (rows, column(y)))
+            else membership(x, y, place_of(waiting.node))
+            for x, y in zip(operands, waiting.values, strict=True)
+        )
 
     def _beside(self, relation: Relation, bound: Bound, calls: tuple[Call, ...]) -> Relation:
         """Each row with the aggregate of the subquery's rows that belong to it; NULLs if there are none."""

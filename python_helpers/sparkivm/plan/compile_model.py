@@ -13,6 +13,7 @@ from sparkivm.engine import Field
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.align_unions import align_unions
+from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
 from sparkivm.plan.split import Split, split
@@ -58,9 +59,10 @@ def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) ->
     """The plan of a query.
 
     fields    the public columns, as Spark names and types them for the user's text
-    types_of  Spark's types of a relation's columns, for branches of UNION ALL and arguments of aggregates
+    types_of  Spark's types of a relation's columns: of those that are compared, of branches of UNION ALL, of
+              arguments of aggregates
     """
-    root = normalize(query.root, query.root.columns)
+    root = normalize(with_exact_equalities(query.root, types_of), query.root.columns)
     root = align_unions(root, types_of)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
     state = _state(replace(halves, core=with_inner_totals(halves.core, types_of)), fields, types_of)

@@ -36,7 +36,7 @@ from sparkivm.properties.inlined_size import leaves_when_inlined, uses_when_inli
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
 from sparkivm.refresh.run_memory import keeps_changes, keeps_rows
 
-_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 0.5}
+_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 0.9}
 _STAGING_S = 1.0
 _FEED_S = 0.25  # to plan one use of a change feed, and to read it
 _READ_S = 0.31  # to plan one use of anything, with the joins around it, and to list its files
@@ -44,7 +44,7 @@ _GROUPING_S = 0.16  # one more stage
 _STEP_S = 0.1  # to write a table, and drop it
 _VALUES_PER_S = 48e6  # read and compared
 _AGGREGATED_PER_S = 19e6  # values
-_EXCHANGED_PER_S = 18e6  # rows of both sides of a join of large relations
+_EXCHANGED_PER_S = 6e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
 _STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "full": 1.0}

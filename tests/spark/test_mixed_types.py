@@ -1,0 +1,67 @@
+"""Columns of different types in comparisons: '1' and '01' both equal 1, and are not the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from sparkivm.refresh.pins import Pins
+from tests.spark.lab import Lab, View, side_by_side
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+QUERIES = {
+    "joined": "select t.s, max(n.v) as m from t join n on t.s = n.i group by t.s",
+    "through": "select t.s, u.s as s2, n.v from t join n on t.s = n.i join u on u.s = n.i",
+    "groups": "select t.s, g.c, g.m from t join n on t.s = n.i "
+    "join (select s, count(*) as c, max(w) as m from u group by s) as g on g.s = n.i",
+    "beside": "select n.i, n.v, t.s from n left join t on n.i = t.s",
+    "beside_text": "select t.s, n.v from t left join n on n.i = t.s",
+    "either": "select n.i, t.s from n full join t on n.i = t.s",
+    "found": "select i, v from n left semi join (select s from t group by s) as g on g.s = n.i",
+    "missing": "select i, v from n where not exists (select 1 from t where t.s = n.i)",
+    "within": "select i, v from n where i in (select cast(s as int) from t group by s)",
+    "not_within": "select i, v from n where i not in (select cast(s as int) from t where s is not null)",
+    "within_or": "select i, v from n where i in (select cast(s as bigint) from t) or v > 25",
+    "within_shown": "select i, i in (select max(w) from u group by s) as found from n",
+    "counted": "select i, (select count(*) from t where t.s = n.i) as c from n",
+    "large": "select n.v, d.x from n join d on n.v = d.x",
+    "largest": "select n.v, max(d.x) as x, count(*) as c from n join d on n.v <=> d.x group by n.v",
+}
+CHANGES = (
+    ("insert into t values ('01', 5), ('3', 6)", "insert into n values (1, 30)"),
+    ("delete from t where s = '1'", "insert into u values (' 1', 7), ('01', 8)"),
+    ("update n set v = v + 1 where i = 1", "update t set s = '02' where s = '2'"),
+    ("insert into t values (null, 9), ('1', 1)", "delete from n where i = 2", "delete from u where s = '1'"),
+    ("insert into d values (9007199254740992.0)", "insert into n values (7, 9007199254740993)"),
+    ("delete from d where x > 1000", "delete from t where s = '01'", "insert into n values (null, null)"),
+)
+
+
+@pytest.mark.parametrize(
+    "condition", ["i in (select s from t)", "i not in (select s from t)", "i in (select s from t) or v > 25"]
+)
+def test_in_compares_them_as_texts(spark, condition):
+    lab = Lab(spark, "mixed_types_in")
+    lab.table("n", "i int, v bigint", "(1, 10)", "(2, 20)")
+    lab.table("t", "s string", "('01')", "('2')")
+    view = lab.view("m", f"select i from n\nwhere {condition}")
+    result = view.must_be("create", Reason.TYPE_NOT_SUPPORTED)
+    assert "IN compares int with string" in result.fallback.detail
+    assert result.fallback.place.line == 2
+
+
+def test_what_is_equal_but_not_the_same(spark):
+    lab = Lab(spark, "mixed_types")
+    lab.table("n", "i int, v bigint", "(1, 10)", "(2, 20)", "(5, 50)", "(7, 9007199254740992)")
+    lab.table("t", "s string, w int", "('1', 1)", "('2', 2)", "('1', 3)")
+    lab.table("u", "s string, w int", "('1', 1)", "('2', 2)")
+    lab.table("d", "x double", "(10.0)", "(20.5)", "(9007199254740992.0)")
+    views = [lab.view(name, sql) for name, sql in QUERIES.items()]
+    side_by_side(lab, views, View.build)
+    for statements in CHANGES:
+        lab.run(*statements)
+        pins = Pins()
+        results = side_by_side(lab, views, lambda view, pins=pins: view.refresh(pins))
+        assert {result.mode for result in results} <= {"incremental", "no_op"}, results
+        side_by_side(lab, views, View.check)

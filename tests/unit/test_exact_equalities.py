@@ -1,0 +1,117 @@
+"""Equalities between columns whose types compare as equal what is not the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra import (
+    Aggregate,
+    Call,
+    Filter,
+    InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    Pair,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+)
+from sparkivm.algebra.membership import membership
+from sparkivm.algebra.scalar import column
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
+from sparkivm.plan.exact_equalities import same_when_equal, with_exact_equalities
+from sparkivm.reasons import Place
+
+A, B = Scan("a", (("i", "i"), ("v", "v"))), Scan("b", (("s", "s"), ("w", "w")))
+TYPES = {"i": "int", "v": "bigint", "s": "string", "w": "decimal(10,2)", "n": "bigint"}
+
+
+def types_of(relation: Relation) -> tuple[str, ...]:
+    """Those of tables, through the renaming of a question."""
+    columns = relation.inputs if isinstance(relation, InnerJoin) else (relation,)
+    return tuple(TYPES[scalar.as_column or ""] for part in columns for _, scalar in part.items)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("string", "string"),
+        ("int", "bigint"),
+        ("bigint", "decimal(20,2)"),
+        ("decimal(10,2)", "decimal(18,6)"),
+        ("float", "double"),
+        ("date", "timestamp"),
+        ("void", "string"),
+    ],
+)
+def test_types_of_which_equal_values_are_one(one, other):
+    assert same_when_equal(one, other)
+    assert same_when_equal(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("string", "int"),  # '01' = 1
+        ("bigint", "double"),  # 9007199254740993 = 9007199254740992.0
+        ("string", "date"),
+        ("boolean", "int"),
+        ("timestamp", "timestamp_ntz"),  # an hour that comes twice
+        ("decimal(38,0)", "decimal(38,18)"),  # compared with fewer digits
+        ("string", "string collate utf8_lcase"),
+    ],
+)
+def test_types_of_which_different_values_may_be_equal(one, other):
+    assert not same_when_equal(one, other)
+    assert not same_when_equal(other, one)
+
+
+def test_a_string_that_equals_a_number_is_no_equal_column():
+    join = with_exact_equalities(
+        InnerJoin((A, B), (expression("i = s and v = w", i="i", s="s", v="v", w="w"),)), types_of
+    )
+    assert [p.sql("spark") for p in join.predicates] == ["`i` = COALESCE(`s`)", "`v` = `w`"]
+
+
+def test_of_outer_and_semi_joins_too():
+    on = JoinCondition((Pair("i", "s"), Pair("v", "w", null_safe=True)))
+    for join in (LeftJoin(A, B, on), SemiJoin(A, B, on)):
+        found = with_exact_equalities(join, types_of).on
+        assert found.pairs == (Pair("v", "w", null_safe=True),)
+        assert [p.sql("spark") for p in found.residual] == ["`i` = COALESCE(`s`)"]
+
+
+def test_types_are_those_of_where_a_column_comes_from():
+    groups = Project(
+        Aggregate(B, ("s",), (Call("n", "count_rows"),)), (("key", column("s")), ("n", column("n")))
+    )
+    join = Filter(InnerJoin((A, groups), ()), expression("i = key and v = n", i="i", key="key", v="v", n="n"))
+    found = with_exact_equalities(join, types_of)
+    assert found.predicate.sql("spark") == "`i` = COALESCE(`key`) AND `v` = `n`"
+
+
+def test_a_query_of_exact_equalities_stays_as_it_is():
+    join = InnerJoin((A, B), (expression("v = w", v="v", w="w"),))
+    assert with_exact_equalities(join, types_of) is join
+
+
+def test_in_is_an_equality_of_exact_types():
+    join = SemiJoin(A, B, JoinCondition((), (membership("v", "w", None),)))
+    assert with_exact_equalities(join, types_of).on.pairs == (Pair("v", "w"),)
+
+
+def test_in_counted_by_an_aggregate_too():
+    found = expression("case when p then 1 end", p=membership("v", "w", None))
+    counted = Aggregate(InnerJoin((A, B), ()), (), (Call("c", "count", found), Call("n", "count_rows")))
+    (c, n) = with_exact_equalities(counted, types_of).calls
+    assert (c.argument.sql("spark"), n.argument) == ("CASE WHEN ((`v` = `w`)) THEN 1 END", None)
+
+
+def test_in_of_other_types_has_no_rule():
+    place = Place(3, 7)
+    join = SemiJoin(A, B, JoinCondition((), (membership("i", "s", place),)))
+    with pytest.raises(NotIncremental) as raised:
+        with_exact_equalities(join, types_of)
+    assert raised.value.fallback.place == place
