@@ -288,7 +288,8 @@ class QueryMaker:
         if roll < 0.35:
             return f"({text} or {self.predicate(columns)})"
         if roll < 0.4:
-            return f"({text}) is not null"
+            # Spark's IN is never NULL, DuckDB's is.
+            return f"coalesce({text}, false)" if "in (select" in text else f"({text}) is not null"
         if roll < 0.45:
             return f"not ({text} and {self.predicate(columns)})"
         return text

@@ -31,21 +31,20 @@ QUERIES = {
 CHANGES = (
     ("insert into t values ('01', 5), ('3', 6)", "insert into n values (1, 30)"),
     ("delete from t where s = '1'", "insert into u values (' 1', 7), ('01', 8)"),
-    ("update n set v = v + 1 where i = 1", "update t set s = '02' where s = '2'"),
-    ("insert into t values (null, 9), ('1', 1)", "delete from n where i = 2", "delete from u where s = '1'"),
-    ("insert into d values (9007199254740992.0)", "insert into n values (7, 9007199254740993)"),
-    ("delete from d where x > 1000", "delete from t where s = '01'", "insert into n values (null, null)"),
+    (
+        "update n set v = v + 1 where i = 1",
+        "update t set s = '02' where s = '2'",
+        "delete from u where s = '1'",
+    ),
+    ("insert into t values (null, 9), ('1', 1)", "insert into n values (7, 9007199254740993), (null, null)"),
 )
 
 
-@pytest.mark.parametrize(
-    "condition", ["i in (select s from t)", "i not in (select s from t)", "i in (select s from t) or v > 25"]
-)
-def test_in_compares_them_as_texts(spark, condition):
+def test_in_compares_them_as_texts(spark):
     lab = Lab(spark, "mixed_types_in")
     lab.table("n", "i int, v bigint", "(1, 10)", "(2, 20)")
     lab.table("t", "s string", "('01')", "('2')")
-    view = lab.view("m", f"select i from n\nwhere {condition}")
+    view = lab.view("m", "select i from n\nwhere i not in (select s from t) or v > 25")
     result = view.must_be("create", Reason.TYPE_NOT_SUPPORTED)
     assert "IN compares int with string" in result.fallback.detail
     assert result.fallback.place.line == 2

@@ -7,8 +7,8 @@ I(f) are the rows of the subquery for a row of A; see correlation.py for what th
     x NOT IN I in a conjunct     (A ▷_{x = y} I) ▷ σ_{y is null}(I), and ▷ I if x is NULL
     EXISTS elsewhere             A ⟕ γ(I), more than 0 rows
     scalar                       A ⟕ γ(I), the one value; two rows are an error
-    x IN I elsewhere             TRUE if x is found; else NULL if I has a NULL, or x is NULL and I has rows;
-                                 else FALSE
+    x IN I elsewhere             TRUE if x is found; else unknown if I has a NULL, or x is NULL and I has
+                                 rows; else FALSE. To Spark unknown is FALSE, of NOT IN too, as in a conjunct.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 Kind = Literal["scalar", "exists", "in"]
 
 _TWO_ROWS = "case when n > 1 then raise_error('a scalar subquery returned more than one row') else v end"
-_IN = "case when hit is not null then true when (x is null and n > 0) or u > 0 then null else false end"
-_IN_COUNTED = "case when h > 0 then true when u > 0 then null else false end"
+_IN = "case when hit is not null then true when (x is null and n > 0) or u > 0 then {unknown} else false end"
+_IN_COUNTED = "case when h > 0 then true when u > 0 then {unknown} else false end"
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class _Waiting:
     rows: Relation
     values: tuple[str, ...]  # the columns that it returns
     operands: tuple[Scalar, ...]  # left of IN
+    unknown: str  # the value of an IN of which it is not known
     node: exp.Expr
 
     @property
@@ -108,7 +109,7 @@ class Subqueries:
                 Reason.SQL_NOT_UNDERSTOOD, f"a subquery returns {len(values)} columns for {expected}", node
             )
         name = self._reader.names.fresh("subquery")
-        self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, node)
+        self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, _unknown(node), node)
         return column(name).tree
 
     def joined(self, relation: Relation, wanted: frozenset[str]) -> Relation:
@@ -290,7 +291,8 @@ class Subqueries:
         pairs = tuple(Pair(of, names[of], of not in bound.strict) for of in names)
         marked = Project(values, (*passed, (hit, integer(1))))
         joined = LeftJoin(beside, marked, JoinCondition((*pairs, Pair(x, found))))
-        return joined, expression(_IN, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
+        text = _IN.format(unknown=waiting.unknown)
+        return joined, expression(text, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
 
     def _in_domain(
         self,
@@ -310,7 +312,8 @@ class Subqueries:
             Call(h, "count", expression("case when p then 1 end", p=condition)),
             Call(u, "count", expression("case when (p) is null then 1 end", p=condition)),
         )
-        return self._beside(relation, every, calls), expression(_IN_COUNTED, h=h, u=u)
+        text = _IN_COUNTED.format(unknown=waiting.unknown)
+        return self._beside(relation, every, calls), expression(text, h=h, u=u)
 
     def _matches(
         self, waiting: _Waiting, of: tuple[Relation, tuple[str, ...]], rows: Relation
@@ -348,6 +351,27 @@ class Subqueries:
 
     def _fresh(self, name: str) -> str:
         return self._reader.names.fresh(name)
+
+
+def _unknown(node: exp.Expr) -> str:
+    """What Spark takes IN for where it is neither TRUE nor FALSE: what makes the condition around it FALSE.
+
+    It joins the subquery for IN, or for NOT IN, and then knows only of matches; NOT goes inwards before
+    (docs/decisions/018-in-is-never-null.md).
+    """
+    negated = False
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.Not):
+            negated = not negated
+        elif isinstance(parent, (exp.EQ, exp.NEQ)):
+            other = parent.expression if parent.this is node else parent.this
+            if not isinstance(other, exp.Boolean):
+                break
+            negated ^= isinstance(parent, exp.EQ) != other.this
+        elif not isinstance(parent, (exp.And, exp.Or, exp.Paren)):
+            break
+        node = parent
+    return str(negated).lower()
 
 
 def _filter(relation: Relation, predicate: Scalar | None) -> Relation:

@@ -109,12 +109,12 @@ def compile_view(
             fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog
         )
     asked: list[tuple[str, ...]] = []
-    plan = compile_query(
-        query,
-        fields,
-        _types(engine, catalog, list(known.types) if known and known.kind != "full" else [], asked),
-    )
-    fallback = _ungroupable(plan, catalog)
+    answered = list(known.types) if known and known.kind != "full" else []
+    try:
+        plan = compile_query(query, fields, _types(engine, catalog, answered, asked))
+        fallback = _ungroupable(plan, catalog)
+    except NotIncremental as error:
+        fallback = error.fallback
     if fallback is not None:
         return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, True, catalog)
     return CompiledView(fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True, catalog)

@@ -1,0 +1,38 @@
+"""What IN and NOT IN are where they are shown or computed with: never NULL to Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.refresh.pins import Pins
+from tests.spark.lab import Lab, View, side_by_side
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+VALUES = (
+    "i in (select y from s)",
+    "i not in (select y from s)",
+    "not (i in (select y from s) and v > 0)",
+    "(i in (select y from s)) is null",
+    "(i in (select y from s)) = false",
+    "(i in (select y from s)) is not true",
+    "coalesce(i not in (select y from s), true)",
+    "(i, v) not in (select y, y from s)",
+)
+
+
+def test_in_is_what_spark_takes_it_for(spark):
+    lab = Lab(spark, "in_values")
+    lab.table("n", "i int, v int", "(1, 1)", "(null, 2)", "(3, 3)")
+    lab.table("s", "y int", "(1)", "(7)")
+    views = [
+        lab.view(f"v{number}", f"select i, v, {value} as found from n") for number, value in enumerate(VALUES)
+    ]
+    side_by_side(lab, views, View.build)
+    lab.run(
+        "insert into s values (null)", "delete from s where y = 7", "insert into n values (4, null), (7, 7)"
+    )
+    pins = Pins()
+    results = side_by_side(lab, views, lambda view: view.refresh(pins))
+    assert {result.mode for result in results} == {"incremental"}
+    side_by_side(lab, views, View.check)
