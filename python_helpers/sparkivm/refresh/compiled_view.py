@@ -141,7 +141,7 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
 def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
     """Rows are taken away by comparing them, which Spark does not do for every type."""
     for f in fields:
-        if "map<" in f.type or "variant" in f.type:
+        if "map<" in f.type or _told_apart_by_no_rule(f.type):
             return Fallback(Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, which cannot be compared")
     return None
 
@@ -152,12 +152,17 @@ def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
         source = catalog.tables[table]
         types = {field.name: field.type for field in source.fields}
         for name in names:
-            if "variant" in types[name]:
+            if _told_apart_by_no_rule(types[name]):
                 return Fallback(
                     Reason.TYPE_NOT_SUPPORTED,
                     f"{source.source}.{name} is {types[name]}, which rows are not told by",
                 )
     return None
+
+
+def _told_apart_by_no_rule(type_: str) -> bool:
+    """Rows of VARIANT cannot be grouped, and of texts under a collation different ones are equal."""
+    return "variant" in type_ or " collate " in type_.lower()
 
 
 def _types(
