@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sparkivm.changes.frontier import read_frontier
+from sparkivm.changes.frontier import STATE_FORMAT, read_frontier
 from sparkivm.reasons import Reason
 from tests.spark.lab import Lab, View, refused
 
@@ -127,7 +127,7 @@ def test_state_that_is_no_delta_table_any_more(lab, view):
 
 
 def test_state_of_another_format(lab, view):
-    metadata = view.history()[-1]["userMetadata"].replace('"sparkivm":1', '"sparkivm":999')
+    metadata = view.history()[-1]["userMetadata"].replace(f'"sparkivm":{STATE_FORMAT}', '"sparkivm":999')
     lab.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
     lab.run("alter table m__ivm set tblproperties (written = 'elsewhere')")
     lab.session.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
