@@ -124,7 +124,7 @@ class Measurement:
         self._event_log = event_log
         self._say = say
 
-    def measure(self, cases: Sequence[Case], repeat: int, *, together: bool = False) -> list[Result]:
+    def measure(self, cases: Sequence[Case], repeat: int, *, together: bool) -> list[Result]:
         """Build everything once, run all rounds, check each view at the end.
 
         together  all cases of a recipe in one dbt run, in which views share what they read of the changes

@@ -99,7 +99,7 @@ class View:
     def _sizes(self, rng: random.Random) -> Sizes:
         """Tables so large that their lookups are brought together, or of a size that nobody knows."""
         if rng.random() < 0.5:
-            return Sizes({}, {})
+            return Sizes()
         return Sizes(dict.fromkeys(self.plan.tables, 1e8), dict.fromkeys(self.plan.tables, 10.0))
 
     def _form(self, rng: random.Random, state: State, insert_only: bool) -> Form:
@@ -137,7 +137,7 @@ class View:
 
     def delta(self, version: int, changed: frozenset[str]) -> list[tuple[Any, ...]]:
         """What a refresh would merge into the state."""
-        change = state_change(self.plan.state, "merge", changed & self.plan.tables, Sizes({}, {}))
+        change = state_change(self.plan.state, "merge", changed & self.plan.tables, Sizes())
         rows = change.rows if change.staged is None else change.staged
         return self.database.rows(self._text(rows, Sources(version)))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.refresh.pins import Pins
 from tests.spark.lab import Lab, View, side_by_side
+from tests.spark.rounds import refresh_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -29,7 +29,5 @@ def test_in_is_what_spark_takes_it_for(spark):
     lab.run(
         "insert into s values (null)", "delete from s where y = 7", "insert into n values (4, null), (7, 7)"
     )
-    pins = Pins()
-    results = side_by_side(lab, views, lambda view: view.refresh(pins))
-    assert {result.mode for result in results} == {"incremental"}
+    assert refresh_all(lab, views) == {"incremental"}
     side_by_side(lab, views, View.check)

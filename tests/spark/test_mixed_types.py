@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
-from sparkivm.refresh.pins import Pins
 from tests.spark.lab import Lab, View, side_by_side
+from tests.spark.rounds import refresh_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -53,7 +53,5 @@ def test_what_is_equal_but_not_the_same(spark):
     side_by_side(lab, views, View.build)
     for statements in CHANGES:
         lab.run(*statements)
-        pins = Pins()
-        results = side_by_side(lab, views, lambda view, pins=pins: view.refresh(pins))
-        assert {result.mode for result in results} <= {"incremental", "no_op"}, results
+        assert refresh_all(lab, views) <= {"incremental", "no_op"}
         side_by_side(lab, views, View.check)

@@ -62,7 +62,7 @@ def _steps(plan: ViewPlan) -> list[Steps]:
     """How a refresh computes the change of a small state."""
     state = plan.state
     form = "append" if isinstance(state, GroupState) and state.linear else "rewrite"
-    change = state_change(state, form, plan.tables & set(CHANGING), Sizes({}, {}))
+    change = state_change(state, form, plan.tables & set(CHANGING), Sizes())
     names = step_names()
     return [in_steps(prune_empty(part), names) for part in change.parts]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sparkivm.algebra.scalar import Scalar, column, equal, replace_nodes
+from sparkivm.algebra.scalar import Scalar, equal, opaque, replace_nodes
 from sparkivm.reasons import Place
 
 _MARK = "membership"
@@ -29,9 +29,9 @@ class Membership:
 
 def membership(operand: str, value: str, place: Place | None) -> Scalar:
     """The comparison of two columns, marked; no rule takes it for an equality."""
-    tree = exp.EQ(this=column(operand).tree, expression=exp.Coalesce(this=column(value).tree, expressions=[]))
-    tree.meta[_MARK] = place
-    return Scalar(tree)
+    compared = opaque(equal(operand, value))
+    compared.tree.meta[_MARK] = place
+    return compared
 
 
 def memberships(scalar: Scalar) -> Iterator[Membership]:

@@ -111,6 +111,13 @@ def equal(left: str, right: str, null_safe: bool = False) -> Scalar:
     return Scalar(make(this=column(left).tree, expression=column(right).tree))
 
 
+def opaque(comparison: Scalar) -> Scalar:
+    """The same comparison of two columns, written so that no rule takes it for an equality of columns."""
+    tree = comparison.tree.copy()
+    tree.set("expression", exp.Coalesce(this=tree.expression, expressions=[]))
+    return Scalar(tree)
+
+
 def is_not_null(name: str) -> Scalar:
     return Scalar(exp.Not(this=exp.Is(this=column(name).tree, expression=exp.Null())))
 

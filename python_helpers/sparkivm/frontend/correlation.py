@@ -38,30 +38,11 @@ from sparkivm.algebra import (
 )
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
+from sparkivm.algebra.scalars_of import scalars_of
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Fallback, Reason
-
-
-def scalars_of(node: Relation) -> list[Scalar]:
-    """The expressions of one operator."""
-    match node:
-        case Filter():
-            return [node.predicate]
-        case Project():
-            return [scalar for _, scalar in node.items]
-        case Generate():
-            return [node.generator]
-        case Repeat():
-            return [node.times]
-        case InnerJoin():
-            return list(node.predicates)
-        case Aggregate():
-            return [call.argument for call in node.calls if call.argument is not None]
-        case Window():
-            return [column(name) for call in node.calls for name in call.columns]
-    return list(getattr(node, "predicates", ()))
 
 
 def free_columns(relation: Relation) -> frozenset[str]:

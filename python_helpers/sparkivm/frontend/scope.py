@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sparkivm.algebra import Project, Relation, Scalar, Scan, UnionAll
+from sparkivm.algebra import Relation, Scalar, Scan
+from sparkivm.algebra.origin import origin
 from sparkivm.engine import WHOLE_NUMBERS
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
@@ -44,15 +45,10 @@ class NameAllocator:
 
     def _type_of(self, relation: Relation, name: str | None) -> str | None:
         """The Spark type of a column that is passed on from a table, None for others."""
-        if name is None or isinstance(relation, UnionAll):
+        if name is None:
             return None
-        if isinstance(relation, Scan):
-            return self.types.get(name)
-        if isinstance(relation, Project):
-            item = dict(relation.items).get(name)  # none for a column of the query around this one
-            return None if item is None else self._type_of(relation.input, item.as_column)
-        owner = next((child for child in relation.children if name in child.columns), None)
-        return None if owner is None else self._type_of(owner, name)
+        owner, source = origin(relation, name)
+        return self.types.get(source) if isinstance(owner, Scan) else None
 
 
 @dataclass

@@ -6,29 +6,14 @@ f_{now}(A, …) = f_c(π_{*, now as c}(A), …)   for LEFT, FULL and SEMI JOIN, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from sparkivm.algebra import (
-    Aggregate,
-    Filter,
-    FullJoin,
-    Generate,
-    InnerJoin,
-    JoinCondition,
-    LeftJoin,
-    Project,
-    Relation,
-    Scalar,
-    SemiJoin,
-    Window,
-)
+from sparkivm.algebra import Filter, InnerJoin, Project, Relation, Scalar
 from sparkivm.algebra.moment import at, moment, moments
 from sparkivm.algebra.project import only
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column, conjunction
-
-Change = Callable[[Scalar], Scalar]
+from sparkivm.algebra.scalars_of import with_scalars
 
 
 def lift_moments(relation: Relation) -> Relation:
@@ -41,13 +26,15 @@ def _lifted(node: Relation) -> Relation:
         above = conjunction(moving)
         rest = tuple(p for p in node.predicates if not moments(p))
         return node if above is None else Filter(replace(node, predicates=rest), above)
+    if isinstance(node, (Filter, Project)):
+        return node
     read: set[str] = set()
 
     def collected(scalar: Scalar) -> Scalar:
         read.update(moments(scalar))
         return at(scalar, lambda key, _: column(key).tree)
 
-    changed = _with_scalars(node, collected)
+    changed = with_scalars(node, collected)
     if not read:
         return node
     first, *others = changed.children
@@ -55,31 +42,3 @@ def _lifted(node: Relation) -> Relation:
     below = Project(first, (*passed, *((key, moment(key)) for key in sorted(read))))
     lifted = changed.with_children((below, *others))
     return lifted if lifted.columns == node.columns else only(lifted, node.columns)
-
-
-def _with_scalars(node: Relation, change: Change) -> Relation:
-    """The operator with other expressions; one that has none, or may read moments, stays as it is."""
-    match node:
-        case LeftJoin() | FullJoin() | SemiJoin():
-            residual = tuple(map(change, node.on.residual))
-            return replace(node, on=JoinCondition(node.on.pairs, residual))
-        case Aggregate():
-            calls = (
-                replace(call, argument=change(call.argument)) if call.argument is not None else call
-                for call in node.calls
-            )
-            return replace(node, calls=tuple(calls))
-        case Window():
-            windows = (
-                replace(
-                    call,
-                    call=change(call.call),
-                    order=tuple(replace(one, key=change(one.key)) for one in call.order),
-                )
-                for call in node.calls
-            )
-            return replace(node, calls=tuple(windows))
-        case Generate():
-            return replace(node, generator=change(node.generator))
-        case _:
-            return node

@@ -8,42 +8,29 @@ an equality of columns: they decide which rows match, and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from sqlglot import exp
-
-from sparkivm.algebra import (
-    Aggregate,
-    Filter,
-    FullJoin,
-    InnerJoin,
-    JoinCondition,
-    LeftJoin,
-    Project,
-    Relation,
-    Scalar,
-    SemiJoin,
-    UnionAll,
-)
-from sparkivm.algebra.membership import as_equalities, memberships
+from sparkivm.algebra import Aggregate, Filter, InnerJoin, Relation, Scalar
+from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.membership import Membership, as_equalities, memberships
+from sparkivm.algebra.origin import origin
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import rewrite
-from sparkivm.algebra.scalar import conjunction, conjuncts, equality
-from sparkivm.errors import InternalError, NotIncremental
+from sparkivm.algebra.scalar import equality, opaque
+from sparkivm.algebra.scalars_of import scalars_of, with_scalars
+from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_DIGITS = {
-    "tinyint": 3,
-    "smallint": 5,
-    "int": 10,
-    "bigint": 20,
-}  # of the decimals that Spark compares them as
+# Digits of the decimals that Spark compares whole numbers as.
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _MOST_DIGITS = 38
+_COMPARING = (Filter, InnerJoin, TwoSides, Aggregate)
 _EXACT = ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
+
+_Column = tuple[Relation, str]  # a column of a relation
 
 
 def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
@@ -51,30 +38,30 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
 
     Raises: NotIncremental where IN compares others, as it does so by a rule of its own.
     """
-    compared = [(node, pair) for node in relation.walk() for pair in _compared(node)]
-    within = [(node, one) for node in relation.walk() for p in _scalars(node) for one in memberships(p)]
-    if not compared and not within:
+    compared = [found for node in relation.walk() for found in _compared(node)]
+    if not compared:
         return relation
-    pairs = chain(compared, ((node, (one.operand, one.value)) for node, one in within))
-    columns = dict.fromkeys(_origin(node, name) for node, pair in pairs for name in pair)
-    types = dict(zip(columns, _types(list(columns), types_of), strict=True))
-    for node, one in within:
-        operand, value = (types[_origin(node, name)] for name in (one.operand, one.value))
-        if not same_when_equal(operand, value):
-            detail = f"IN compares {operand} with {value}, not as = does"
-            raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail, one.place))
+    origins = list(dict.fromkeys(column for found in compared for column in found.origins))
+    types = dict(zip(origins, _types(origins, types_of), strict=True))
     # By name, which may stand for several columns: then all are taken for what one of them is.
-    inexact = {
-        pair for node, pair in compared if not same_when_equal(*(types[_origin(node, name)] for name in pair))
-    }
+    inexact: set[tuple[str, str]] = set()
+    for found in compared:
+        one, other = (types[column] for column in found.origins)
+        if same_when_equal(one, other):
+            continue
+        if found.within is not None:
+            detail = f"IN compares {one} with {other}, not as = does"
+            raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail, found.within.place))
+        inexact.add(found.pair)
 
-    def change(node: Relation) -> Relation:
-        scalars = _scalars(node)
-        new = [_opaque(one) if _pair(one) in inexact else as_equalities(one) for one in scalars]
-        same = all(one is other for one, other in zip(scalars, new, strict=True))
-        return node if same else _with_scalars(node, new)
+    def change(scalar: Scalar) -> Scalar:
+        return opaque(scalar) if _pair(scalar) in inexact else as_equalities(scalar)
 
-    return rewrite(relation, change) if inexact or within else relation
+    def changed(node: Relation) -> Relation:
+        return with_scalars(node, change) if isinstance(node, _COMPARING) else node
+
+    needs_change = inexact or any(found.within for found in compared)
+    return rewrite(relation, changed) if needs_change else relation
 
 
 def same_when_equal(one: str, other: str) -> bool:
@@ -96,68 +83,32 @@ def _decimal(type_: str) -> tuple[int, int] | None:
     return (int(found[1]) - int(found[2]), int(found[2])) if found else None
 
 
-def _origin(node: Relation, name: str) -> tuple[Relation, str]:
-    """Where a column below `node` comes from, as far as it is passed on as it is."""
-    owner = next(child for child in node.children if name in child.columns)
-    match owner:
-        case Project():
-            source = dict(owner.items)[name].as_column
-            return (owner, name) if source is None else _origin(owner, source)
-        case Aggregate() if name not in owner.keys:
-            return owner, name
-        case UnionAll():  # of which each branch may have its own type
-            return owner, name
-        case _ if any(name in child.columns for child in owner.children):
-            return _origin(owner, name)
-        case _:
-            return owner, name
+@dataclass(frozen=True)
+class _Compared:
+    """Two columns that an operator compares, and where each comes from.
+
+    within  the IN that does, of which unlike of = only the value matters, not what may stand for it
+    """
+
+    pair: tuple[str, str]
+    origins: tuple[_Column, _Column]
+    within: Membership | None = None
 
 
-def _types(origins: Sequence[tuple[Relation, str]], types_of: TypesOf) -> tuple[str, ...]:
-    """Of columns of different relations, asked at once."""
-    columns = [renamed(relation, [(f"c{i}", name)]) for i, (relation, name) in enumerate(origins)]
-    return types_of(InnerJoin(tuple(columns), ()) if len(columns) > 1 else columns[0])
+def _compared(node: Relation) -> Iterator[_Compared]:
+    if not isinstance(node, _COMPARING):
+        return
 
+    def of(one: str, other: str, within: Membership | None = None) -> _Compared:
+        return _Compared((one, other), (_origin(node, one), _origin(node, other)), within)
 
-def _scalars(node: Relation) -> list[Scalar]:
-    """The conjuncts that a node compares its rows by, or the arguments of its aggregates."""
-    match node:
-        case Filter():
-            return list(conjuncts(node.predicate))
-        case InnerJoin():
-            return list(chain.from_iterable(map(conjuncts, node.predicates)))
-        case LeftJoin() | FullJoin() | SemiJoin():
-            return list(chain.from_iterable(map(conjuncts, node.on.predicates)))
-        case Aggregate():
-            return [call.argument for call in node.calls if call.argument is not None]
-        case _:
-            return []
-
-
-def _with_scalars(node: Relation, scalars: list[Scalar]) -> Relation:
-    match node:
-        case Filter():
-            return replace(node, predicate=conjunction(scalars) or node.predicate)
-        case InnerJoin():
-            return replace(node, predicates=tuple(scalars))
-        case LeftJoin() | FullJoin() | SemiJoin():
-            return replace(node, on=JoinCondition.of(scalars, node.left.columns, node.right.columns))
-        case Aggregate():
-            rest = iter(scalars)
-            calls = (
-                replace(call, argument=next(rest)) if call.argument is not None else call
-                for call in node.calls
-            )
-            return replace(node, calls=tuple(calls))
-        case _:
-            raise InternalError(f"{type(node).__name__} compares nothing")
-
-
-def _compared(node: Relation) -> list[tuple[str, str]]:
-    """Columns that are equal in what comes out of a node."""
-    if isinstance(node, Aggregate):
-        return []
-    return [pair for scalar in _scalars(node) if (pair := _pair(scalar))]
+    for scalar in scalars_of(node):
+        for within in memberships(scalar):
+            yield of(within.operand, within.value, within)
+        pair = _pair(scalar)
+        # What an aggregate counts by is no equality of the rows that come out.
+        if pair is not None and not isinstance(node, Aggregate):
+            yield of(*pair)
 
 
 def _pair(predicate: Scalar) -> tuple[str, str] | None:
@@ -165,8 +116,12 @@ def _pair(predicate: Scalar) -> tuple[str, str] | None:
     return found[:2] if found else None
 
 
-def _opaque(predicate: Scalar) -> Scalar:
-    """The same comparison, of a column with an expression."""
-    tree = predicate.tree.copy()
-    tree.set("expression", exp.Coalesce(this=tree.expression, expressions=[]))
-    return Scalar(tree)
+def _origin(node: Relation, name: str) -> _Column:
+    """Where a column below `node` comes from."""
+    return origin(next(child for child in node.children if name in child.columns), name)
+
+
+def _types(origins: Sequence[_Column], types_of: TypesOf) -> tuple[str, ...]:
+    """Of columns of different relations, asked at once."""
+    columns = [renamed(relation, [(f"c{i}", name)]) for i, (relation, name) in enumerate(origins)]
+    return types_of(InnerJoin(tuple(columns), ()) if len(columns) > 1 else columns[0])

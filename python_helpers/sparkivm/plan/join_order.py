@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from sparkivm.algebra import (
@@ -45,8 +45,8 @@ _UNKNOWN_ROWS = 1e6
 class Sizes:
     """Estimated rows of the sources, and how many of them changed."""
 
-    rows: Mapping[str, float]
-    changed: Mapping[str, float]
+    rows: Mapping[str, float] = field(default_factory=dict)
+    changed: Mapping[str, float] = field(default_factory=dict)
 
     def within(self, parts: Mapping[str, TablePart]) -> Sizes:
         """Those of a plan that reads only parts of tables."""

@@ -18,7 +18,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes
-from sparkivm.properties.inlined_size import reads_when_inlined
+from sparkivm.properties.inlined_size import reads_when_inlined, uses_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
 _WEIGHT = f"{STEP}weight"  # the column of a step that holds its weights
@@ -30,7 +30,7 @@ _READS_PER_TABLE = 12
 # The same in values of large tables that are read, and how many are read while one is written.
 _VALUES_PER_TABLE = 20e6
 _READ_WHILE_WRITING = 10
-_UNKNOWN_SIZES = Sizes({}, {})
+_UNKNOWN_SIZES = Sizes()
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,23 @@ def in_steps(
     """
     sliced = any(isinstance(node, Slice) for node in relation.walk())
     large = sliced or reads_when_inlined(relation) > most_reads
+    if not large and not _looks_again(relation, sizes):
+        return Steps((), relation)
     steps = _Cut(relation, names, most_reads, kept, sizes, large).steps()
     return steps if large or steps.tables else Steps((), relation)
+
+
+def _looks_again(relation: Relation, sizes: Sizes) -> bool:
+    """Whether so much is read of tables that to read it again may be worth a table."""
+    values = (_values_of(node, sizes) * uses for node, uses in uses_when_inlined(relation))
+    return sum(values) >= _VALUES_PER_TABLE
+
+
+def _values_of(node: Relation, sizes: Sizes) -> float:
+    """Values that are read of a table."""
+    if not isinstance(node, Scan):
+        return 0.0
+    return sizes.rows.get(node.table, 0.0) * len({field for _, field in node.fields})
 
 
 @dataclass(frozen=True)
@@ -128,10 +143,9 @@ class _Cut:
         return Steps(tuple(self._tables), self._cut[id(self._root)])
 
     def _read_by(self, node: Relation) -> _Read:
-        if isinstance(node, Scan):
-            return _Read(1, self._sizes.rows.get(node.table, 0.0) * len({name for _, name in node.fields}))
         below = [self._read[id(child)] for child in node.children]
-        return _Read(sum(read.reads for read in below) or 1, sum(read.values for read in below))
+        values = _values_of(node, self._sizes) + sum(read.values for read in below)
+        return _Read(sum(read.reads for read in below) or 1, values)
 
     def _is_worth_a_table(self, node: Relation, read: _Read) -> bool:
         if not node.children:
@@ -142,10 +156,8 @@ class _Cut:
         return isinstance(node, Slice) or self._is_looked_for_again(node, again * read.values)
 
     def _is_looked_for_again(self, node: Relation, values: float) -> bool:
-        if values < _VALUES_PER_TABLE:
-            return False
-        written = self._rows(node) * len(node.columns)
-        return values - _READ_WHILE_WRITING * written >= _VALUES_PER_TABLE
+        """Whether to read so many values again takes longer than a table of the result."""
+        return values - _READ_WHILE_WRITING * self._rows(node) * len(node.columns) >= _VALUES_PER_TABLE
 
     def _keep(self, node: Relation, cut: Relation, read: _Read) -> None:
         self._cut[id(node)], self._read[id(node)] = cut, read

@@ -51,7 +51,7 @@ class Decision:
     explanation: str = ""
     read_bytes: float = 0.0  # of sources, by an incremental refresh
     ranges: KeyRanges = field(default_factory=KeyRanges)
-    sizes: Sizes = field(default_factory=lambda: Sizes({}, {}))
+    sizes: Sizes = field(default_factory=Sizes)
     kept: Mapping[str, str] = field(default_factory=dict)  # sources whose rows are in memory, and where
     change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
 
@@ -100,7 +100,8 @@ def decide(
 
         form = apply_form(plan, frontier, state, moved, moving)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-        return _Way(change, change_by, estimate(change, plan.written, state, tables, moved, sizes))
+        costs = estimate(change, plan.written, state, tables, moved, sizes)
+        return _Way(change, change_by, sizes, costs)
 
     def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
@@ -125,10 +126,9 @@ def decide(
         return _cheaper_in_full(changes, found.costs)
     ranges, changes = find_key_ranges(engine, found.change, tables, changes, memory)
     moved = _moved(changes)
-    sizes = _sizes(tables, state, moved)
     costs = found.costs
     if ranges.changed:
-        costs = estimate(found.change, plan.written, state, tables, moved, sizes, ranges)
+        costs = estimate(found.change, plan.written, state, tables, moved, found.sizes, ranges)
     if is_dear(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())
@@ -144,7 +144,7 @@ def decide(
         explanation,
         read_bytes=costs.from_changes.bytes,
         ranges=ranges,
-        sizes=sizes,
+        sizes=found.sizes,
         kept={key: name for key, name in kept.items() if name},
         change_by=found.change_by,
     )
@@ -156,6 +156,7 @@ class _Way:
 
     change: StateChange
     change_by: Callable[[Form, str], StateChange]
+    sizes: Sizes
     costs: Estimate
 
 
