@@ -13,7 +13,7 @@ I(f) are the rows of the subquery for a row of A; see correlation.py for what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -174,7 +174,7 @@ class Subqueries:
         del self._waiting[name]
         rows, predicates = pulled
         # EXISTS has no operands, and its columns do not matter.
-        matches = self._matches(waiting, (relation, operands), rows) if operands else ()
+        matches = self._matches(waiting, relation, operands, rows) if operands else ()
         result = _semi_join(relation, rows, (*predicates, *matches), anti)
         if anti and operands:
             return self._without_unknown(result, rows, predicates, operands[0], waiting.values[0])
@@ -273,7 +273,7 @@ class Subqueries:
         operands: tuple[str, ...],
     ) -> tuple[Relation, Scalar]:
         bound = correlation.bind(waiting.rows)
-        matches = self._matches(waiting, (relation, operands), waiting.rows)
+        matches = self._matches(waiting, relation, operands, waiting.rows)
         if len(operands) > 1 or not all(map(equality, matches)):
             return self._in_domain(relation, waiting, correlation, bound, operands)
         x, y = operands[0], waiting.values[0]
@@ -305,7 +305,7 @@ class Subqueries:
         """x is compared with each value, for each x that occurs."""
         every = correlation.ranging(bound, operands)
         mine = tuple(every.columns[x] for x in operands)
-        condition = conjunction(self._matches(waiting, (every.relation, mine), every.relation))
+        condition = conjunction(self._matches(waiting, every.relation, mine, every.relation))
         assert condition is not None, "IN compares something"
         h, u = self._fresh("hits"), self._fresh("unknown")
         calls = (
@@ -316,10 +316,9 @@ class Subqueries:
         return self._beside(relation, every, calls), expression(text, h=h, u=u)
 
     def _matches(
-        self, waiting: _Waiting, of: tuple[Relation, tuple[str, ...]], rows: Relation
+        self, waiting: _Waiting, relation: Relation, operands: Sequence[str], rows: Relation
     ) -> tuple[Scalar, ...]:
-        """How IN compares its operands, columns of a relation, with the values among `rows`."""
-        relation, operands = of
+        """How IN compares its operands, columns of the relation, with the values among `rows`."""
         return tuple(
             equal(x, y)
             if self._reader.names.same_type((relation, column(x)), (rows, column(y)))
