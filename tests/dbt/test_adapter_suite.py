@@ -7,7 +7,6 @@ from dbt.tests.adapter.basic.test_empty import BaseEmpty
 from dbt.tests.adapter.basic.test_ephemeral import BaseEphemeral
 from dbt.tests.adapter.basic.test_generic_tests import BaseGenericTests
 from dbt.tests.adapter.basic.test_singular_tests import BaseSingularTests
-from dbt.tests.adapter.basic.test_snapshot_check_cols import BaseSnapshotCheckCols
 from dbt.tests.adapter.dbt_show.test_dbt_show import BaseShowLimit
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
@@ -49,9 +48,3 @@ class TestSimpleMaterializations(BaseSimpleMaterializations):
 
 class TestSingularTests(BaseSingularTests):
     pass
-
-
-class TestSnapshotCheckCols(BaseSnapshotCheckCols):
-    @pytest.fixture(scope="class")
-    def project_config_update(self):
-        return {"seeds": {"+file_format": "delta"}, "snapshots": {"+file_format": "delta"}}

@@ -24,6 +24,8 @@ INCREMENTAL = {
     "unread": "select id, count(*) as n from things group by id",
     "nested": "select id, a, a[0].x as x from things",
     "distinct_arrays": "select distinct a from things",
+    "fields": "select id, inline(a) from things",
+    "entries": "select id, pos, key, value from things lateral view outer posexplode(m) e",
     "of_maps": "select m['k'] as k, max(id) as id from things group by m['k']",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from sparkivm.algebra import Generate, OneRow, Project, Relation, Scalar
 from sparkivm.algebra.project import only
@@ -18,6 +19,8 @@ from sparkivm.reasons import Reason
 
 # The names of what they make, where the query gives none.
 _NAMES = {"explode": ("col",), "posexplode": ("pos", "col")}
+_OF_MAPS = {"explode": ("key", "value"), "posexplode": ("pos", "key", "value")}
+_MAKES_MAPS = {"map", "map_concat", "map_filter", "map_from_arrays", "map_from_entries", "str_to_map"}
 
 
 def is_generator(node: exp.Expr) -> bool:
@@ -35,7 +38,7 @@ def generated(
     word = spark_name(call)
     plain = word.removesuffix("_outer")
     arguments = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
-    shown = list(given) or _default_names(plain, arguments)
+    shown = list(given) or _default_names(plain, arguments, _type_of(arguments[0], input, names))
     if not shown:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{word} without names for its columns", call)
     for argument in arguments:
@@ -80,11 +83,29 @@ def _numbers(call: exp.Expr) -> exp.Expr:
     return exp.Explode(this=expression(text).tree.copy())
 
 
-def _default_names(word: str, arguments: Sequence[exp.Expr]) -> list[str]:
-    """The names of a generator's columns where the query gives none; none if they are not known."""
+def _type_of(argument: exp.Expr, input: Relation, names: NameAllocator) -> exp.DataType | None:
+    """The type of a table's column, or of a function that makes maps; None of other expressions."""
+    if isinstance(argument, exp.Func) and spark_name(argument) in _MAKES_MAPS:
+        return exp.DataType(this=exp.DataType.Type.MAP)
+    text = names.type_of(input, Scalar(argument))
+    try:
+        return None if text is None else exp.DataType.build(text, dialect="spark")
+    except ParseError:  # Spark writes field names as they are, blanks and all
+        return None
+
+
+def _default_names(word: str, arguments: Sequence[exp.Expr], type_: exp.DataType | None) -> list[str]:
+    """The names of a generator's columns where the query gives none; none if they are not known.
+
+    type_  of the first argument, if it is known
+    """
     if word == "json_tuple":
         return [f"c{number}" for number in range(len(arguments) - 1)]
     if word == "stack" and isinstance(arguments[0], exp.Literal) and arguments[0].is_int:
         rows = int(arguments[0].name)
         return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))]
-    return list(_NAMES.get(word, ()))
+    if word == "inline":
+        elements = [] if type_ is None else type_.expressions
+        return [field.name for element in elements for field in element.expressions]
+    is_map = type_ is not None and type_.is_type(exp.DataType.Type.MAP)
+    return list((_OF_MAPS if is_map else _NAMES).get(word, ()))

@@ -40,14 +40,14 @@ class NameAllocator:
 
     def same_type(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether two expressions, each over its relation, have types that compare one to one."""
-        types = [self._type_of(relation, scalar.as_column) for relation, scalar in (one, other)]
+        types = [self.type_of(relation, scalar) for relation, scalar in (one, other)]
         return types[0] is not None and (types[0] == types[1] or WHOLE_NUMBERS.issuperset(map(str, types)))
 
-    def _type_of(self, relation: Relation, name: str | None) -> str | None:
-        """The Spark type of a column that is passed on from a table, None for others."""
-        if name is None:
+    def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
+        """The Spark type of a column that is passed on from a table, None of other expressions."""
+        if scalar.as_column is None:
             return None
-        owner, source = origin(relation, name)
+        owner, source = origin(relation, scalar.as_column)
         return self.types.get(source) if isinstance(owner, Scan) else None
 
 
