@@ -65,6 +65,11 @@ class Commit:
     parameters: Mapping[str, str]  # operationParameters
     user_metadata: str | None = None
 
+    def count(self, metric: str) -> int | None:
+        """A metric that counts something, None if the commit does not say."""
+        value = self.metrics.get(metric, "")
+        return int(value) if value.isdigit() else None
+
 
 class Engine(Protocol):
     """A Spark connection whose session settings nobody else uses.

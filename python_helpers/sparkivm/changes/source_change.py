@@ -47,6 +47,7 @@ class SourceChange:
     append_only: bool = False
     nets: bool = False  # changes may cancel each other
     scans: int = 0  # how often the table itself is read to find them
+    growth: int | None = None  # rows that came less rows that went, None if the commits do not say
     kept: str = ""  # the relation in which they were put in memory, with their weights
 
 
@@ -87,7 +88,7 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
         return SourceChange("diff", old, new, rows, nets=True, scans=2)
     append_only = all(map(_appends, changing))
     nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
-    return SourceChange("feed", old, new, rows, append_only, nets, vector_deletes)
+    return SourceChange("feed", old, new, rows, append_only, nets, vector_deletes, _growth(changing))
 
 
 def changes_rows(commit: Commit) -> bool:
@@ -149,11 +150,9 @@ def _replaces_a_part(commit: Commit) -> bool:
 
 def _rows(commit: Commit) -> int:
     """Rows that a commit says it changed; 0 where it does not say."""
-    metrics = commit.metrics
 
     def number(name: str) -> int:
-        value = metrics.get(name, "0")
-        return int(value) if value.isdigit() else 0
+        return commit.count(name) or 0
 
     if commit.operation == "MERGE":
         return sum(map(number, _MERGE_ROWS)) + 2 * number("numTargetRowsUpdated")
@@ -164,6 +163,24 @@ def _rows(commit: Commit) -> int:
     if _replaces_a_part(commit):
         return number("numDeletedRows") + number("numOutputRows") - number("numCopiedRows")
     return number("numOutputRows")
+
+
+def _growth(commits: Sequence[Commit]) -> int | None:
+    """Rows that commits say came less those that went, None if one does not say."""
+    total = 0
+    for commit in commits:
+        came: int | None = 0
+        went: int | None = 0
+        if commit.operation == "MERGE":
+            came, went = (commit.count(name) for name in _MERGE_ROWS)
+        elif commit.operation == "DELETE":
+            went = commit.count("numDeletedRows")
+        elif commit.operation != "UPDATE":
+            came = commit.count("numOutputRows") if _appends(commit) else None
+        if came is None or went is None:
+            return None
+        total += came - went
+    return total
 
 
 def _fallback(reason: Reason, detail: str) -> NotIncremental:

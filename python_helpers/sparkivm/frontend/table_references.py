@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.optimizer.scope import traverse_scope
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,8 @@ class TableReference:
 def table_references(tree: exp.Expr) -> list[TableReference] | None:
     """The tables that are no CTEs, in the order of the text; None if a place is not known."""
     found: dict[int, TableReference] = {}
-    ctes = {id(table) for table in _cte_references(tree)}
     for table in tree.find_all(exp.Table):
-        if id(table) in ctes or not isinstance(table.this, exp.Identifier):
+        if not isinstance(table.this, exp.Identifier) or _is_cte(table):
             continue
         metas = [part.meta for part in table.parts]
         if any("start" not in meta for meta in metas):
@@ -37,14 +35,21 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
     return [found[start] for start in sorted(found)]
 
 
-def _cte_references(tree: exp.Expr) -> list[exp.Table]:
-    references = []
-    for scope in traverse_scope(tree):
-        for table in scope.tables:
-            source = scope.sources.get(table.alias_or_name)
-            if not isinstance(source, exp.Table) and len(table.parts) == 1:
-                references.append(table)
-    return references
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a WITH around a mention has its name: upper or lower case, as in Spark."""
+    if len(table.parts) > 1:
+        return False
+    node: exp.Expr = table
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.With):  # a CTE sees those before it, and itself if it is recursive
+            visible = parent.expressions[: (node.index or 0) + bool(parent.recursive)]
+        else:
+            clause = parent.args.get("with_")
+            visible = [] if clause is None or clause is node else clause.expressions
+        if any(cte.alias.lower() == table.name.lower() for cte in visible):
+            return True
+        node = parent
+    return False
 
 
 def replace_references(

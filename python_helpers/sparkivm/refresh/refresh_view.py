@@ -14,7 +14,7 @@ from sparkivm.algebra.exact_sums import OVERFLOW
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, records_changes
-from sparkivm.engine import Commit, Engine, EngineError, RelationFacts, Row
+from sparkivm.engine import Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import TableName, quoted, state_table
@@ -241,7 +241,7 @@ class _Refresh:
             several = size is not None and size <= SMALL_STATE_BYTES
         known = stored.frontier is not None and stored.frontier.fields == frontier.fields
         self._publish(compiled, stored if known else None, several)
-        rows = _metric(committed.commit, "numOutputRows")
+        rows = committed.commit.count("numOutputRows")
         reported = fallback if unmaintainable is None or not first else unmaintainable
         mode: Mode = "create" if first else "full"
         return self._result(
@@ -562,20 +562,15 @@ def _name(key: str) -> TableName:
 
 def _row_counts(form: str, committed: Committed) -> dict[str, Any]:
     """What the statement or its commit says of the state's rows."""
-    metrics = committed.commit.metrics
+    count = committed.commit.count
     if form == "replace":
-        deleted = _metric(committed.commit, "numDeletedRows")
-        written, copied = (_metric(committed.commit, n) for n in ("numOutputRows", "numCopiedRows"))
-        return {"inserted": None if written is None else written - (copied or 0), "deleted": deleted}
+        written, copied = count("numOutputRows"), count("numCopiedRows")
+        inserted = None if written is None else written - (copied or 0)
+        return {"inserted": inserted, "deleted": count("numDeletedRows")}
     if form == "merge":
         return {
-            "inserted": _metric(committed.commit, "numTargetRowsInserted"),
-            "updated": _metric(committed.commit, "numTargetRowsUpdated"),
-            "deleted": _metric(committed.commit, "numTargetRowsDeleted"),
+            "inserted": count("numTargetRowsInserted"),
+            "updated": count("numTargetRowsUpdated"),
+            "deleted": count("numTargetRowsDeleted"),
         }
-    return {"inserted": _metric(committed.commit, "numOutputRows") if "numOutputRows" in metrics else None}
-
-
-def _metric(commit: Commit, name: str) -> int | None:
-    value = commit.metrics.get(name, "")
-    return int(value) if value.isdigit() else None
+    return {"inserted": count("numOutputRows")}

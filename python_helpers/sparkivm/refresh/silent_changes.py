@@ -25,14 +25,14 @@ _MOST_ROWS = 10_000
 def may_be_silent(
     core: Relation, tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]
 ) -> tuple[str, ...]:
-    """The sources that are worth a question."""
+    """The sources that are worth a question; one that has more rows than before, or less, is not."""
     size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
     if size_bytes < _WORTH_ASKING_BYTES:
         return ()
     return tuple(
         key
         for key, change in changes.items()
-        if change.how == "feed" and change.nets and 0 < change.rows <= _MOST_ROWS
+        if change.how == "feed" and change.nets and not change.growth and 0 < change.rows <= _MOST_ROWS
     )
 
 
