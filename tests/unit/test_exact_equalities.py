@@ -18,10 +18,11 @@ from sparkivm.algebra import (
     SemiJoin,
 )
 from sparkivm.algebra.membership import membership
+from sparkivm.algebra.same_when_equal import same_when_equal
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
-from sparkivm.plan.exact_equalities import same_when_equal, with_exact_equalities
+from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.reasons import Place
 
 A, B = Scan("a", (("i", "i"), ("v", "v"))), Scan("b", (("s", "s"), ("w", "w")))

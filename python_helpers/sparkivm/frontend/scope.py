@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Relation, Scalar, Scan
 from sparkivm.algebra.origin import origin
-from sparkivm.engine import WHOLE_NUMBERS
+from sparkivm.algebra.same_when_equal import same_when_equal
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
 from sparkivm.names import RESERVED_PREFIX
@@ -38,10 +38,10 @@ class NameAllocator:
         self._used[f"{key}_{number}"] = 1
         return f"{wanted}_{number}"
 
-    def same_type(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
-        """Whether two expressions, each over its relation, have types that compare one to one."""
-        types = [self.type_of(relation, scalar) for relation, scalar in (one, other)]
-        return types[0] is not None and (types[0] == types[1] or WHOLE_NUMBERS.issuperset(map(str, types)))
+    def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
+        """Whether two expressions, each over its relation, are known to be the same value if equal."""
+        left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
+        return left is not None and right is not None and same_when_equal(left, right)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
         """The Spark type of a column that is passed on from a table, None of other expressions."""

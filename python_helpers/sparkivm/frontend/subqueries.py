@@ -321,7 +321,7 @@ class Subqueries:
         """How IN compares its operands, columns of the relation, with the values among `rows`."""
         return tuple(
             equal(x, y)
-            if self._reader.names.same_type((relation, column(x)), (rows, column(y)))
+            if self._reader.names.same_when_equal((relation, column(x)), (rows, column(y)))
             else membership(x, y, place_of(waiting.node))
             for x, y in zip(operands, waiting.values, strict=True)
         )

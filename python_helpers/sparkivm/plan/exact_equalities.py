@@ -7,7 +7,6 @@ an equality of columns: they decide which rows match, and nothing else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,18 +16,14 @@ from sparkivm.algebra.membership import Membership, as_equalities, memberships
 from sparkivm.algebra.origin import origin
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import rewrite
+from sparkivm.algebra.same_when_equal import same_when_equal
 from sparkivm.algebra.scalar import equality, opaque
 from sparkivm.algebra.scalars_of import scalars_of, with_scalars
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-# Digits of the decimals that Spark compares whole numbers as.
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-_MOST_DIGITS = 38
 _COMPARING = (Filter, InnerJoin, TwoSides, Aggregate)
-_EXACT = ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
 
 _Column = tuple[Relation, str]  # a column of a relation
 
@@ -62,25 +57,6 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
 
     needs_change = inexact or any(found.within for found in compared)
     return rewrite(relation, changed) if needs_change else relation
-
-
-def same_when_equal(one: str, other: str) -> bool:
-    """Whether values of two Spark types that compare as equal are the same value."""
-    if one == other or {one, other} in _EXACT or "void" in (one, other):
-        return True
-    shapes = _decimal(one), _decimal(other)
-    if None in shapes:
-        return False
-    whole, fraction = (max(shape[i] for shape in shapes if shape) for i in (0, 1))
-    return whole + fraction <= _MOST_DIGITS
-
-
-def _decimal(type_: str) -> tuple[int, int] | None:
-    """Digits before and after the point."""
-    if type_ in _DIGITS:
-        return _DIGITS[type_], 0
-    found = _DECIMAL.fullmatch(type_)
-    return (int(found[1]) - int(found[2]), int(found[2])) if found else None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,30 @@
+"""Types of which values that compare as equal are the same value, as 1 and 1.0, and not 1 and '01'."""
+
+from __future__ import annotations
+
+import re
+
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+# Digits of the decimals that Spark compares whole numbers as.
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+_MOST_DIGITS = 38
+_EXACT = ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
+
+
+def same_when_equal(one: str, other: str) -> bool:
+    """Whether values of two Spark types that compare as equal are the same value."""
+    if one == other or {one, other} in _EXACT or "void" in (one, other):
+        return True
+    shapes = _decimal(one), _decimal(other)
+    if None in shapes:
+        return False
+    whole, fraction = (max(shape[i] for shape in shapes if shape) for i in (0, 1))
+    return whole + fraction <= _MOST_DIGITS
+
+
+def _decimal(type_: str) -> tuple[int, int] | None:
+    """Digits before and after the point."""
+    if type_ in _DIGITS:
+        return _DIGITS[type_], 0
+    found = _DECIMAL.fullmatch(type_)
+    return (int(found[1]) - int(found[2]), int(found[2])) if found else None
