@@ -24,3 +24,6 @@ def test_a_source_of_which_nothing_is_left_is_not_joined(spark, monkeypatch):
     assert "changes_2" not in result.statements[-1], "one changed source"
     lab.run("update customers set name = 'Cyd' where id = 2")
     view.must_be("incremental")
+    lab.run("insert into customers values (3, 'Eve', 1)", "update customers set balance = 0 where id = 1")
+    result = view.must_be("incremental")
+    assert "as source" not in result.statements[0], "it has a row more, so it is not asked"

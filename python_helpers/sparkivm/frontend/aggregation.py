@@ -10,7 +10,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregate_calls import ReadCall, read_call
 from sparkivm.frontend.expressions import is_called, is_windowed
-from sparkivm.frontend.grouping_sets import Grouping, in_sets, numbered
+from sparkivm.frontend.grouping_sets import Grouping, in_sets, ingredients, numbered
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.windows import Windows
@@ -44,6 +44,12 @@ class Aggregation:
                 same = scalar.as_column if not grouping.sets else None
                 self._keys.append((same or names.fresh(wanted), scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
+        # A set may leave out what is equal to a key in Spark's eyes only.
+        self._computed_keys = {
+            ingredients(scalar.tree): scalar for _, scalar in self._keys if scalar.as_column is None
+        }
+        for _, scalar in self._keys if grouping.sets else ():
+            self._must_be_no_key(scalar.tree, scalar.tree)
 
     def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
         """A resolved expression of SELECT, HAVING or ORDER BY, over what Aggregate and windows have."""
@@ -56,6 +62,8 @@ class Aggregation:
                 return self._left_out(node, whole).tree
             if is_called(node) and not is_windowed(node):
                 return column(self._name(read_call(node, whole))).tree
+            if self._sets:
+                self._must_be_no_key(node, whole)
             return None
 
         over_groups = replace_nodes(tree, replacement)
@@ -74,6 +82,12 @@ class Aggregation:
                 whole,
             )
         return Scalar(result)
+
+    def _must_be_no_key(self, node: exp.Expr, whole: exp.Expr) -> None:
+        key = self._computed_keys.get(ingredients(node))
+        if key is not None and key != Scalar(node.unnest()):
+            what = f"{node.sql(dialect='spark')} may be the key {key.sql('spark')}"
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, whole)
 
     def _name(self, call: ReadCall) -> str:
         """The column of a call, the same for equal calls."""

@@ -30,7 +30,7 @@ from sparkivm.frontend.expressions import resolve
 from sparkivm.frontend.generators import generated, is_generator, is_table_function, made_in_from
 from sparkivm.frontend.pivots import pivoted
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, Visible
+from sparkivm.frontend.scope import Scope, Visible, under_names
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.reasons import Reason
 
@@ -232,8 +232,7 @@ class FromReader:
         else:
             found = self._reader.lookup(parts)
             if isinstance(found, CatalogView):
-                relation, columns = self._reader.read_view(found, node)
-                visible = [(field.name, column) for field, column in zip(found.fields, columns, strict=True)]
+                relation, visible = self._reader.read_view(found, node)
             else:
                 fields = tuple((self._reader.names.fresh(field.name), field.name) for field in found.fields)
                 relation = Scan(found.key, fields)
@@ -253,9 +252,7 @@ def _aliased(visible: list[Visible], alias: str) -> Scope:
 
 def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible]:
     names = _column_aliases(node)
-    if not names:
-        return visible
-    return [(name, column) for name, (_, column) in zip(names, visible, strict=True)]
+    return under_names(visible, names, node) if names else visible
 
 
 def _column_aliases(node: exp.Expr) -> list[str]:

@@ -56,7 +56,9 @@ def read_grouping(group: exp.Group, key: Callable[[exp.Expr], Key]) -> Grouping:
         parts = [named(part) for part in node.expressions]
         return _rolled_up(parts) if isinstance(node, exp.Rollup) else _cubed(parts)
 
-    if with_sets and with_sets[0].expressions:  # GROUP BY a, b GROUPING SETS (…): the list names no set
+    if with_sets and with_sets[0].expressions:  # GROUP BY a, b GROUPING SETS (…): the list makes no set
+        for node in group.expressions:
+            named(node)
         elements = [sets_of(with_sets[0])]
     elif with_sets:  # GROUP BY a, b WITH ROLLUP
         parts = [named(node) for node in group.expressions]
@@ -75,6 +77,18 @@ def numbered(relation: Relation, number: str, count: int) -> Relation:
     """Each row once for each of the numbers below `count`."""
     numbers = UnionAll(tuple(Project(OneRow(), ((number, integer(i)),)) for i in range(count)))
     return InnerJoin((relation, numbers), ())
+
+
+def ingredients(tree: exp.Expr) -> tuple[str, ...]:
+    """What an expression is made of, in any order: Spark takes a + b and b + a for one key."""
+    turned: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+    return tuple(
+        sorted(
+            f"{turned.get(type(node), type(node)).__name__} {node.name}"
+            for node in tree.walk()
+            if not isinstance(node, (exp.Paren, exp.Identifier))
+        )
+    )
 
 
 def in_sets(number: str, sets: Iterable[int], then: Scalar, otherwise: str) -> Scalar:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -125,6 +125,17 @@ class Scope:
         if len(found) > 1:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is ambiguous", node)
         return next(iter(found), None)
+
+
+def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr) -> list[Visible]:
+    """The same columns, visible under other names.
+
+    Raises: NotIncremental if there are more or fewer names, as where the parser drops a column called ALL.
+    """
+    if len(names) != len(visible):
+        what = f"{len(names)} names stand for {len(visible)} columns"
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
+    return [(name, column) for name, (_, column) in zip(names, visible, strict=True)]
 
 
 def unresolved(node: exp.Expr) -> NotIncremental:

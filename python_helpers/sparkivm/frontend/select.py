@@ -43,7 +43,7 @@ from sparkivm.frontend.from_clause import FromReader
 from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import NameAllocator, Scope, Visible, unresolved
+from sparkivm.frontend.scope import NameAllocator, Scope, Visible, under_names, unresolved
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.windows import Windows, with_named_windows
 from sparkivm.properties.single_row import at_most_one_row
@@ -106,14 +106,12 @@ class SelectReader:
     def instance_of(self, cte: _Cte) -> tuple[Relation, list[Visible]]:
         """A CTE where it is used: a relation with columns of its own each time."""
         relation, visible = self._within(cte.before).rows(cte.body)
-        if cte.columns:
-            visible = [(name, column) for name, (_, column) in zip(cte.columns, visible, strict=True)]
-        return relation, visible
+        return relation, under_names(visible, cte.columns, cte.body) if cte.columns else visible
 
     def read_nested(self, node: exp.Subquery) -> tuple[Relation, list[Visible]]:
         return self.rows(node)
 
-    def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[str]]:
+    def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[Visible]]:
         """A view where it is used: its text, read in its own namespace."""
         if self._depth >= _DEEPEST_VIEW:
             raise not_incremental(
@@ -129,7 +127,7 @@ class SelectReader:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
         inner = SelectReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(tree)
-        return relation, [name for _, name in visible]
+        return relation, under_names(visible, [field.name for field in view.fields], node)
 
     def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
         """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""

@@ -1,0 +1,32 @@
+"""SQL that could mean something else to Spark than to the parser is refused with its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.reasons import Reason
+from tests.fuzz.database import CATALOG
+
+UNCLEAR = {
+    "select a + b as c, sum(k) as s from r group by grouping sets ((a + b), (b + a), (b))": "may be the key",
+    "select a + b as c, sum(k) as s from r group by rollup (b + a, a, b)": "may be the key",
+    "select a > b as c, sum(k) as s from r group by cube ((b < a), a, b)": "may be the key",
+    "select * from (select all, a from r) as t (x, y)": "2 names stand for 1 columns",
+    "with c (x, y) as (select a from r) select x from c": "2 names stand for 1 columns",
+}
+
+
+@pytest.mark.parametrize(("sql", "detail"), UNCLEAR.items())
+def test_unclear_texts_are_refused(sql, detail):
+    with pytest.raises(NotIncremental) as refused:
+        read_query(parse_model("model", sql), CATALOG)
+    assert refused.value.fallback.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert detail in refused.value.fallback.detail
+
+
+def test_a_key_as_it_is_written_is_found():
+    sql = "select a + b as c, (a + b) * 2 as d, sum(k) as s from r group by grouping sets ((a + b), (b))"
+    assert len(read_query(parse_model("model", sql), CATALOG).output) == 3
