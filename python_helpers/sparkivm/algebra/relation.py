@@ -88,16 +88,18 @@ class Relation(ABC):
     def walk(self) -> Iterator[Relation]:
         """Every relation below and including this one, each once, children first."""
         seen: set[int] = set()
+        found: list[Relation] = []
 
-        def visit(relation: Relation) -> Iterator[Relation]:
+        def visit(relation: Relation) -> None:
             if id(relation) in seen:
                 return
             seen.add(id(relation))
             for child in relation.children:
-                yield from visit(child)
-            yield relation
+                visit(child)
+            found.append(relation)
 
-        return visit(self)
+        visit(self)
+        return iter(found)
 
 
 @dataclass(frozen=True, eq=False)
