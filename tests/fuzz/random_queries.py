@@ -154,13 +154,17 @@ class QueryMaker:
             array = f"array({rng.choice(numbers)}, {rng.choice(numbers)} + 1)"
             return Rel(f"{rel.text} {view} explode({array}) {alias} as {name}", [*rel.columns, (name, INT)])
         inner, where = self._correlated(rel.columns)
-        values = of_kind(inner.columns, INT)
+        values, outer = of_kind(inner.columns, INT), rng.choice(numbers)
         item = (
-            rng.choice((rng.choice(values), f"max({rng.choice(values)})", "count(*)"))
+            rng.choice((rng.choice(values), f"max({rng.choice(values)})", "count(*)", outer))
             if values
             else "count(*)"
         )
-        join, on = rng.choice(((", lateral", ""), (" left join lateral", " on true")))
+        if "(" in item and outer != "1" and rng.random() < 0.3:
+            where += f" group by {outer}"
+        join, on = rng.choice(((", lateral", ""), (" left join lateral", " on true"), (" join lateral", "")))
+        if join != ", lateral" and rng.random() < 0.4:
+            on = f" on {alias}.{name} {rng.choice(('=', '<'))} {rng.choice(numbers)}"
         text = f"{rel.text}{join} (select {item} as {name} from {inner.text}{where}) as {alias}{on}"
         return Rel(text, [*rel.columns, (f"{alias}.{name}", INT)])
 

@@ -160,6 +160,11 @@ FAMILIES = {
         "cube": "select customer, note, count(*) as n from orders group by cube (customer, note)",
         "table_functions": "select o.id, r.id as number, e.col, j.c0 from orders o join range(1, 4) r on o.qty >= r.id "
         "cross join explode(array(1, 2)) e cross join json_tuple('{\"a\": 5}', 'a') j",
+        "lateral_on": "select o.id, g.e from orders o left join lateral explode(array(o.qty, 7)) g (e) on g.e > o.id",
+        "lateral_nested": "select o.id, l.x, l.y from orders o, lateral (select c.id as x, m.y from customers c, "
+        "lateral (select o.qty as y) m where c.id = o.customer) l",
+        "having_number": "select customer, sum(qty) as s from orders group by customer having sum(qty) - 2",
+        "mode_over": "select id, mode() within group (order by qty) over (partition by customer) as m from orders",
         "lateral_view": "select id, e from orders lateral view explode(array(qty, 7)) as e",
         "count_distinct": "select customer, count(distinct note) as n, count(distinct qty, note) as m, array_sort(collect_set(qty)) as c "
         "from (select customer, note, qty from orders) group by customer",

@@ -39,7 +39,9 @@ SCALAR_FUNCTIONS = frozenset(
     unix_seconds unix_timestamp url_decode url_encode validate_utf8 variant_get weekday width_bucket
     xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short
     xpath_string xxhash64 zeroifnull zip_with
-    """.split()
+
+    bigint binary boolean date decimal double float int smallint string timestamp tinyint
+    """.split()  # the last ones are casts
 )
 
 # One value for the rows of a group, the same one for the same bag of rows. Where Spark documents that the

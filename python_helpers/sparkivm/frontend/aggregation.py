@@ -41,8 +41,8 @@ class Aggregation:
             scalar = Scalar(tree)
             if all(known != scalar for _, known in self._keys):
                 # A key that some sets leave out is another column than the one that aggregates read.
-                same = scalar.as_column if not grouping.sets else None
-                self._keys.append((same or names.fresh(wanted), scalar))
+                name = names.fresh(wanted) if grouping.sets else names.of(scalar, input, wanted)
+                self._keys.append((name, scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
         # A set may leave out what is equal to a key in Spark's eyes only.
         self._computed_keys = {
@@ -126,7 +126,7 @@ class Aggregation:
         keys = tuple(name for name, _ in self._keys)
         if self._number is not None:
             return self._over_sets(self._number, keys, calls)
-        if all(scalar.as_column for _, scalar in self._keys):
+        if all(scalar.as_column == name for name, scalar in self._keys):
             return Aggregate(self._input, keys, calls)
         return Aggregate(self._computed(self._input, dict(self._keys), calls), keys, calls)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sparkivm.algebra import (
+    Filter,
     FullJoin,
     InnerJoin,
     JoinCondition,
@@ -72,39 +73,57 @@ class FromReader:
         self, input: Relation, scope: Scope, node: exp.Lateral, outer: bool = False
     ) -> tuple[Relation, Scope]:
         """Each row with those that a function makes of it."""
-        if not is_generator(node.this):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
-        call = resolve(node.this, replace(scope, outer=self._reader.outer))
+        call = self._generator(node, replace(scope, outer=self._reader.outer))
         outer = outer or bool(node.args.get("outer"))
         rows, visible = generated(input, call, _column_aliases(node), self._reader.names, outer=outer)
         return rows, scope.joined(_aliased(visible, node.alias))
 
-    def _lateral_subquery(
+    @staticmethod
+    def _generator(node: exp.Lateral, scope: Scope) -> exp.Expr:
+        if not is_generator(node.this):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+        return resolve(node.this, scope)
+
+    def _lateral(
         self, left: Relation, scope: Scope, node: exp.Lateral, join: exp.Join
     ) -> tuple[Relation, Scope]:
-        """Each row with those of a subquery that may use its columns."""
-        side, condition = join.side.upper(), join.args.get("on")
-        if side not in ("", "LEFT") or join.args.get("using"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{side} JOIN LATERAL", join)
-        inner, visible = self._reader.read_subquery(node.this, scope, exists=False)
-        visible = _with_column_aliases(visible, node)
+        """Each row with those of a subquery, or of a function, that may use its columns."""
+        side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
+        condition = join.args.get("on")
+        if isinstance(condition, exp.Boolean) and condition.this:
+            condition = None
+        if side not in ("", "LEFT") or kind in ("SEMI", "ANTI") or method or join.args.get("using"):
+            what = " ".join(word for word in (method, side, kind, "JOIN LATERAL") if word)
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
+        if isinstance(node.this, exp.Subquery):
+            inner, visible = self._reader.read_subquery(node.this, scope, exists=False)
+            visible = _with_column_aliases(visible, node)
+        elif condition is None:
+            return self._lateral_view(left, scope, node, outer=side == "LEFT")
+        elif side == "":
+            rows, both = self._lateral_view(left, scope, node)
+            return Filter(rows, self._condition(condition, both)), both
+        else:
+            call = self._generator(node, Scope(outer=replace(scope, outer=self._reader.outer)))
+            inner, visible = made_in_from(call, _column_aliases(node), self._reader.names)
         bound = Correlation(left, self._reader.names).bind(inner)
         both = scope.joined(_aliased(visible, node.alias))
         predicates = [equal(pair.left, pair.right, pair.null_safe) for pair in bound.pairs()]
         if condition is not None:
-            tree = resolve(condition, replace(both, outer=self._reader.outer))
-            check_accepted(tree)
-            predicates.extend(conjuncts(Scalar(tree)))
+            predicates.extend(conjuncts(self._condition(condition, both)))
         if side == "LEFT":
             on = JoinCondition.of(predicates, left.columns, bound.relation.columns)
             return LeftJoin(left, bound.relation, on), both
         return InnerJoin((left, bound.relation), tuple(predicates)), both
 
+    def _condition(self, tree: exp.Expr, scope: Scope) -> Scalar:
+        resolved = resolve(tree, replace(scope, outer=self._reader.outer))
+        check_accepted(resolved)
+        return Scalar(resolved)
+
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
         if isinstance(join.this, exp.Lateral):
-            if isinstance(join.this.this, exp.Subquery):
-                return self._lateral_subquery(left, left_scope, join.this, join)
-            return self._lateral_view(left, left_scope, join.this, outer=join.side.upper() == "LEFT")
+            return self._lateral(left, left_scope, join.this, join)
         if join.this.args.get("pivots"):
             # Spark pivots what all of the joins before it have made.
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT behind a join", join.this)
@@ -180,7 +199,7 @@ class FromReader:
                 )
         if isinstance(node, exp.Table):
             relation, scope = self._table(node)
-        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+        elif isinstance(node, exp.Subquery) and isinstance(node.unnest(), exp.Table):
             relation, scope = self._item(node.this)
             if node.alias:
                 scope = _aliased(scope.star, node.alias)

@@ -38,6 +38,14 @@ class NameAllocator:
         self._used[f"{key}_{number}"] = 1
         return f"{wanted}_{number}"
 
+    def of(self, scalar: Scalar, relation: Relation, wanted: str) -> str:
+        """The name of a column that holds an expression over a relation: that of a column which it has.
+
+        One of a query around this one gets a name of its own, as it is going to stand beside that query's.
+        """
+        name = scalar.as_column
+        return name if name is not None and name in relation.columns else self.fresh(wanted)
+
     def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether two expressions, each over its relation, are known to be the same value if equal."""
         left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))

@@ -358,8 +358,7 @@ class SelectReader:
         for item, scalar in zip(items, scalars, strict=True):
             name = known.get(scalar)
             if name is None:
-                name = scalar.as_column or self.names.fresh(item.name)
-                known[scalar] = name
+                name = known[scalar] = self.names.of(scalar, relation, item.name)
                 columns[name] = scalar
             visible.append((item.name, name))
         keys: list[SortKey] = []
@@ -370,7 +369,7 @@ class SelectReader:
                     raise not_incremental(
                         Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node
                     )
-                name = known[scalar] = scalar.as_column or self.names.fresh("sort_key")
+                name = known[scalar] = self.names.of(scalar, relation, "sort_key")
                 columns[name] = scalar
             keys.append(_sort_key(node, name))
         relation = Project(relation, tuple(columns.items()))
@@ -393,6 +392,8 @@ class SelectReader:
         if having is not None:
             aliases = {item.name.lower(): item.tree for item in items}
             condition = self._over_output(having.this, items, aliases, scope, subqueries)
+            if not isinstance(condition.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
+                condition = exp.cast(condition, "boolean")  # as Spark does
         grouping = self._grouping(tree, scope, items)
         # What is grouped or aggregated has to be there before, all else is computed from the groups.
         trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]

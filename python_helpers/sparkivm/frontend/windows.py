@@ -16,11 +16,12 @@ from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
 
 # They number the rows of a partition, or point at some: which of several that tie comes first shows.
-_OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "first"})
+_OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "first", "any_value"})
 # Rows that tie share a value.
 _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 # The last row of a frame; among rows that tie the frame ends after all of them, unless it counts rows.
 _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
+_AROUND_CALLS = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
 
 
@@ -70,8 +71,8 @@ class Windows:
         """The relation with the columns of the window functions."""
         base = relation.columns
         for partition, calls in self._calls.items():
-            keys = {scalar: scalar.as_column or self._names.fresh("partition") for scalar in partition}
-            computed = [(name, scalar) for scalar, name in keys.items() if scalar.as_column is None]
+            keys = {scalar: self._names.of(scalar, relation, "partition") for scalar in partition}
+            computed = [(name, scalar) for scalar, name in keys.items() if name not in relation.columns]
             if computed:
                 passed = [(name, column(name)) for name in relation.columns]
                 relation = Project(relation, (*passed, *computed))
@@ -97,7 +98,7 @@ class Windows:
     def _read(name: str, node: exp.Window) -> WindowCall:
         call = node.this
         inner = call
-        while isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        while isinstance(inner, _AROUND_CALLS):
             inner = inner.this
         function = function_name(inner)
         known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _AGGREGATES
@@ -111,6 +112,11 @@ class Windows:
         parts += [part for part in (inner.args.get("offset"), inner.args.get("default")) if part is not None]
         if isinstance(call, exp.Filter):
             parts.append(call.expression.this)
+        parts += [
+            ordered.this
+            for within in call.find_all(exp.WithinGroup)
+            for ordered in within.expression.expressions
+        ]
         for part in (*parts, *(one.key.tree for one in order)):
             if not isinstance(part, (exp.Star, exp.Distinct)):
                 check_accepted(part)

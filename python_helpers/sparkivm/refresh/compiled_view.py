@@ -22,7 +22,7 @@ from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.gate import check_text_is_understood
+from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
 from sparkivm.spark_sql.relations import select_text
 
@@ -113,6 +113,9 @@ def compile_view(
     try:
         plan = compile_query(query, fields, _types(engine, catalog, answered, asked))
         fallback = _ungroupable(plan, catalog)
+        if known is None and fallback is None:
+            state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
+            check_plan_is_understood(engine, plan.finalizer.text(state, "one"), fields)
     except NotIncremental as error:
         fallback = error.fallback
     if fallback is not None:
@@ -165,20 +168,28 @@ def _told_apart_by_no_rule(type_: str) -> bool:
     return "variant" in type_ or " collate " in type_.lower()
 
 
-def _types(
-    engine: Engine, catalog: SourceCatalog, known: list[tuple[str, ...]], asked: list[tuple[str, ...]]
-) -> Callable[[Relation], tuple[str, ...]]:
-    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
+def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
+    """Tables as they are now."""
 
     class Texts(_NeutralTexts):
         def new(self, table: str) -> str:
             return catalog.tables[table].name.sql
 
+    return Texts()
+
+
+def _types(
+    engine: Engine, catalog: SourceCatalog, known: list[tuple[str, ...]], asked: list[tuple[str, ...]]
+) -> Callable[[Relation], tuple[str, ...]]:
+    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
+
+    texts = _live_texts(catalog)
+
     def types_of(relation: Relation) -> tuple[str, ...]:
         if len(asked) < len(known):
             answer = known[len(asked)]
         else:
-            answer = tuple(f.type for f in engine.schema_of(select_text(relation, Texts())))
+            answer = tuple(f.type for f in engine.schema_of(select_text(relation, texts)))
         asked.append(answer)
         return answer
 

@@ -1,13 +1,14 @@
-"""The gate: does Spark read the parser's printing of the model as it reads the model itself?"""
+"""The gate: does Spark read the printing of the model, and its plan, as it reads the model itself?"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from sparkivm.algebra.spark_text import SparkText
-from sparkivm.engine import Engine, EngineError
+from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
@@ -20,6 +21,8 @@ _CAST_LITERAL = re.compile(
 # EXTRACT(year FROM d) is printed as EXTRACT(YEAR FROM d).
 _UNIT = re.compile(r"(?<=extract\()\w+(?=,)|(?<=timestampadd\()\w+(?=,)|(?<=timestampdiff\()\w+(?=,)")
 _LATERAL_CROSS = re.compile(r"(LateralJoin .*,) Cross$", re.MULTILINE)
+# JOIN without ON is printed with ON TRUE.
+_ON_TRUE = re.compile(r"(Join .*), true$", re.MULTILINE)
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
@@ -42,8 +45,25 @@ def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
         )
 
 
+def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) -> None:
+    """Raises: NotIncremental if the plan's columns are not those of the model.
+
+    sql  what the public view shows over a state built from the sources as they are
+    """
+    try:
+        found = engine.schema_of(sql)
+    except EngineError as error:
+        raise NotIncremental(
+            Fallback(Reason.SQL_NOT_UNDERSTOOD, f"Spark refuses the view's plan: {error}")
+        ) from None
+    mine, other = ([f"{f.name} {f.type}" for f in some] for some in (fields, found))
+    if mine != other:
+        what = f"the columns are {', '.join(mine)} to Spark, {', '.join(other)} by the plan"
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, what))
+
+
 def comparable_plan(plan: str) -> str:
-    """A plan without what two readings of one text differ in: ids, the two names of a cross join."""
+    """A plan without what two readings of one text differ in: ids, the names of a cross join."""
     numbers: dict[str, str] = {}
     plan = _EXPRESSION_ID.sub(
         lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan
@@ -51,7 +71,8 @@ def comparable_plan(plan: str) -> str:
     plan = _CAST_LITERAL.sub(r"\1", _CTE_ID.sub(r"\1", plan))
     plan = _UNIT.sub(lambda unit: unit[0].lower(), plan)
     plan = plan.replace("isnotnull(", "NOT isnull(")  # x IS NOT NULL is printed as NOT x IS NULL
-    return _LATERAL_CROSS.sub(r"\1 Inner", plan.replace("Join Cross", "Join Inner"))
+    plan = _LATERAL_CROSS.sub(r"\1 Inner", plan.replace("Join Cross", "Join Inner"))
+    return _ON_TRUE.sub(r"\1", plan)
 
 
 def _first_difference(one: str, other: str) -> tuple[str, str]:
