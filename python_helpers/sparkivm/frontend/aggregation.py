@@ -41,7 +41,7 @@ class Aggregation:
             scalar = Scalar(tree)
             if all(known != scalar for _, known in self._keys):
                 # A key that some sets leave out is another column than the one that aggregates read.
-                name = names.fresh(wanted) if grouping.sets else names.of(scalar, input, wanted)
+                name = names.fresh(wanted) if grouping.sets else names.name_for(scalar, input, wanted)
                 self._keys.append((name, scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
         # A set may leave out what is equal to a key in Spark's eyes only.

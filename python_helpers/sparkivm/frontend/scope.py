@@ -38,7 +38,7 @@ class NameAllocator:
         self._used[f"{key}_{number}"] = 1
         return f"{wanted}_{number}"
 
-    def of(self, scalar: Scalar, relation: Relation, wanted: str) -> str:
+    def name_for(self, scalar: Scalar, relation: Relation, wanted: str) -> str:
         """The name of a column that holds an expression over a relation: that of a column which it has.
 
         One of a query around this one gets a name of its own, as it is going to stand beside that query's.

@@ -358,7 +358,7 @@ class SelectReader:
         for item, scalar in zip(items, scalars, strict=True):
             name = known.get(scalar)
             if name is None:
-                name = known[scalar] = self.names.of(scalar, relation, item.name)
+                name = known[scalar] = self.names.name_for(scalar, relation, item.name)
                 columns[name] = scalar
             visible.append((item.name, name))
         keys: list[SortKey] = []
@@ -369,7 +369,7 @@ class SelectReader:
                     raise not_incremental(
                         Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node
                     )
-                name = known[scalar] = self.names.of(scalar, relation, "sort_key")
+                name = known[scalar] = self.names.name_for(scalar, relation, "sort_key")
                 columns[name] = scalar
             keys.append(_sort_key(node, name))
         relation = Project(relation, tuple(columns.items()))

@@ -71,7 +71,7 @@ class Windows:
         """The relation with the columns of the window functions."""
         base = relation.columns
         for partition, calls in self._calls.items():
-            keys = {scalar: self._names.of(scalar, relation, "partition") for scalar in partition}
+            keys = {scalar: self._names.name_for(scalar, relation, "partition") for scalar in partition}
             computed = [(name, scalar) for scalar, name in keys.items() if name not in relation.columns]
             if computed:
                 passed = [(name, column(name)) for name in relation.columns]

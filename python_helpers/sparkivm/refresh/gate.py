@@ -32,17 +32,11 @@ def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     try:
         reread = engine.analyzed_plan(printed)
     except EngineError as error:
-        raise NotIncremental(
-            Fallback(Reason.SQL_NOT_UNDERSTOOD, f"Spark refuses the SQL as it was read back: {error}")
-        ) from None
+        raise _misread(f"Spark refuses the SQL as it was read back: {error}") from None
     original, reread = comparable_plan(engine.analyzed_plan(sql)), comparable_plan(reread)
     if original != reread:
         mine, other = _first_difference(original, reread)
-        raise NotIncremental(
-            Fallback(
-                Reason.SQL_NOT_UNDERSTOOD, f"Spark reads `{mine}` where the SQL read back gives `{other}`"
-            )
-        )
+        raise _misread(f"Spark reads `{mine}` where the SQL read back gives `{other}`")
 
 
 def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) -> None:
@@ -53,13 +47,14 @@ def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) 
     try:
         found = engine.schema_of(sql)
     except EngineError as error:
-        raise NotIncremental(
-            Fallback(Reason.SQL_NOT_UNDERSTOOD, f"Spark refuses the view's plan: {error}")
-        ) from None
+        raise _misread(f"Spark refuses the view's plan: {error}") from None
     mine, other = ([f"{f.name} {f.type}" for f in some] for some in (fields, found))
     if mine != other:
-        what = f"the columns are {', '.join(mine)} to Spark, {', '.join(other)} by the plan"
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, what))
+        raise _misread(f"the columns are {', '.join(mine)} to Spark, {', '.join(other)} by the plan")
+
+
+def _misread(what: str) -> NotIncremental:
+    return NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, what))
 
 
 def comparable_plan(plan: str) -> str:
