@@ -37,6 +37,14 @@ def test_a_limit_of_a_single_row_takes_it(sql):
     assert (read.limit, read.offset, read.sort) == (None, None, ())
 
 
+def test_order_by_all_is_by_all_columns():
+    assert [(key.column, key.descending) for key in query("select a, k from r order by all desc").sort] == [
+        ("a", True),
+        ("k", True),
+    ]
+    assert len(query("select a from r union select k from r order by all").sort) == 1
+
+
 @pytest.mark.parametrize("sql", MORE_ROWS)
 def test_another_limit_without_order_takes_any_rows(sql):
     with pytest.raises(NotIncremental) as refused:

@@ -80,6 +80,10 @@ def check_accepted(expression: exp.Expr) -> None:
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION, "the literal depends on the time of the refresh", node
             )
+        if isinstance(node, (exp.Any, exp.All)) and not isinstance(node.parent, exp.Binary):
+            raise not_incremental(
+                Reason.EXPRESSION_NOT_SUPPORTED, "ANY as an aggregate is not read as one; write BOOL_OR", node
+            )
         if type(node) in _ACCEPTED:
             continue
         name = function_name(node)
