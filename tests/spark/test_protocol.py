@@ -7,7 +7,9 @@ import json
 import pytest
 
 from sparkivm.changes.frontier import STATE_FORMAT, read_frontier
-from sparkivm.reasons import Reason
+from sparkivm.errors import NotIncremental
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh import compiled_view
 from tests.spark.lab import Lab, View, refused
 
 pytestmark = pytest.mark.spark
@@ -216,3 +218,14 @@ def test_empty(lab, view):
     new.check_columns()
     assert new.refresh().mode == "create"
     new.check()
+
+
+def test_a_plan_that_spark_refuses_is_asked_again(lab, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, "the columns are others"))
+
+    monkeypatch.setattr(compiled_view, "check_plan_is_understood", refuse)
+    view = lab.view("refused", SQL)
+    view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)

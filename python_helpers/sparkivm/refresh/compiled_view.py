@@ -99,7 +99,8 @@ def compile_view(
     )
     if fallback is None:
         fallback = _incomparable(fields)
-    if fallback is None and (known is None or known.kind == "full"):  # what was refused once is asked again
+    is_new = known is None or known.kind == "full"  # what was refused once is asked again
+    if fallback is None and is_new:
         try:
             check_text_is_understood(engine, sql, tree)
         except NotIncremental as error:
@@ -109,11 +110,11 @@ def compile_view(
             fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog
         )
     asked: list[tuple[str, ...]] = []
-    answered = list(known.types) if known and known.kind != "full" else []
+    answered = [] if known is None or is_new else list(known.types)
     try:
         plan = compile_query(query, fields, _types(engine, catalog, answered, asked))
         fallback = _ungroupable(plan, catalog)
-        if known is None and fallback is None:
+        if fallback is None and is_new:
             state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
             check_plan_is_understood(engine, plan.finalizer.text(state, "one"), fields)
     except NotIncremental as error:

@@ -1,0 +1,57 @@
+"""The gate between a model's text and its plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sparkivm.engine import EngineError, Field
+from sparkivm.errors import NotIncremental
+from sparkivm.refresh.gate import check_plan_is_understood, comparable_plan
+
+FIELDS = (Field("a", "int"), Field("b", "string"))
+
+
+class Spark:
+    """It analyses every text to the same columns, or refuses it."""
+
+    def __init__(self, *fields: Field) -> None:
+        self._fields = fields
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        if not self._fields:
+            raise EngineError("`c` is ambiguous")
+        return self._fields
+
+
+def refused(*fields: Field) -> str:
+    engine: Any = Spark(*fields)
+    with pytest.raises(NotIncremental) as raised:
+        check_plan_is_understood(engine, "select", FIELDS)
+    return raised.value.fallback.detail
+
+
+def test_a_plan_with_other_columns_is_refused():
+    assert refused(Field("a", "bigint"), Field("b", "string")) == (
+        "the columns are a int, b string to Spark, a bigint, b string by the plan"
+    )
+    assert "`c` is ambiguous" in refused()
+    engine: Any = Spark(*FIELDS)
+    check_plan_is_understood(engine, "select", FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("+- Join Cross", "+- Join Inner, true"),
+        ("+- Join FullOuter", "+- Join FullOuter, true"),
+        ("+- LateralJoin lateral-subquery#3 [c1#0], Cross", "+- LateralJoin lateral-subquery#7 [c1#5], Inner, true"),
+    ],
+)  # fmt: skip
+def test_a_join_without_on_is_on_true(one, other):
+    assert comparable_plan(one) == comparable_plan(other)
+
+
+def test_a_join_with_on_is_another():
+    assert comparable_plan("+- Join Inner, (a#1 = b#2)") != comparable_plan("+- Join Inner")
