@@ -21,26 +21,16 @@ from sparkivm.algebra.window import Window
 Change = Callable[[Scalar], Scalar]
 
 
-def scalars_of(node: Relation) -> tuple[Scalar, ...]:
+def scalars_of(node: Relation) -> list[Scalar]:
     """The expressions of one operator, its predicates conjunct by conjunct."""
-    match node:
-        case Filter():
-            return conjuncts(node.predicate)
-        case InnerJoin() | TwoSides():
-            return _all_conjuncts(node.predicates)
-        case Project():
-            return tuple(scalar for _, scalar in node.items)
-        case Generate():
-            return (node.generator,)
-        case Repeat():
-            return (node.times,)
-        case Aggregate():
-            return tuple(call.argument for call in node.calls if call.argument is not None)
-        case Window():
-            ordered = (ordering.key for call in node.calls for ordering in call.order)
-            return (*(call.call for call in node.calls), *ordered)
-        case _:
-            return ()
+    found: list[Scalar] = []
+
+    def kept(scalar: Scalar) -> Scalar:
+        found.append(scalar)
+        return scalar
+
+    _with_scalars(node, kept)
+    return found
 
 
 def with_scalars(node: Relation, change: Change) -> Relation:

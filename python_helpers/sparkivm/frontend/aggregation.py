@@ -44,11 +44,13 @@ class Aggregation:
                 name = names.fresh(wanted) if grouping.sets else names.name_for(scalar, input, wanted)
                 self._keys.append((name, scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
-        # A set may leave out what is equal to a key in Spark's eyes only.
-        self._computed_keys = {
-            ingredients(scalar.tree): scalar for _, scalar in self._keys if scalar.as_column is None
+        # Of grouping sets: one may leave out what equals a key in Spark's eyes only.
+        self._unclear_keys = {
+            ingredients(scalar.tree): scalar
+            for _, scalar in self._keys
+            if grouping.sets and scalar.as_column is None
         }
-        for _, scalar in self._keys if grouping.sets else ():
+        for _, scalar in self._keys:
             self._must_be_no_key(scalar.tree, scalar.tree)
 
     def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
@@ -62,8 +64,7 @@ class Aggregation:
                 return self._left_out(node, whole).tree
             if is_called(node) and not is_windowed(node):
                 return column(self._name(read_call(node, whole))).tree
-            if self._sets:
-                self._must_be_no_key(node, whole)
+            self._must_be_no_key(node, whole)
             return None
 
         over_groups = replace_nodes(tree, replacement)
@@ -84,7 +85,10 @@ class Aggregation:
         return Scalar(result)
 
     def _must_be_no_key(self, node: exp.Expr, whole: exp.Expr) -> None:
-        key = self._computed_keys.get(ingredients(node))
+        """Raises: NotIncremental if Spark may take an expression for a key that is written otherwise."""
+        if not self._unclear_keys:
+            return
+        key = self._unclear_keys.get(ingredients(node))
         if key is not None and key != Scalar(node.unnest()):
             what = f"{node.sql(dialect='spark')} may be the key {key.sql('spark')}"
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, whole)

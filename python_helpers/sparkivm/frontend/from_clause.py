@@ -27,7 +27,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.correlation import Correlation
-from sparkivm.frontend.expressions import resolve
+from sparkivm.frontend.expressions import SubqueryColumn, resolve
 from sparkivm.frontend.generators import generated, is_generator, is_table_function, made_in_from
 from sparkivm.frontend.pivots import pivoted
 from sparkivm.frontend.place import not_incremental
@@ -93,8 +93,7 @@ class FromReader:
         if isinstance(condition, exp.Boolean) and condition.this:
             condition = None
         if side not in ("", "LEFT") or kind in ("SEMI", "ANTI") or method or join.args.get("using"):
-            what = " ".join(word for word in (method, side, kind, "JOIN LATERAL") if word)
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{_join_name(join)} LATERAL", join)
         if isinstance(node.this, exp.Subquery):
             inner, visible = self._reader.read_subquery(node.this, scope, exists=False)
             visible = _with_column_aliases(visible, node)
@@ -116,8 +115,9 @@ class FromReader:
             return LeftJoin(left, bound.relation, on), both
         return InnerJoin((left, bound.relation), tuple(predicates)), both
 
-    def _condition(self, tree: exp.Expr, scope: Scope) -> Scalar:
-        resolved = resolve(tree, replace(scope, outer=self._reader.outer))
+    def _condition(self, tree: exp.Expr, scope: Scope, subquery: SubqueryColumn | None = None) -> Scalar:
+        """An ON over the columns of both sides, and of the queries around this one."""
+        resolved = resolve(tree, replace(scope, outer=self._reader.outer), subquery=subquery)
         check_accepted(resolved)
         return Scalar(resolved)
 
@@ -130,8 +130,7 @@ class FromReader:
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
         if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
-            what = " ".join(word for word in (method, side, kind, "JOIN") if word)
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, _join_name(join), join)
         using = [identifier.name for identifier in join.args.get("using") or ()]
         if method == "NATURAL":
             theirs = {name.lower() for name, _ in right_scope.star}
@@ -145,13 +144,11 @@ class FromReader:
                     Reason.SQL_NOT_UNDERSTOOD, f"USING names {name}, which a side lacks", join
                 )
             predicates.append(equal(mine[0], other[0]))
-        both = replace(left_scope.joined(right_scope), outer=self._reader.outer)
         on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
         subqueries = Subqueries(self._reader)
         if on is not None:
-            tree = resolve(on, both, subquery=subqueries.column)
-            check_accepted(tree)
-            predicates.extend(conjuncts(Scalar(tree)))
+            both = left_scope.joined(right_scope)
+            predicates.extend(conjuncts(self._condition(on, both, subqueries.column)))
         above = [p for p in predicates if inner and p.columns & subqueries.waiting]
         if subqueries.waiting and not inner:
             left, right = subqueries.beside(left, right, join)
@@ -263,6 +260,10 @@ class FromReader:
         if not node.alias and cte is None:
             scope.qualifiers[parts[-1].lower()] = tuple(part.lower() for part in parts)
         return relation, scope
+
+
+def _join_name(join: exp.Join) -> str:
+    return " ".join(word.upper() for word in (join.method, join.side, join.kind, "JOIN") if word)
 
 
 def _aliased(visible: list[Visible], alias: str) -> Scope:

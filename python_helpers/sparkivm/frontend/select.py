@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import sqlglot
 from sqlglot import exp
@@ -223,7 +224,7 @@ class SelectReader:
         if isinstance(tree, exp.Select):
             return self._select(tree, nodes)
         relation, visible = self._body(tree)
-        nodes = _by_all(nodes, len(visible), [name for name, _ in visible])
+        nodes = _by_all(nodes, len(visible), (name for name, _ in visible))
         return relation, visible, [self._output_key(node, visible) for node in nodes]
 
     def _body(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
@@ -326,7 +327,7 @@ class SelectReader:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "DISTINCT ON", tree)
 
         aliases = {item.name.lower(): item.tree for item in items}
-        sort = _by_all(sort, len(items), [*aliases, *(name for name, _ in scope.star)])
+        sort = _by_all(sort, len(items), chain(aliases, (name for name, _ in scope.star)))
         named = tree.args.get("windows") or ()
         sort_trees = [
             (node, self._sort_tree(node, items, aliases, scope, subqueries, named)) for node in sort
@@ -424,7 +425,7 @@ class SelectReader:
         if group is None:
             return Grouping(())
         if group.args.get("all"):
-            _must_be_no_name([name for name, _ in scope.star], tree)
+            _must_be_no_name((name for name, _ in scope.star), tree)
             return Grouping(
                 tuple((one.tree.unnest(), one.name) for one in items if not has_aggregate(one.tree))
             )
@@ -576,7 +577,7 @@ def _takes_all(relation: Relation, limit: int | None, offset: int | None) -> boo
     return not offset and limit != 0 and at_most_one_row(relation)
 
 
-def _by_all(sort: list[exp.Expr], count: int, names: Sequence[str]) -> list[exp.Expr]:
+def _by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.Expr]:
     """ORDER BY ALL as the positions of all `count` columns; `names` are those that a key may have."""
     if len(sort) != 1 or not isinstance(sort[0].this, exp.Var) or sort[0].this.name.upper() != "ALL":
         return sort
@@ -587,7 +588,7 @@ def _by_all(sort: list[exp.Expr], count: int, names: Sequence[str]) -> list[exp.
     return keys
 
 
-def _must_be_no_name(names: Sequence[str], node: exp.Expr) -> None:
+def _must_be_no_name(names: Iterable[str], node: exp.Expr) -> None:
     """GROUP BY ALL and ORDER BY ALL mean a column of this name to Spark if there is one."""
     if any(name.lower() == "all" for name in names):
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ALL is the name of a column", node)

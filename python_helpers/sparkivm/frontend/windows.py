@@ -10,7 +10,7 @@ from sparkivm.algebra import Ordering, Project, Relation, Scalar, Window, Window
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
-from sparkivm.frontend.expressions import direction
+from sparkivm.frontend.expressions import AROUND_AGGREGATES, direction
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
@@ -21,7 +21,6 @@ _OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "f
 _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 # The last row of a frame; among rows that tie the frame ends after all of them, unless it counts rows.
 _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
-_AROUND_CALLS = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
 
 
@@ -98,7 +97,7 @@ class Windows:
     def _read(name: str, node: exp.Window) -> WindowCall:
         call = node.this
         inner = call
-        while isinstance(inner, _AROUND_CALLS):
+        while isinstance(inner, AROUND_AGGREGATES):
             inner = inner.this
         function = function_name(inner)
         known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _AGGREGATES

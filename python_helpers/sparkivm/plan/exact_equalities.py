@@ -63,7 +63,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
 class _Compared:
     """Two columns that an operator compares, and where each comes from.
 
-    within  the IN that does, of which unlike of = only the value matters, not what may stand for it
+    within  the IN that compares them, None where = does
     """
 
     pair: tuple[str, str]

@@ -18,7 +18,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes
-from sparkivm.properties.inlined_size import reads_when_inlined, uses_when_inlined
+from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
 _WEIGHT = f"{STEP}weight"  # the column of a step that holds its weights
@@ -85,7 +85,7 @@ def in_steps(
 
 def _looks_again(relation: Relation, sizes: Sizes) -> bool:
     """Whether so much is read of tables that to read it again may be worth a table."""
-    values = (_values_of(node, sizes) * uses for node, uses in uses_when_inlined(relation))
+    values = (_values_of(leaf, sizes) * uses for leaf, uses in leaves_when_inlined(relation))
     return sum(values) >= _VALUES_PER_TABLE
 
 
