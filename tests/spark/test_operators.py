@@ -161,8 +161,8 @@ FAMILIES = {
         "table_functions": "select o.id, r.id as number, e.col, j.c0 from orders o join range(1, 4) r on o.qty >= r.id "
         "cross join explode(array(1, 2)) e cross join json_tuple('{\"a\": 5}', 'a') j",
         "lateral_on": "select o.id, g.e from orders o left join lateral explode(array(o.qty, 7)) g (e) on g.e > o.id",
-        "lateral_nested": "select o.id, l.x, l.y from orders o, lateral (select c.id as x, m.y from customers c, "
-        "lateral (select o.qty as y) m where c.id = o.customer) l",
+        "lateral_nested": "select o.id, l.qty, l.y from orders o, lateral (select n.qty, m.y from (select o.qty) n, "
+        "lateral (select n.qty as y) m) l",
         "having_number": "select customer, sum(qty) as s from orders group by customer having sum(qty) - 2",
         "mode_over": "select id, mode() within group (order by qty) over (partition by customer) as m from orders",
         "lateral_view": "select id, e from orders lateral view explode(array(qty, 7)) as e",
