@@ -54,6 +54,17 @@ def free_columns(relation: Relation) -> frozenset[str]:
     return free
 
 
+def reads_outer_columns_only_among_themselves(relation: Relation) -> bool:
+    """Whether it is correlated, but no expression has outer columns beside its own.
+
+    Spark tests such an expression outside of the subquery, which it then takes for a query on its own.
+    """
+    free = free_columns(relation)
+    parts = (p for node in relation.walk() for scalar in scalars_of(node) for p in conjuncts(scalar))
+    correlated = [part for part in parts if part.columns & free]
+    return bool(correlated) and all(part.columns <= free for part in correlated)
+
+
 @dataclass(frozen=True)
 class Bound:
     """A relation without the outer columns; `columns` says which of its own stands for each of them."""

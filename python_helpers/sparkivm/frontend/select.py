@@ -32,6 +32,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
+from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
 from sparkivm.frontend.expressions import (
     aggregate_calls,
     direction,
@@ -212,6 +213,11 @@ class SelectReader:
             if not _takes_all(relation, limit, offset):
                 raise _any_rows(tree)
             return relation, visible
+        if reads_outer_columns_only_among_themselves(relation):
+            what = (
+                "ORDER BY … LIMIT takes any rows for Spark where nothing compares outer columns with its own"
+            )
+            raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, tree.args.get("limit") or tree)
         order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
         position = self.names.fresh("position")
         call = WindowCall(position, expression("row_number()"), order, settled=True)

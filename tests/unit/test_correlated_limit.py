@@ -1,0 +1,35 @@
+"""ORDER BY … LIMIT in a correlated subquery: which rows Spark takes has to be known."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.select import read_query
+from sparkivm.reasons import Reason
+from tests.fuzz.database import CATALOG
+
+ANY_ROWS = [
+    "select k from r where b = (select distinct b from s where r.k < r.a order by b limit 1)",
+    "select k, (select b from s where r.k < r.a and s.a > 1 order by b limit 1) as x from r",
+    "select k, x from r, lateral (select b as x from s where r.a is null order by b, a limit 2)",
+]
+KNOWN_ROWS = [
+    "select k, (select b from s where s.k = r.k and r.k < r.a order by b limit 1) as x from r",
+    "select k, x from r, lateral (select b as x from s where s.k >= r.k order by b, a limit 2)",
+    "select k, (select b from s where s.a > 1 order by b limit 1) as x from r",
+]
+
+
+@pytest.mark.parametrize("sql", ANY_ROWS)
+def test_a_subquery_that_spark_computes_once_may_give_any_rows(sql):
+    with pytest.raises(NotIncremental) as refused:
+        read_query(parse_model("model", sql), CATALOG)
+    assert refused.value.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
+    assert "takes any rows" in refused.value.fallback.detail
+
+
+@pytest.mark.parametrize("sql", KNOWN_ROWS)
+def test_others_are_read(sql):
+    assert read_query(parse_model("model", sql), CATALOG).output
