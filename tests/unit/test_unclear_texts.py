@@ -17,6 +17,7 @@ UNCLEAR = {
     "select * from (select all, a from r) as t (x, y)": "2 names stand for 1 columns",
     "select max(a) as c from (select a, 1 as all from r) as t group by all": "ALL is the name of a column",
     "select a, b as all from r order by all": "ALL is the name of a column",
+    "select * from (select a, b from r) unpivot (v for n in (a as identifier('x'), b))": "as an alias",
     "with c (x, y) as (select a from r) select x from c": "2 names stand for 1 columns",
 }
 

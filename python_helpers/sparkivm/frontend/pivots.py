@@ -48,8 +48,10 @@ def _entries(pivot: exp.Pivot) -> list[_Entry]:
     for node in pivot.args["fields"][0].expressions:
         tree = node.this if isinstance(node, exp.PivotAlias) else node
         parts = tuple(tree.expressions) if isinstance(tree, exp.Tuple) else (tree,)
-        alias = node.args["alias"].name if isinstance(node, exp.PivotAlias) else ""
-        found.append(_Entry(parts, alias))
+        alias = node.args["alias"] if isinstance(node, exp.PivotAlias) else None
+        if alias is not None and not isinstance(alias, exp.Identifier):
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{alias.sql('spark')} as an alias", pivot)
+        found.append(_Entry(parts, alias.name if alias is not None else ""))
     return found
 
 
