@@ -44,6 +44,12 @@ class TableName:
         return ".".join(self.parts)
 
 
+def name_of(key: str) -> TableName:
+    """A relation's name from its key."""
+    *head, schema, identifier = key.split(".")
+    return TableName(schema, identifier, head[0] if head else None)
+
+
 def quoted(identifier: str) -> str:
     """An identifier between backticks."""
     return "`" + identifier.replace("`", "``") + "`"
@@ -57,6 +63,11 @@ def literal(text: str) -> str:
 def state_table(view: TableName) -> TableName:
     """The table that stores a view; a name too long for a file is cut, and told apart by a hash."""
     return TableName(view.schema, suffixed(view.identifier, _STATE_SUFFIX), view.catalog)
+
+
+def auxiliary_view(view: TableName, number: int) -> TableName:
+    """One of the views that a view keeps of parts of its plan; they are numbered from 1."""
+    return TableName(view.schema, suffixed(view.identifier, f"{_STATE_SUFFIX}_aux_{number}"), view.catalog)
 
 
 def step_table(view: TableName, tail: str) -> TableName:

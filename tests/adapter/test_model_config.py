@@ -49,6 +49,7 @@ def test_docs_only_where_asked_for():
             "refresh_mode is 'sometimes' and has to be one of auto, incremental, strict, full",
         ),
         ({"change_capture": "on"}, "change_capture is 'on'"),
+        ({"auxiliary_views": True}, "auxiliary_views is 'True' and has to be one of auto, always, never"),
         ({"file_format": "parquet"}, "file_format is 'parquet'"),
         ({"clustered_by": "a", "buckets": 4}, "Delta has no buckets"),
         ({"partition_by": "a", "liquid_clustered_by": "b"}, "exclude each other"),

@@ -113,3 +113,27 @@ class TestConsistency:
         session.sql(f"update {project.test_schema}.sums__ivm set __ivm_n = __ivm_n + 1 where name = 'Ada'")
         result = run_dbt(["test", "--select", "sums"], expect_pass=False)[0]
         assert (result.status, result.failures) == ("fail", 2)
+
+
+class TestAuxiliaryViews:
+    @pytest.fixture(scope="class")
+    def models(self):
+        counts = "select n, count(*) as customers from (select customer, count(*) as n from {{ source('shop', 'orders') }} "
+        config = "{{ config(materialized='incremental_view', auxiliary_views='always') }} "
+        return {
+            "counts.sql": f"{config}{counts} group by customer) group by n",
+            "sources.yml": MODELS["sources.yml"],
+        }
+
+    def test_they_come_and_go_with_their_view(self, project):
+        run_sql(project, *CHANGES)
+        run_dbt(["run"])
+        assert modes(project) == {"counts": "incremental"}
+        assert rows(project, "counts") == [(1, 4)]
+        arguments = ["run-operation", "explain_incremental_view", "--args", "{model: counts}"]
+        assert "counts__ivm_aux_1, refreshed first" in run_dbt_and_capture(arguments)[1]
+        drop = ["run-operation", "drop_incremental_view", "--args", "{view: counts}"]
+        assert "drop table if exists" in run_dbt_and_capture(drop)[1]
+        found = project.run_sql(f"show tables in {project.test_schema}", fetch="all")
+        assert {row[1] for row in found} == {"orders", "customers"}
+        assert "check the name" in run_dbt_and_capture(drop, expect_pass=False)[1]

@@ -66,7 +66,14 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
     """One world: build the views, change the tables, refresh, compare; batch by batch."""
     rng = random.Random(seed)
     world = RandomWorld(lab, rng)
-    living = [lab.view(f"v{i}", QueryMaker(rng, max_depth=_DEPTH).query()) for i in range(views)]
+    living = [
+        lab.view(
+            f"v{i}",
+            QueryMaker(rng, max_depth=_DEPTH).query(),
+            auxiliary_views=rng.choice(("never", "always")),
+        )
+        for i in range(views)
+    ]
     for batch in range(_BATCHES + 1):
         if batch:
             world.change()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
@@ -63,18 +63,10 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         # The compiler is not needed to parse a project, so it is imported where it is used.
         from sparkivm.refresh.refresh_view import refresh_view
 
-        options = IncrementalViewOptions.of(model)
-        request = RefreshRequest(
-            view=_name(relation),
-            sql=model["compiled_code"],
-            refresh_mode=options.refresh_mode,
-            change_capture=options.change_capture,
+        request = replace(
+            self._request(_name(relation), model["compiled_code"], IncrementalViewOptions.of(model)),
             full_refresh=bool(full_refresh),
-            full_refresh_allowed=options.full_refresh_allowed,
             empty=bool(empty),
-            layout=options.layout,
-            comment=options.comment,
-            declared=self._declared_sources(),
         )
         with author_errors(), self._name_set_free(relation):
             result = refresh_view(self.ivm_engine(), request, self._shared_pins())
@@ -124,16 +116,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         node = self._compiled(model)
         options = IncrementalViewOptions.of(node.to_dict())
-        request = RefreshRequest(
-            view=TableName(node.schema, node.alias),
-            sql=node.compiled_code,
-            refresh_mode=options.refresh_mode,
-            change_capture=options.change_capture,
-            full_refresh_allowed=options.full_refresh_allowed,
-            layout=options.layout,
-            comment=options.comment,
-            declared=self._declared_sources(),
-        )
+        request = self._request(TableName(node.schema, node.alias), node.compiled_code, options)
         with author_errors():
             return str(explain_view(self.ivm_engine(), request, format))
 
@@ -175,6 +158,28 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         with author_errors():
             declared = self._declared_sources()
             return str(capture_changes(self.ivm_engine(), name, declared, declared.home, remove=bool(remove)))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def drop_incremental_view(self, view: str) -> str:
+        """Drop a view with all that is stored for it; `view` is a model's name, or `schema.view`."""
+        from sparkivm.refresh.drop_view import drop_incremental_view
+
+        name = self._relation_named(view)
+        with author_errors():
+            return str(drop_incremental_view(self.ivm_engine(), name))
+
+    def _request(self, view: TableName, sql: str, options: IncrementalViewOptions) -> RefreshRequest:
+        return RefreshRequest(
+            view=view,
+            sql=sql,
+            refresh_mode=options.refresh_mode,
+            change_capture=options.change_capture,
+            auxiliary_views=options.auxiliary_views,
+            full_refresh_allowed=options.full_refresh_allowed,
+            layout=options.layout,
+            comment=options.comment,
+            declared=self._declared_sources(),
+        )
 
     def ivm_engine(self) -> AdapterEngine:
         """The engine over this thread's connection."""

@@ -10,17 +10,22 @@ from typing import Any, Optional, get_args
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
-from sparkivm.refresh.request import ChangeCapture, RefreshMode, StateLayout
+from sparkivm.refresh.request import AuxiliaryViews, ChangeCapture, RefreshMode, StateLayout
 
 _OWN = (
     "refresh_mode",
     "change_capture",
+    "auxiliary_views",
     "liquid_clustered_by",
     "partition_by",
     "tblproperties",
     "location_root",
 )
-_CHOICES = {"refresh_mode": get_args(RefreshMode), "change_capture": get_args(ChangeCapture)}
+_CHOICES = {
+    "refresh_mode": get_args(RefreshMode),
+    "change_capture": get_args(ChangeCapture),
+    "auxiliary_views": get_args(AuxiliaryViews),
+}
 
 
 @dataclass
@@ -29,6 +34,7 @@ class SparkIvmConfig(SparkConfig):
 
     refresh_mode: Optional[str] = None
     change_capture: Optional[str] = None
+    auxiliary_views: Optional[str] = None
     liquid_clustered_by: Optional[list[str] | str] = None
     tblproperties: Optional[dict[str, str]] = None
 
@@ -39,6 +45,7 @@ class IncrementalViewOptions:
 
     refresh_mode: RefreshMode
     change_capture: ChangeCapture
+    auxiliary_views: AuxiliaryViews
     layout: StateLayout
     comment: str
     full_refresh_allowed: bool
@@ -82,6 +89,7 @@ class IncrementalViewOptions:
         return cls(
             refresh_mode=option("refresh_mode", "auto"),
             change_capture=option("change_capture", "auto"),
+            auxiliary_views=option("auxiliary_views", "auto"),
             layout=StateLayout(
                 partition_by=_names(option("partition_by")),
                 liquid_clustered_by=_names(option("liquid_clustered_by")),

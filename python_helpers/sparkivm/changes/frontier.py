@@ -52,6 +52,7 @@ class Frontier:
     detail: str = ""
     nonce: str = ""
     moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by their keys
+    auxiliaries: tuple[str, ...] = ()  # queries of the views that it keeps of inner aggregates
 
     def to_json(self) -> str:
         text = json.dumps(
@@ -83,6 +84,7 @@ def read_frontier(metadata: str | None) -> Frontier | None:
         values["sources"] = {key: SourceFrontier(**source) for key, source in values["sources"].items()}
         values["fields"] = tuple((name, type_) for name, type_ in values["fields"])
         values["public"] = tuple(values["public"])
+        values["auxiliaries"] = tuple(values.get("auxiliaries", ()))
         values["types"] = tuple(tuple(types) for types in values["types"])
         return Frontier(**values)
     except (TypeError, KeyError, ValueError):

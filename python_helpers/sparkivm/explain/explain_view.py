@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import indent
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
-from sparkivm.names import state_table
+from sparkivm.names import auxiliary_view, state_table
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
@@ -40,7 +41,9 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
     request = replace(request, sql=sources.model_text(view, request.sql))
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
-    compiled = compile_view(engine, view, request.sql, catalog, stored.frontier)
+    queries = stored.frontier.auxiliaries if stored.frontier else ()
+    auxiliaries = {query: auxiliary_view(view, number) for number, query in enumerate(queries, 1)}
+    compiled = compile_view(engine, view, request.sql, catalog, stored.frontier, auxiliaries)
     if format != "text":
         root = (
             plan_tree(compiled.plan)
@@ -49,7 +52,13 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         )
         return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
     return "\n".join(
-        [str(view), *_plan_lines(compiled), "", *_decision_lines(engine, request, stored, compiled, sources)]
+        [
+            str(view),
+            *_plan_lines(compiled),
+            *_auxiliary_lines(compiled),
+            "",
+            *_decision_lines(engine, request, stored, compiled, sources),
+        ]
     )
 
 
@@ -58,6 +67,13 @@ def _plan_lines(compiled: CompiledView) -> list[str]:
         assert compiled.fallback is not None
         return ["", "not incrementally maintainable", *_reason_lines(compiled.fallback)]
     return ["", *plan_lines(compiled.plan)]
+
+
+def _auxiliary_lines(compiled: CompiledView) -> list[str]:
+    lines: list[str] = []
+    for query, view in compiled.auxiliaries.items():
+        lines += ["", f"auxiliary view {view}, refreshed first", indent(query, "  ")]
+    return lines
 
 
 def plan_lines(plan: ViewPlan) -> list[str]:

@@ -72,12 +72,18 @@ class _Item:
     source: exp.Expr  # what the user wrote
 
 
-def read_query(tree: exp.Query, catalog: Catalog, namespace: tuple[str, ...] = ()) -> Query:
+def read_query(
+    tree: exp.Query,
+    catalog: Catalog,
+    namespace: tuple[str, ...] = (),
+    names: NameAllocator | None = None,
+) -> Query:
     """The query of a parsed SELECT.
 
+    names  those of queries that are going to be parts of one plan with it
     Raises: NotIncremental for the first construct without a rule, with its place.
     """
-    reader = SelectReader(catalog, namespace, NameAllocator(), {}, 0)
+    reader = SelectReader(catalog, namespace, names or NameAllocator(), {}, 0)
     return reader.query(tree)
 
 

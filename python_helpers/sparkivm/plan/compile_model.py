@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
@@ -55,16 +56,23 @@ class ViewPlan:
         return self.core.tables - self.tables
 
 
-def compile_query(query: Query, fields: tuple[Field, ...], types_of: TypesOf) -> ViewPlan:
+def compile_query(
+    query: Query,
+    fields: tuple[Field, ...],
+    types_of: TypesOf,
+    read_from_views: Callable[[Relation], Relation] = lambda core: core,
+) -> ViewPlan:
     """The plan of a query.
 
     fields    the public columns, as Spark names and types them for the user's text
     types_of  Spark's types of a relation's columns: of those that are compared, of branches of UNION ALL, of
               arguments of aggregates
+    read_from_views  the core with parts that are kept as views of their own read from these
     """
     root = normalize(with_exact_equalities(query.root, types_of), query.root.columns)
     root = align_unions(root, types_of)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
+    halves = replace(halves, core=read_from_views(halves.core))
     state = _state(replace(halves, core=with_inner_totals(halves.core, types_of)), fields, types_of)
     return ViewPlan(state, Finalizer(halves, state, fields), halves.core)
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from sqlglot import exp
 
-from sparkivm.algebra import Relation, Scan
+from sparkivm.algebra import Aggregate, Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import function_of
+from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import parse_model, statement_end
+from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.select import read_query
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.plan.auxiliary import read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
 from sparkivm.reasons import Fallback, Reason
@@ -40,6 +44,8 @@ class CompiledView:
     types: tuple[tuple[str, ...], ...] = ()
     tree: exp.Query | None = None
     complete: bool = True  # whether `tables` are all that the model reads
+    auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
+    behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
     catalog: SourceCatalog | None = field(default=None, repr=False)
 
     @property
@@ -67,11 +73,17 @@ class _NeutralTexts:
 
 
 def compile_view(
-    engine: Engine, model: TableName, sql: str, catalog: SourceCatalog, frontier: Frontier | None
+    engine: Engine,
+    model: TableName,
+    sql: str,
+    catalog: SourceCatalog,
+    frontier: Frontier | None,
+    auxiliaries: Mapping[str, TableName] = MappingProxyType({}),
 ) -> CompiledView:
     """Compile a model.
 
-    frontier  of the state; what Spark answered for the same text over the same columns is taken from it
+    frontier     of the state; what Spark answered for the same text over the same columns is taken from it
+    auxiliaries  views that inner aggregates are read from, by their queries
     Raises: ModelError for what Spark refuses or what could never be a view.
     """
     same_text = frontier is not None and frontier.text == digest(sql)
@@ -82,8 +94,11 @@ def compile_view(
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
     fallback: Fallback | None = None
     complete = True
+    names = NameAllocator()
+    views_read: dict[str, tuple[Relation, Columns]] = {}
     try:
-        query = read_query(tree, catalog)
+        query = read_query(tree, catalog, names=names)
+        views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
     except NotIncremental as error:
         fallback = error.fallback
         complete = repeatable(tree) and _look_all_up(tree, catalog)
@@ -107,12 +122,21 @@ def compile_view(
             fallback, complete = error.fallback, repeatable(tree)
     if fallback is not None:
         return CompiledView(
-            fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog
+            fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
         )
     asked: list[tuple[str, ...]] = []
+    replaced: dict[str, Aggregate] = {}
+
+    def read_from_views(core: Relation) -> Relation:
+        core, found = read_from_auxiliaries(
+            core, lambda relation: auxiliary_query(relation, catalog), views_read
+        )
+        replaced.update(found)
+        return core
+
     answered = [] if known is None or is_new else list(known.types)
     try:
-        plan = compile_query(query, fields, _types(engine, catalog, answered, asked))
+        plan = compile_query(query, fields, _types(engine, catalog, answered, asked), read_from_views)
         fallback = _ungroupable(plan, catalog)
         if fallback is None and is_new:
             state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
@@ -120,8 +144,23 @@ def compile_view(
     except NotIncremental as error:
         fallback = error.fallback
     if fallback is not None:
-        return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, True, catalog)
-    return CompiledView(fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True, catalog)
+        return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, catalog=catalog)
+    return CompiledView(
+        fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True,
+        {text: auxiliaries[text] for text in auxiliaries if text in replaced},
+        frozenset().union(*(node.tables for node in replaced.values())),
+        catalog,
+    )  # fmt: skip
+
+
+def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
+    """A part of a plan as the query of a view."""
+    return select_text(relation, _live_texts(catalog))
+
+
+def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:
+    query = read_query(parse_model(str(view), f"select * from {view.sql}"), catalog, names=names)
+    return query.root, query.output
 
 
 def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:

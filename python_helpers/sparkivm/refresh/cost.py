@@ -6,6 +6,7 @@ to TPC-H at scale factors 1 and 5, two cores, local disk (docs/decisions/005-cos
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -33,7 +34,12 @@ from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.steps import Steps, in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined, uses_when_inlined
-from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
+from sparkivm.refresh.estimated_size import (
+    BYTES_PER_FIELD,
+    SMALL_STATE_BYTES,
+    estimated_bytes,
+    estimated_rows,
+)
 from sparkivm.refresh.run_memory import keeps_changes, keeps_rows
 
 _FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 0.9}
@@ -166,6 +172,25 @@ def estimate(
         changes_read,
         rows_read,
     )
+
+
+def is_worth_keeping(aggregate: Aggregate, whole: Relation, tables: Mapping[str, RelationFacts]) -> bool:
+    """Whether to read the rows of some groups again takes longer than to refresh a view of all groups.
+
+    whole  the plan that the aggregate is part of
+    """
+    rows = {key: estimated_rows(facts) for key, facts in tables.items()}
+    count = _Count(tables, {}, Sizes(rows), frozenset(), frozenset())
+    work = count.work(Steps((), aggregate.input))
+    again_s = _READ_S * work.reads + work.values / _VALUES_PER_S
+    distinct = distinct_values(whole, rows)
+    most = sum(rows[key] for key in aggregate.tables)
+    groups = min(most, math.prod(distinct.get(key, most) for key in aggregate.keys))
+    size = groups * BYTES_PER_FIELD * len(aggregate.columns)
+    form = "append" if size <= SMALL_STATE_BYTES else "replace"
+    staging_s = _STAGING_S if form == "replace" else 0.0
+    own_s = _FIXED_S[form] + staging_s + _FEED_S + _STATE_READS[form] * size / _STATE_BYTES_PER_S
+    return again_s > own_s
 
 
 def _state_s(form: str, state: RelationFacts) -> float:

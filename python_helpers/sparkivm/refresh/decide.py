@@ -18,15 +18,13 @@ from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import Estimate, estimate
-from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
+from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
 from sparkivm.refresh.key_ranges import find_key_ranges
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.run_memory import Memory
 from sparkivm.refresh.silent_changes import may_be_silent, without_silent
 from sparkivm.refresh.state_part import part_columns
 
-# Up to this size a linear state takes appended entries, which readers add up.
-SMALL_STATE_BYTES = 8 << 20
 # Up to this size a state is rewritten: to look for its changed part takes longer.
 REWRITTEN_BYTES = 1 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.

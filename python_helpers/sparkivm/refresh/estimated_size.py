@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from sparkivm.engine import RelationFacts
 
-_BYTES_PER_FIELD = 4  # of a compressed row, roughly
+# Up to this size a linear state takes appended entries, which readers add up.
+SMALL_STATE_BYTES = 8 << 20
+
+BYTES_PER_FIELD = 4  # of a compressed row, roughly
 _UNKNOWN_BYTES = 64 << 20
 
 
@@ -15,4 +18,4 @@ def estimated_bytes(facts: RelationFacts) -> int:
 
 def estimated_rows(facts: RelationFacts) -> float:
     """Rows of the table, at least one."""
-    return max(1.0, estimated_bytes(facts) / (_BYTES_PER_FIELD * max(1, len(facts.fields))))
+    return max(1.0, estimated_bytes(facts) / (BYTES_PER_FIELD * max(1, len(facts.fields))))

@@ -27,6 +27,8 @@ def reason_to_rebuild(
         return Fallback(
             Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed"
         )
+    if frontier.auxiliaries and request.auxiliary_views == "never":
+        return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never")
     if frontier.plan == compiled.plan_hash and frontier.kind != "full":
         return None
     if frontier.text == digest(request.sql) and frontier.schemas != compiled.schemas:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -17,15 +18,17 @@ from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, record
 from sparkivm.engine import Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
-from sparkivm.names import TableName, quoted, state_table
+from sparkivm.names import TableName, name_of, quoted, state_table
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE, BagState, GroupState
 from sparkivm.plan.state_change import StateChange
 from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.auxiliaries import Auxiliaries
 from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
-from sparkivm.refresh.decide import SMALL_STATE_BYTES, Decision, decide, parts_by
+from sparkivm.refresh.decide import Decision, decide, parts_by
+from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES
 from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.planning_settings import planned_for_changes
@@ -58,7 +61,7 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
         try:
             metered = MeteredEngine(engine)
             sources = Sources(metered, pins, request.declared, request.view.schema)
-            return _Refresh(metered, request, sources).run()
+            return _Refresh(metered, request, sources, pins).run()
         except Conflict:
             pins.forget(state_table(request.view))
             if attempt + 1 < _MOST_TRIES:
@@ -77,6 +80,7 @@ class _Refresh:
     engine: MeteredEngine
     request: RefreshRequest
     sources: Sources
+    pins: Pins
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -114,8 +118,7 @@ class _Refresh:
         if stored.facts is not None:
             self.engine.expect_commit(self.state)
 
-        catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
-        compiled = compile_view(self.engine, self.view, self.request.sql, catalog, stored.frontier)
+        compiled = self._compile(stored.frontier, self._auxiliaries.of_state(stored.frontier))
         self.sources.check_operations(compiled.tables, stored.frontier)
         fallback = reason_to_rebuild(self.request, stored, compiled, settings)
         if fallback is not None:
@@ -135,10 +138,25 @@ class _Refresh:
             return self._result("no_op", explanation="no row of a source changed")
         return self._incremental(stored, compiled, settings, decision)
 
+    def _compile(
+        self, frontier: Frontier | None, auxiliaries: Mapping[str, TableName] = MappingProxyType({})
+    ) -> CompiledView:
+        catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
+        return compile_view(self.engine, self.view, self.request.sql, catalog, frontier, auxiliaries)
+
+    @cached_property
+    def _auxiliaries(self) -> Auxiliaries:
+        return Auxiliaries(
+            self.engine,
+            self.request,
+            self.sources,
+            lambda request: refresh_view(self.engine, request, self.pins),
+        )
+
     def _never_go_back(self, stored: StoredState) -> None:
         """Another driver may have refreshed the view from sources newer than what this run saw of them."""
         for key, source in stored.frontier.sources.items() if stored.frontier else ():
-            seen = self.sources.known(_name(key))
+            seen = self.sources.known(name_of(key))
             if seen is not None and seen.table_id == source.table_id and seen.version < source.version:
                 self.sources.forget(seen.source)
 
@@ -156,15 +174,15 @@ class _Refresh:
             or not frontier.deterministic
         ):
             return False
-        self.sources.look_ahead(map(_name, (*frontier.sources, *frontier.views)))
+        self.sources.look_ahead(map(name_of, (*frontier.sources, *frontier.views)))
         for key, source in frontier.sources.items():
-            now = self.sources.known(_name(key))
+            now = self.sources.known(name_of(key))
             if now is None or now.table_id != source.table_id or now.version != source.version:
                 return False
         if frontier.moments != self.sources.moments(frontier.moments):
             return False
         for key, text in frontier.views.items():
-            now = self.sources.known(_name(key))
+            now = self.sources.known(name_of(key))
             if now is None or now.kind != "view" or digest(now.view_text) != text:
                 return False
         view = self.engine.describe(self.view)
@@ -225,6 +243,7 @@ class _Refresh:
                 f"it has to be rebuilt ({fallback}), and its config says full_refresh: false",
                 "remove full_refresh: false for one run",
             )
+        compiled = self._auxiliaries.decided(stored.frontier, compiled, partial(self._compile, None))
         self._switch_on_capture(compiled)
         plan = compiled.plan
         frontier = self._frontier(compiled, settings)
@@ -233,6 +252,8 @@ class _Refresh:
         except EngineError as error:
             if OVERFLOW not in str(error) or compiled.plan is None:
                 raise
+            if compiled.auxiliaries:
+                compiled = self._compile(None)
             compiled = replace(compiled, plan=None, fallback=Fallback(Reason.NUMERIC_OVERFLOW))
             return self._full(stored, compiled, settings, fallback)
         several = False
@@ -241,6 +262,8 @@ class _Refresh:
             several = size is not None and size <= SMALL_STATE_BYTES
         known = stored.frontier is not None and stored.frontier.fields == frontier.fields
         self._publish(compiled, stored if known else None, several)
+        if stored.frontier is None or stored.frontier.auxiliaries:
+            self._auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
         rows = committed.commit.count("numOutputRows")
         reported = fallback if unmaintainable is None or not first else unmaintainable
         mode: Mode = "create" if first else "full"
@@ -417,7 +440,7 @@ class _Refresh:
         read = columns_read(plan.core, Scan) if plan is not None else {}
         sources = {}
         for key, facts in compiled.tables.items():
-            if plan is not None and key not in plan.tables:
+            if plan is not None and key not in plan.tables | compiled.behind:
                 continue
             timestamp = self._timestamp(facts, old.sources.get(key) if old else None)
             fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
@@ -442,6 +465,7 @@ class _Refresh:
             reason=compiled.fallback.reason.name if compiled.fallback else "",
             detail=compiled.fallback.detail if compiled.fallback else "",
             moments=self._moments(compiled),
+            auxiliaries=tuple(compiled.auxiliaries),
         )
 
     def _timestamp(self, source: RelationFacts, known: SourceFrontier | None) -> int:
@@ -532,6 +556,9 @@ class _Refresh:
         created: bool = False,
     ) -> RefreshResult:
         elapsed_s = time.perf_counter() - self.started
+        how = dict(strategies(compiled.plan)) if compiled is not None and compiled.plan is not None else {}
+        for view in compiled.auxiliaries.values() if compiled is not None else ():
+            how[view.identifier] = "auxiliary view, refreshed first"
         return RefreshResult(
             mode=mode,
             view=self.view,
@@ -543,21 +570,13 @@ class _Refresh:
             rows_updated=updated,
             rows_deleted=deleted,
             sources=sources,
-            strategies=strategies(compiled.plan)
-            if compiled is not None and compiled.plan is not None
-            else {},
+            strategies=how,
             statements=tuple(self.statements),
             compile_s=elapsed_s - self.engine.waited_s,
             elapsed_s=elapsed_s,
             created=(self.view, self.state) if created else (),
             warnings=tuple(self.warnings),
         )
-
-
-def _name(key: str) -> TableName:
-    """A relation's name from its key."""
-    *head, schema, identifier = key.split(".")
-    return TableName(schema, identifier, head[0] if head else None)
 
 
 def _row_counts(form: str, committed: Committed) -> dict[str, Any]:

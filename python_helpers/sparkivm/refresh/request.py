@@ -11,6 +11,7 @@ from sparkivm.names import TableName
 
 RefreshMode = Literal["auto", "incremental", "strict", "full"]
 ChangeCapture = Literal["auto", "never_alter"]
+AuxiliaryViews = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class RefreshRequest:
 
     refresh_mode  auto: whatever is cheaper; incremental: never full for cost; strict: an error instead of any
                   full refresh after the first build; full: always full
+    auxiliary_views  auto: an inner aggregate is kept as a view of its own where that is cheaper; always:
+                  where that is possible
     empty         `dbt run --empty`: create a missing view without rows, never touch an existing one
     """
 
@@ -36,6 +39,7 @@ class RefreshRequest:
     sql: str  # the model's compiled SELECT
     refresh_mode: RefreshMode = "auto"
     change_capture: ChangeCapture = "auto"
+    auxiliary_views: AuxiliaryViews = "auto"
     full_refresh: bool = False
     full_refresh_allowed: bool = True  # False where the model's config says full_refresh: false
     empty: bool = False

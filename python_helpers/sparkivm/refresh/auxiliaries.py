@@ -1,0 +1,140 @@
+"""The views that a view keeps of inner aggregates: built with it, refreshed before it, dropped with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_declaration import NOTHING_DECLARED
+from sparkivm.engine import Engine
+from sparkivm.errors import ModelError
+from sparkivm.names import TableName, auxiliary_view, name_of, state_table
+from sparkivm.plan.auxiliary import candidates
+from sparkivm.refresh.commit import Conflict
+from sparkivm.refresh.compiled_view import CompiledView, auxiliary_query
+from sparkivm.refresh.cost import is_worth_keeping
+from sparkivm.refresh.drop_view import drop_auxiliaries
+from sparkivm.refresh.request import RefreshRequest, StateLayout
+from sparkivm.refresh.result import RefreshResult
+from sparkivm.refresh.source_catalog import digest
+from sparkivm.refresh.sources import Sources
+from sparkivm.refresh.stored_state import StoredState, read_state
+
+
+class Auxiliaries:
+    """Those of one view, numbered from 1; each is an incremental view itself.
+
+    refresh  refreshes a view from the versions that this run reads
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        request: RefreshRequest,
+        sources: Sources,
+        refresh: Callable[[RefreshRequest], RefreshResult],
+    ) -> None:
+        self._engine, self._request, self._sources, self._refresh = engine, request, sources, refresh
+        self._layout = StateLayout(location_root=request.layout.location_root)
+
+    def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
+        """Those that the state was computed from, brought up to date.
+
+        Raises: ModelError; Conflict.
+        """
+        request = self._request
+        if frontier is None or request.auxiliary_views == "never" or request.refresh_mode == "full":
+            return {}
+        try:
+            return self._refreshed(frontier.auxiliaries)
+        except ModelError:
+            if frontier.text == digest(request.sql):
+                raise
+            return {}  # of another query, which may have read other tables
+
+    def decided(
+        self,
+        frontier: Frontier | None,
+        compiled: CompiledView,
+        compile: Callable[[Mapping[str, TableName]], CompiledView],
+    ) -> CompiledView:
+        """Before a rebuild: the same view over those that are worth it, which are built first.
+
+        compile  the model, over some auxiliary views
+        """
+        kept = tuple(compiled.auxiliaries)
+        if kept and frontier is not None and kept == frontier.auxiliaries:
+            return compiled
+        if kept:
+            compiled = compile({})
+        queries = self._worthy(compiled)
+        if not queries:
+            return compiled
+        try:
+            again = compile(self._refreshed(queries))
+        except ModelError as error:
+            self._sources.warnings.append(f"parts of {self._request.view} are not kept as views: {error}")
+        else:
+            if tuple(again.auxiliaries) == queries:
+                return again
+        self.drop_from(1)
+        return compiled
+
+    def drop_from(self, number: int) -> None:
+        """Drop those of this number and above, as far as there are any."""
+        drop_auxiliaries(self._engine, self._request.view, number, self._sources.statements)
+
+    def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
+        """Brought up to date, by their queries."""
+        found: dict[str, TableName] = {}
+        for number, query in enumerate(queries, 1):
+            view = auxiliary_view(self._request.view, number)
+            result = self._refresh(self._request_of(view, query))
+            self._sources.statements += result.statements
+            self._sources.warnings += result.warnings
+            for name in (view, state_table(view)):
+                self._sources.forget(name)
+            self._check(read_state(self._engine, state_table(view)), result)
+            found[query] = view
+        return found
+
+    def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
+        """Queries of the inner aggregates that are worth a view."""
+        plan, catalog = compiled.plan, compiled.catalog
+        wish = self._request.auxiliary_views
+        if plan is None or catalog is None or wish == "never" or self._request.refresh_mode == "full":
+            return ()
+        return tuple(
+            auxiliary_query(node, catalog)
+            for node in candidates(plan)
+            # The table that a mirror is, or a log, is known by another name in the project.
+            if all(compiled.tables[key].mirror_of is None for key in node.tables)
+            and (wish == "always" or is_worth_keeping(node, plan.written, compiled.tables))
+        )
+
+    def _request_of(self, view: TableName, query: str) -> RefreshRequest:
+        return replace(
+            self._request,
+            view=view,
+            sql=query,
+            full_refresh_allowed=True,
+            layout=self._layout,
+            comment=f"kept for {self._request.view}, which reads it and drops it",
+            declared=NOTHING_DECLARED,
+            auxiliary_views="never",
+        )
+
+    def _check(self, stored: StoredState, result: RefreshResult) -> None:
+        """Raises: Conflict if it does not show what this run reads of its sources."""
+        pinned = self._sources.facts(result.state)
+        if stored.frontier is None or pinned is None or pinned.version != stored.version:
+            raise Conflict(f"{result.view} was written to by someone else")
+        for key, source in stored.frontier.sources.items():
+            now = self._sources.known(name_of(key))
+            # A change of nothing that it reads leaves it where it is.
+            as_read = now is not None and (
+                now.version == source.version or (now.version > source.version and result.mode == "no_op")
+            )
+            if now is None or now.table_id != source.table_id or not as_read:
+                raise Conflict(f"{result.view} was refreshed from another version of {source.name}")

@@ -1,0 +1,48 @@
+"""To drop a view with everything that is stored for it."""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from itertools import count
+
+from sparkivm.engine import Engine
+from sparkivm.errors import ModelError
+from sparkivm.names import TableName, auxiliary_view, state_table
+
+
+def drop_incremental_view(engine: Engine, view: TableName) -> str:
+    """Drop a view, its state, and the views that it keeps of inner aggregates.
+
+    A table that has the view's name by now, as after a change of its materialization, stays.
+
+    Returns: what was dropped, for the console.
+    Raises: ModelError if there is no state, so that it is no view of ours.
+    """
+    if engine.describe(state_table(view)) is None:
+        raise ModelError(str(view), f"there is no {state_table(view)}, its state", "check the name")
+    statements: list[str] = []
+    drop_auxiliaries(engine, view, 1, statements)
+    drop_view_and_state(engine, view, statements)
+    return "\n".join(statements)
+
+
+def drop_auxiliaries(engine: Engine, view: TableName, first: int, statements: MutableSequence[str]) -> None:
+    """Drop a view's auxiliary views from this number on, as far as there are any."""
+    for number in count(first):
+        if not drop_view_and_state(engine, auxiliary_view(view, number), statements):
+            return
+
+
+def drop_view_and_state(engine: Engine, view: TableName, statements: MutableSequence[str]) -> bool:
+    """Drop a public view and its state; whether there was one of them."""
+    dropped = False
+    for name, kind, macro, argument in (
+        (view, "view", "drop_own_view", "view"),
+        (state_table(view), "delta", "drop_own_table", "table"),
+    ):
+        facts = engine.describe(name)
+        if facts is not None and facts.kind == kind:
+            statements.append(engine.render(macro, **{argument: name.sql}))
+            engine.execute(statements[-1])
+            dropped = True
+    return dropped

@@ -1,0 +1,165 @@
+"""Inner aggregates that a view keeps as views of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import ModelError
+from sparkivm.explain.explain_view import explain_view
+from sparkivm.names import state_table
+from sparkivm.reasons import Reason
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.stored_state import read_state
+from tests.spark.lab import Lab, View
+from tests.spark.shop import change, open_shop
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {
+    "correlated": "select o.id, o.amount from orders o where o.amount > (select avg(i.amount) from orders i "
+    "where i.customer = o.customer)",
+    "joined": "select c.name, t.total, t.n from customers c join (select customer, sum(amount) as total, "
+    "count(*) as n from orders group by customer having count(*) > 1) t on t.customer = c.id",
+    "left_joined": "select c.region, count(*) as n, max(t.n) as m from customers c left join (select customer, "
+    "count(note) as n from orders group by customer) t on t.customer = c.id group by c.region",
+    "grouped_twice": "select n, count(*) as customers from (select customer, count(*) as n from orders group by "
+    "customer) group by n",
+    "two": "select a.customer, a.total, b.n from (select customer, sum(amount) as total from orders group by "
+    "customer) a full join (select order_id, sum(n) as n from items group by order_id) b on a.customer = b.order_id",
+    "topped": "select customer, sum(qty) as q from orders group by customer having sum(qty) >= (select max(q) from "
+    "(select customer, sum(qty) as q from orders group by customer))",
+}
+
+
+@pytest.fixture
+def lab(spark):
+    lab = Lab(spark, "auxiliaries")
+    open_shop(lab)
+    yield lab
+    lab.run("drop schema auxiliaries cascade")
+
+
+def always(lab: Lab, name: str, sql: str, **options) -> View:
+    return lab.view(name, sql, auxiliary_views="always", **options)
+
+
+def auxiliary_query(view: View) -> str:
+    stored = read_state(view.lab.engine, state_table(view.request.view))
+    assert stored.frontier is not None
+    return stored.frontier.auxiliaries[0]
+
+
+def kept(lab: Lab) -> list[str]:
+    """Tables and views that auxiliary views are, or are stored in."""
+    names = (row.tableName for row in lab.rows(f"show tables in {lab.schema}"))
+    return sorted(name for name in names if "__ivm_aux_" in name)
+
+
+def test_views_stay_equal(lab):
+    views = [always(lab, name, sql) for name, sql in QUERIES.items()]
+    for view in views:
+        view.build()
+    assert {name.partition("__ivm_aux")[0] for name in kept(lab)} == QUERIES.keys()
+    for batch in range(4):
+        change(lab, batch)
+        for view in views:
+            view.must_be("incremental")
+        for view in views:
+            assert view.must_be("no_op").statements == ()
+
+
+def test_a_refresh_reads_no_table_for_the_inner_groups(lab):
+    view = always(lab, "v", QUERIES["grouped_twice"]).build()
+    lab.run("insert into orders (id, customer) values (50, 1), (51, 77)")
+    lab.engine.ran.clear()
+    result = view.must_be("incremental")
+    assert result.strategies["v__ivm_aux_1"] == "auxiliary view, refreshed first"
+    assert not [sql for sql in lab.engine.ran if "`orders` version as of" in sql]
+
+
+def test_explain_shows_the_view_and_its_query(lab):
+    view = always(lab, "v", QUERIES["joined"]).build()
+    text = explain_view(lab.engine, view.request)
+    assert "auxiliary view auxiliaries.v__ivm_aux_1, refreshed first" in text
+    assert "next refresh: no_op" in text
+
+
+def test_a_query_without_them_drops_them(lab):
+    view = always(lab, "v", QUERIES["two"]).build()
+    assert len(kept(lab)) == 4
+    view = always(lab, "v", QUERIES["joined"])
+    view.must_be("full", Reason.QUERY_CHANGED)
+    assert kept(lab) == ["v__ivm_aux_1", "v__ivm_aux_1__ivm"]
+    lab.run("update orders set amount = 3 where id = 1")
+    view.must_be("incremental")
+    lab.run("update orders set amount = 4 where id = 1")
+    view.must_be("full", Reason.CONFIG_CHANGED, auxiliary_views="never")
+    assert kept(lab) == []
+
+
+def test_a_full_refresh_computes_them_anew(lab):
+    view = always(lab, "v", QUERIES["joined"]).build()
+    lab.run("delete from v__ivm_aux_1__ivm where true")
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    lab.run("delete from orders where id = 5")
+    view.must_be("incremental")
+
+
+def test_one_that_somebody_dropped_or_changed_is_made_again(lab):
+    view = always(lab, "v", QUERIES["joined"]).build()
+    lab.run("drop view v__ivm_aux_1", "drop table v__ivm_aux_1__ivm", "delete from orders where id = 1")
+    assert view.refresh().mode == "full"
+    view.check()
+    lab.run("delete from v__ivm_aux_1__ivm where true", "insert into orders (id, customer) values (60, 2)")
+    view.refresh()
+    view.check()
+
+
+def test_a_view_that_was_left_behind_catches_up(lab):
+    """A driver may die after it refreshed the auxiliary view."""
+    view = always(lab, "v", QUERIES["correlated"]).build()
+    lab.run("insert into orders (id, customer, amount) values (70, 1, 100), (71, 2, 1)")
+    auxiliary = lab.view("v__ivm_aux_1", auxiliary_query(view))
+    assert auxiliary.refresh().mode == "incremental"
+    view.must_be("incremental")
+    lab.run("update orders set amount = 2 where id = 70")
+    auxiliary.refresh()
+    lab.run("update orders set amount = 200 where id = 70")
+    view.must_be("incremental")
+
+
+def test_a_run_reads_them_at_its_own_versions(lab):
+    """Another driver refreshes while a run still reads older versions of the sources."""
+    view = always(lab, "v", QUERIES["correlated"]).build()
+    pins = Pins()
+    lab.run("insert into orders (id, customer, amount) values (80, 1, 100)")
+    other = lab.view("other", "select sum(amount) as s from orders").build()
+    other.refresh(pins)
+    lab.run("insert into orders (id, customer, amount) values (81, 1, 300)")
+    View(lab.another(), view.request).must_be("incremental")
+    view.refresh(pins)
+    view.check()
+
+
+def test_one_that_cannot_be_built_is_left_out(lab):
+    lab.run("create table v__ivm_aux_1__ivm (x int) using parquet")
+    view = always(lab, "v", QUERIES["joined"])
+    result = view.must_be("create")
+    assert any("is no Delta table" in warning for warning in result.warnings)
+    lab.run("update orders set amount = 4 where id = 1")
+    view.must_be("incremental")
+
+
+def test_small_sources_are_read_again(lab):
+    lab.view("v", QUERIES["joined"]).build()
+    assert kept(lab) == []
+
+
+def test_strict_keeps_them_too(lab):
+    view = always(lab, "v", QUERIES["joined"], refresh_mode="strict").build()
+    lab.run("update orders set amount = 3 where id = 1")
+    view.must_be("incremental")
+    lab.run("drop table v__ivm_aux_1__ivm")
+    lab.run("update orders set amount = 5 where id = 1")
+    with pytest.raises(ModelError):
+        view.refresh()
