@@ -9,10 +9,11 @@ from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
-from sparkivm.names import auxiliary_view, state_table
+from sparkivm.names import state_table
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
+from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.decide import decide
 from sparkivm.refresh.pins import Pins
@@ -41,8 +42,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
     request = replace(request, sql=sources.model_text(view, request.sql))
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
-    queries = stored.frontier.auxiliaries if stored.frontier else ()
-    auxiliaries = {query: auxiliary_view(view, number) for number, query in enumerate(queries, 1)}
+    auxiliaries = auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ())
     compiled = compile_view(engine, view, request.sql, catalog, stored.frontier, auxiliaries)
     if format != "text":
         root = (

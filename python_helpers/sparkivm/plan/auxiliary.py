@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from sparkivm.algebra import Aggregate, Relation, Totals
 from sparkivm.algebra.moment import is_moment
 from sparkivm.algebra.project import renamed
-from sparkivm.algebra.relation import Columns, rewrite
+from sparkivm.algebra.relation import Columns
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.compile_model import ViewPlan
+from sparkivm.plan.inner_totals import rewrite_inner
 
 
 def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
@@ -48,7 +49,7 @@ def read_from_auxiliaries(
     found: dict[str, Aggregate] = {}
 
     def change(node: Relation) -> Relation:
-        if not isinstance(node, Aggregate) or not node.keys or any(map(is_moment, node.tables)):
+        if not isinstance(node, Aggregate):
             return node
         text = text_of(node)
         if text not in views:
@@ -57,8 +58,4 @@ def read_from_auxiliaries(
         view, columns = views[text]
         return renamed(view, tuple(zip(node.columns, columns, strict=True)))
 
-    if not views:
-        return core, found
-    if isinstance(core, Aggregate):
-        return core.with_children((rewrite(core.input, change),)), found
-    return rewrite(core, change), found
+    return (rewrite_inner(core, change) if views else core), found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sparkivm.algebra import (
     Aggregate,
     Filter,
@@ -27,6 +29,11 @@ def with_inner_totals(core: Relation, types_of: TypesOf) -> Relation:
     def change(node: Relation) -> Relation:
         return (_totals(node, types_of) or node) if isinstance(node, Aggregate) else node
 
+    return rewrite_inner(core, change)
+
+
+def rewrite_inner(core: Relation, change: Callable[[Relation], Relation]) -> Relation:
+    """The core with `change` applied to each relation but for the groups at its top, which are the state."""
     if isinstance(core, Aggregate):
         return core.with_children((rewrite(core.input, change),))
     return rewrite(core, change)

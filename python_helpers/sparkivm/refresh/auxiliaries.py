@@ -22,6 +22,11 @@ from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import StoredState, read_state
 
 
+def auxiliaries_of(view: TableName, queries: Sequence[str]) -> dict[str, TableName]:
+    """The auxiliary views of a view, by their queries."""
+    return {query: auxiliary_view(view, number) for number, query in enumerate(queries, 1)}
+
+
 class Auxiliaries:
     """Those of one view, numbered from 1; each is an incremental view itself.
 
@@ -36,7 +41,6 @@ class Auxiliaries:
         refresh: Callable[[RefreshRequest], RefreshResult],
     ) -> None:
         self._engine, self._request, self._sources, self._refresh = engine, request, sources, refresh
-        self._layout = StateLayout(location_root=request.layout.location_root)
 
     def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
         """Those that the state was computed from, brought up to date.
@@ -57,22 +61,22 @@ class Auxiliaries:
         self,
         frontier: Frontier | None,
         compiled: CompiledView,
-        compile: Callable[[Mapping[str, TableName]], CompiledView],
+        compiled_over: Callable[[Mapping[str, TableName]], CompiledView],
     ) -> CompiledView:
         """Before a rebuild: the same view over those that are worth it, which are built first.
 
-        compile  the model, over some auxiliary views
+        compiled_over  the view over some auxiliary views
         """
         kept = tuple(compiled.auxiliaries)
         if kept and frontier is not None and kept == frontier.auxiliaries:
             return compiled
         if kept:
-            compiled = compile({})
+            compiled = compiled_over({})
         queries = self._worthy(compiled)
         if not queries:
             return compiled
         try:
-            again = compile(self._refreshed(queries))
+            again = compiled_over(self._refreshed(queries))
         except ModelError as error:
             self._sources.warnings.append(f"parts of {self._request.view} are not kept as views: {error}")
         else:
@@ -87,17 +91,15 @@ class Auxiliaries:
 
     def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
         """Brought up to date, by their queries."""
-        found: dict[str, TableName] = {}
-        for number, query in enumerate(queries, 1):
-            view = auxiliary_view(self._request.view, number)
+        views = auxiliaries_of(self._request.view, queries)
+        for query, view in views.items():
             result = self._refresh(self._request_of(view, query))
             self._sources.statements += result.statements
             self._sources.warnings += result.warnings
             for name in (view, state_table(view)):
                 self._sources.forget(name)
             self._check(read_state(self._engine, state_table(view)), result)
-            found[query] = view
-        return found
+        return views
 
     def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
         """Queries of the inner aggregates that are worth a view."""
@@ -119,7 +121,7 @@ class Auxiliaries:
             view=view,
             sql=query,
             full_refresh_allowed=True,
-            layout=self._layout,
+            layout=StateLayout(location_root=self._request.layout.location_root),
             comment=f"kept for {self._request.view}, which reads it and drops it",
             declared=NOTHING_DECLARED,
             auxiliary_views="never",

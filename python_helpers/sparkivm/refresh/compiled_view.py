@@ -146,10 +146,10 @@ def compile_view(
     if fallback is not None:
         return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, catalog=catalog)
     return CompiledView(
-        fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree, True,
-        {text: auxiliaries[text] for text in auxiliaries if text in replaced},
-        frozenset().union(*(node.tables for node in replaced.values())),
-        catalog,
+        fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree,
+        auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
+        behind=frozenset().union(*(node.tables for node in replaced.values())),
+        catalog=catalog,
     )  # fmt: skip
 
 

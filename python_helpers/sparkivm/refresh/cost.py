@@ -163,10 +163,10 @@ def estimate(
         count = _Count(tables, changes, read, kept_changes, kept_rows)
         from_changes += count.work(in_steps(part, step_names(), kept=kept_changes, sizes=read))
     in_full = _Count(tables, {}, sizes, frozenset(), frozenset()).work(Steps((), core))
-    staging_s = _STAGING_S if change.staged is not None else 0.0
+    staging_s, size = _STAGING_S if change.staged is not None else 0.0, state.size_bytes or 0
     return Estimate(
-        from_changes.seconds + staging_s + _state_s(change.form, state),
-        in_full.seconds + _state_s("full", state),
+        from_changes.seconds + staging_s + _state_s(change.form, size),
+        in_full.seconds + _state_s("full", size),
         from_changes,
         in_full,
         changes_read,
@@ -189,12 +189,11 @@ def is_worth_keeping(aggregate: Aggregate, whole: Relation, tables: Mapping[str,
     size = groups * BYTES_PER_FIELD * len(aggregate.columns)
     form = "append" if size <= SMALL_STATE_BYTES else "replace"
     staging_s = _STAGING_S if form == "replace" else 0.0
-    own_s = _FIXED_S[form] + staging_s + _FEED_S + _STATE_READS[form] * size / _STATE_BYTES_PER_S
-    return again_s > own_s
+    return again_s > _FEED_S + staging_s + _state_s(form, size)
 
 
-def _state_s(form: str, state: RelationFacts) -> float:
-    return _FIXED_S[form] + _STATE_READS[form] * (state.size_bytes or 0) / _STATE_BYTES_PER_S
+def _state_s(form: str, size_bytes: float) -> float:
+    return _FIXED_S[form] + _STATE_READS[form] * size_bytes / _STATE_BYTES_PER_S
 
 
 def _read_into_memory(tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]) -> Work:

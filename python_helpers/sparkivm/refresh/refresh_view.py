@@ -438,9 +438,10 @@ class _Refresh:
     ) -> Frontier:
         plan = compiled.plan
         read = columns_read(plan.core, Scan) if plan is not None else {}
+        needed = compiled.tables.keys() if plan is None else plan.tables | compiled.behind
         sources = {}
         for key, facts in compiled.tables.items():
-            if plan is not None and key not in plan.tables | compiled.behind:
+            if key not in needed:
                 continue
             timestamp = self._timestamp(facts, old.sources.get(key) if old else None)
             fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
@@ -556,9 +557,11 @@ class _Refresh:
         created: bool = False,
     ) -> RefreshResult:
         elapsed_s = time.perf_counter() - self.started
-        how = dict(strategies(compiled.plan)) if compiled is not None and compiled.plan is not None else {}
-        for view in compiled.auxiliaries.values() if compiled is not None else ():
-            how[view.identifier] = "auxiliary view, refreshed first"
+        how: dict[str, str] = {}
+        if compiled is not None and compiled.plan is not None:
+            how = strategies(compiled.plan)
+            for auxiliary in compiled.auxiliaries.values():
+                how[auxiliary.identifier] = "auxiliary view, refreshed first"
         return RefreshResult(
             mode=mode,
             view=self.view,
