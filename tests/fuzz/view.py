@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Relation
 from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.select import read_query
+from sparkivm.frontend.query import read_query
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.compile_model import ViewPlan, compile_query

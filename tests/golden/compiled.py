@@ -10,7 +10,7 @@ from sparkivm.algebra.moment import function_of
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.select import read_query
+from sparkivm.frontend.query import read_query
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text

@@ -8,7 +8,7 @@ from typing import Any
 
 from sparkivm.algebra import Derivation
 from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.select import read_query
+from sparkivm.frontend.query import read_query
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.spark_sql.dialects import DUCKDB

@@ -6,7 +6,7 @@ import pytest
 
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.select import read_query
+from sparkivm.frontend.query import read_query
 from sparkivm.reasons import Reason
 from tests.fuzz.database import CATALOG
 

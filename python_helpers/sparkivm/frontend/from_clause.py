@@ -36,7 +36,7 @@ from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
-    from sparkivm.frontend.select import SelectReader
+    from sparkivm.frontend.query import QueryReader
 
 _TABLE_EXTRAS = (
     "sample",
@@ -55,7 +55,7 @@ _TABLE_EXTRAS = (
 class FromReader:
     """Reads one FROM clause."""
 
-    def __init__(self, reader: SelectReader) -> None:
+    def __init__(self, reader: QueryReader) -> None:
         self._reader = reader
 
     def read(self, select: exp.Select) -> tuple[Relation, Scope]:

@@ -44,7 +44,7 @@ from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
-    from sparkivm.frontend.select import SelectReader
+    from sparkivm.frontend.query import QueryReader
 
 Kind = Literal["scalar", "exists", "in"]
 
@@ -73,7 +73,7 @@ class _Waiting:
 class Subqueries:
     """The subqueries of one SELECT: read where they stand, joined when it is known to what."""
 
-    def __init__(self, reader: SelectReader) -> None:
+    def __init__(self, reader: QueryReader) -> None:
         self._reader = reader
         self._waiting: dict[str, _Waiting] = {}
 

@@ -18,8 +18,8 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import parse_model, statement_end
+from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
-from sparkivm.frontend.select import read_query
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.plan.auxiliary import read_from_auxiliaries

@@ -1,0 +1,79 @@
+"""ORDER BY, LIMIT and OFFSET: their keys and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from sparkivm.algebra import Relation
+from sparkivm.algebra.query import SortKey
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.expressions import direction
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import Visible
+from sparkivm.properties.single_row import at_most_one_row
+from sparkivm.reasons import Reason
+
+
+def sort_key(node: exp.Expr, name: str) -> SortKey:
+    """The key of an item of ORDER BY whose values are in a column."""
+    return SortKey(name, *direction(node))
+
+
+def output_key(node: exp.Expr, visible: list[Visible]) -> SortKey:
+    """A sort key of a UNION: a position or an output column."""
+    tree = node.this if isinstance(node, exp.Ordered) else node
+    if isinstance(tree, exp.Literal) and tree.this.isdigit() and 0 < int(tree.this) <= len(visible):
+        return sort_key(node, visible[int(tree.this) - 1][1])
+    for name, source in visible:
+        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and name.lower() == tree.name.lower():
+            return sort_key(node, source)
+    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "ORDER BY an expression over a UNION", node)
+
+
+def by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.Expr]:
+    """ORDER BY ALL as the positions of all `count` columns; `names` are those that a key may have."""
+    if len(sort) != 1 or not isinstance(sort[0].this, exp.Var) or sort[0].this.name.upper() != "ALL":
+        return sort
+    must_be_no_name(names, sort[0])
+    keys = [sort[0].copy() for _ in range(count)]
+    for position, key in enumerate(keys, 1):
+        key.set("this", exp.Literal.number(position))
+    return keys
+
+
+def must_be_no_name(names: Iterable[str], node: exp.Expr) -> None:
+    """GROUP BY ALL and ORDER BY ALL mean a column of this name to Spark if there is one."""
+    if any(name.lower() == "all" for name in names):
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ALL is the name of a column", node)
+
+
+def number_of(tree: exp.Query, clause: str) -> int | None:
+    """The number of a LIMIT or OFFSET, if there is one."""
+    node = tree.args.get(clause)
+    if node is None:
+        return None
+    value = node.expression
+    if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
+        return int(value.this)
+    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is no number", node)
+
+
+def takes_all(relation: Relation, limit: int | None, offset: int | None) -> bool:
+    """Whether LIMIT and OFFSET leave nothing to choose, as there is one row at most."""
+    return not offset and limit != 0 and at_most_one_row(relation)
+
+
+def any_rows(tree: exp.Query) -> NotIncremental:
+    """What is wrong with a LIMIT that nothing orders."""
+    return not_incremental(
+        Reason.NON_DETERMINISTIC_EXPRESSION,
+        "LIMIT without ORDER BY takes any rows",
+        tree.args.get("limit") or tree,
+    )
+
+
+def is_presented(tree: exp.Query) -> bool:
+    """Whether a query has clauses that say which of its rows come, or in which order."""
+    return bool(tree.args.get("limit") or tree.args.get("offset") or tree.args.get("order"))

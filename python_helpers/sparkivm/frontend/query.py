@@ -1,0 +1,221 @@
+"""Queries around SELECT: WITH, set operations, ORDER BY … LIMIT, and where the names in FROM lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sparkivm.algebra import Filter, Ordering, Project, Relation, Scalar, Window, WindowCall
+from sparkivm.algebra.query import Query, SortKey
+from sparkivm.algebra.scalar import column
+from sparkivm.algebra.spark_text import SparkText
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
+from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
+from sparkivm.frontend.order_by import (
+    any_rows,
+    by_all,
+    is_presented,
+    number_of,
+    output_key,
+    takes_all,
+)
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import NameAllocator, Scope, Visible, under_names
+from sparkivm.frontend.select import SelectReader
+from sparkivm.frontend.set_operations import SetOperations
+from sparkivm.reasons import Reason
+
+_DEEPEST_VIEW = 40
+
+
+@dataclass(frozen=True)
+class _Cte:
+    """A CTE: its text, the CTEs that it may use, its column names."""
+
+    body: exp.Query
+    before: dict[str, _Cte]
+    columns: tuple[str, ...]
+
+
+def read_query(
+    tree: exp.Query,
+    catalog: Catalog,
+    namespace: tuple[str, ...] = (),
+    names: NameAllocator | None = None,
+) -> Query:
+    """The query of a parsed SELECT.
+
+    names  those of queries that are going to be parts of one plan with it
+    Raises: NotIncremental for the first construct without a rule, with its place.
+    """
+    reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
+    return reader.query(tree)
+
+
+class QueryReader:
+    """Reads the queries of one WITH scope."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        namespace: tuple[str, ...],
+        names: NameAllocator,
+        ctes: dict[str, _Cte],
+        depth: int,
+        outer: Scope | None = None,
+    ) -> None:
+        """outer: what a subquery sees of the query around it."""
+        self._catalog, self._namespace, self.names = catalog, namespace, names
+        self._ctes, self._depth, self.outer = ctes, depth, outer
+
+    # what FROM asks
+
+    def cte(self, parts: tuple[str, ...]) -> _Cte | None:
+        return self._ctes.get(parts[0].lower()) if len(parts) == 1 else None
+
+    def lookup(self, parts: tuple[str, ...]) -> CatalogTable | CatalogView:
+        return self._catalog.lookup(parts, self._namespace)
+
+    def instance_of(self, cte: _Cte) -> tuple[Relation, list[Visible]]:
+        """A CTE where it is used: a relation with columns of its own each time."""
+        relation, visible = self._within(cte.before).rows(cte.body)
+        return relation, under_names(visible, cte.columns, cte.body) if cte.columns else visible
+
+    def read_nested(self, node: exp.Subquery) -> tuple[Relation, list[Visible]]:
+        return self.rows(node)
+
+    def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[Visible]]:
+        """A view where it is used: its text, read in its own namespace."""
+        if self._depth >= _DEEPEST_VIEW:
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node
+            )
+        try:
+            tree = sqlglot.parse_one(view.text, dialect=SparkText)
+        except SqlglotError as error:
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, f"the text of the view {view.key}: {error}", node
+            ) from None
+        if not isinstance(tree, exp.Query):
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
+        inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
+        relation, visible = inner.rows(tree)
+        return relation, under_names(visible, [field.name for field in view.fields], node)
+
+    def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
+        """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""
+        query = tree.this if isinstance(tree, exp.Subquery) else tree
+        if not isinstance(query, exp.Query):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this subquery", tree)
+        if exists and not query.args.get("offset") and number_of(query, "limit") != 0:
+            query = query.copy()  # whether there is a row
+            query.set("limit", None)
+        inner = QueryReader(self._catalog, self._namespace, self.names, self._ctes, self._depth, scope)
+        return inner.rows(query)
+
+    def _within(self, ctes: dict[str, _Cte]) -> QueryReader:
+        return QueryReader(self._catalog, self._namespace, self.names, ctes, self._depth, self.outer)
+
+    def _with(self, tree: exp.Query) -> QueryReader:
+        """The reader inside of a query's own WITH."""
+        clause = tree.args.get("with_")
+        if clause is None:
+            return self
+        if clause.args.get("recursive"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a recursive CTE", clause)
+        ctes = dict(self._ctes)
+        for node in clause.expressions:
+            columns = tuple(identifier.name for identifier in node.args["alias"].args.get("columns") or ())
+            if not isinstance(node.this, exp.Query):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a CTE that is no SELECT", node)
+            ctes[node.alias.lower()] = _Cte(node.this, dict(ctes), columns)
+        return self._within(ctes)
+
+    # queries
+
+    def query(self, tree: exp.Query) -> Query:
+        """The outermost query, whose ORDER BY and LIMIT present the rows."""
+        while isinstance(tree, exp.Subquery) and not is_presented(tree) and not tree.args.get("with_"):
+            tree = tree.this
+        reader = self._with(tree)
+        relation, visible, sort = reader._sorted(tree)
+        limit, offset = number_of(tree, "limit"), number_of(tree, "offset")
+        if (limit is not None or offset is not None) and not sort:
+            if not takes_all(relation, limit, offset):
+                raise any_rows(tree)
+            limit = offset = None
+        output = [name for _, name in visible]
+        if len(set(output)) < len(output) or set(relation.columns) != {
+            *output,
+            *(key.column for key in sort),
+        }:
+            relation, output, sort = self._distinct_columns(relation, visible, sort)
+        return Query(relation, tuple(output), tuple(sort), limit, offset)
+
+    def _distinct_columns(
+        self, relation: Relation, visible: list[Visible], sort: list[SortKey]
+    ) -> tuple[Relation, list[str], list[SortKey]]:
+        """A projection with a column of its own for each output, then those that only sort."""
+        output: list[str] = []
+        items: list[tuple[str, Scalar]] = []
+        for name, source in visible:
+            target = source if source not in output else self.names.fresh(name)
+            output.append(target)
+            items.append((target, column(source)))
+        extra = dict.fromkeys(key.column for key in sort if key.column not in output)
+        items.extend((name, column(name)) for name in extra)
+        return Project(relation, tuple(items)), output, sort
+
+    def rows(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
+        """A query whose rows are used by another one."""
+        if isinstance(tree, exp.Subquery):
+            if is_presented(tree):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "LIMIT below the top of the query", tree)
+            return self._with(tree).rows(tree.this)
+        if tree.args.get("limit") or tree.args.get("offset"):
+            return self._with(tree)._limited(tree)
+        return self._with(tree)._body(tree)
+
+    def _limited(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
+        """ORDER BY … LIMIT below the top: the rows by their position in the order, ties settled."""
+        relation, visible, sort = self._sorted(tree)
+        limit, offset = number_of(tree, "limit"), number_of(tree, "offset") or 0
+        if not sort:
+            if not takes_all(relation, limit, offset):
+                raise any_rows(tree)
+            return relation, visible
+        if reads_outer_columns_only_among_themselves(relation):
+            what = (
+                "ORDER BY … LIMIT takes any rows for Spark where nothing compares outer columns with its own"
+            )
+            raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, tree.args.get("limit") or tree)
+        order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
+        position = self.names.fresh("position")
+        call = WindowCall(position, expression("row_number()"), order, settled=True)
+        kept = f"p > {offset}" if limit is None else f"p > {offset} and p <= {offset + limit}"
+        return Filter(Window(relation, (), (call,)), expression(kept, p=position)), visible
+
+    def _sorted(self, tree: exp.Query) -> tuple[Relation, list[Visible], list[SortKey]]:
+        """A query without its WITH, and the columns that its ORDER BY names."""
+        nodes = list(tree.args["order"].expressions) if tree.args.get("order") else []
+        if isinstance(tree, exp.Select):
+            return SelectReader(self).read(tree, nodes)
+        relation, visible = self._body(tree)
+        nodes = by_all(nodes, len(visible), (name for name, _ in visible))
+        return relation, visible, [output_key(node, visible) for node in nodes]
+
+    def _body(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
+        if isinstance(tree, exp.Select):
+            relation, visible, _ = SelectReader(self).read(tree, [])
+            return relation, visible
+        if isinstance(tree, exp.Union):
+            return SetOperations(self.rows, self.names).union(tree)
+        if isinstance(tree, (exp.Intersect, exp.Except)):
+            return SetOperations(self.rows, self.names).counted(tree)
+        if isinstance(tree, exp.Subquery):
+            return self.rows(tree)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, type(tree).__name__.upper(), tree)

@@ -1,0 +1,91 @@
+"""UNION, INTERSECT and EXCEPT, each also ALL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+from sparkivm.algebra import Aggregate, Call, Filter, Project, Relation, Repeat, UnionAll
+from sparkivm.algebra.project import only, renamed
+from sparkivm.algebra.scalar import column, integer
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import NameAllocator, Visible
+from sparkivm.reasons import Reason
+
+
+class SetOperations:
+    """Reads them over the queries that are their branches."""
+
+    def __init__(
+        self, rows: Callable[[exp.Query], tuple[Relation, list[Visible]]], names: NameAllocator
+    ) -> None:
+        """rows: what a branch returns."""
+        self._rows, self._names = rows, names
+
+    def union(self, tree: exp.Union) -> tuple[Relation, list[Visible]]:
+        """UNION: all rows of all branches; without ALL, one of each."""
+        if tree.args.get("by_name"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNION BY NAME", tree)
+        # A chain of a thousand branches leans to the left; it is walked, not recursed into.
+        branches: list[exp.Expr] = [tree.expression]
+        left = tree.this
+        while (
+            isinstance(left, exp.Union)
+            and not left.args.get("with_")
+            and left.args.get("distinct") == tree.args.get("distinct")
+        ):
+            branches.append(left.expression)
+            left = left.this
+        branches.append(left)
+        inputs, output = self._branches(reversed(branches), "UNION")
+        union: Relation = UnionAll(tuple(inputs))
+        if tree.args.get("distinct"):
+            union = Aggregate(union, union.columns, ())
+        return union, output
+
+    def counted(self, tree: exp.Intersect | exp.Except) -> tuple[Relation, list[Visible]]:
+        """INTERSECT and EXCEPT: rows grouped by all columns, and counted in each of both inputs.
+
+        With counts a, b a row is in A ∩ B if a > 0 and b > 0, in A − B if a > 0 and b = 0; with ALL it is
+        there min(a, b) or a − b times.
+        """
+        if tree.args.get("by_name"):
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a set operation BY NAME", tree)
+        branches, output = self._branches((tree.this, tree.expression), "a set operation")
+        counts = (self._names.fresh("left_rows"), self._names.fresh("right_rows"))
+        inputs: list[Relation] = []
+        for index, branch in enumerate(branches):
+            tags = ((name, integer(int(index == i))) for i, name in enumerate(counts))
+            inputs.append(Project(branch.input, (*branch.items, *tags)))
+        keys = tuple(name for _, name in output)
+        calls = tuple(Call(self._names.fresh(name), "sum", column(name)) for name in counts)
+        counted = Aggregate(UnionAll(tuple(inputs)), keys, calls)
+        a, b = (call.name for call in calls)
+        both = isinstance(tree, exp.Intersect)
+        if tree.args.get("distinct"):
+            kept = "a > 0 and b > 0" if both else "a > 0 and b = 0"
+            return only(Filter(counted, expression(kept, a=a, b=b)), keys), output
+        some = Filter(counted, expression("a > 0 and b > 0" if both else "a > b", a=a, b=b))
+        times = expression("least(a, b)" if both else "a - b", a=a, b=b)
+        return only(Repeat(some, times), keys), output
+
+    def _branches(self, trees: Iterable[exp.Expr], what: str) -> tuple[list[Project], list[Visible]]:
+        """The branches of a set operation, their columns under the names of the first one's."""
+        inputs: list[Project] = []
+        output: list[Visible] = []
+        for branch in trees:
+            if not isinstance(branch, exp.Query):
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"this branch of {what}", branch)
+            relation, visible = self._rows(branch)
+            if not output:
+                output = [(name, self._names.fresh(name)) for name, _ in visible]
+            if len(visible) != len(output):
+                raise not_incremental(
+                    Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their columns", branch
+                )
+            inputs.append(
+                renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True)))
+            )
+        return inputs, output
