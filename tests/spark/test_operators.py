@@ -74,6 +74,7 @@ FAMILIES = {
         "types": "select qty as x, note as t from orders union all select credit, cast(id as string) from customers "
         "union all select f, product from items",
         "same_twice": "select customer as x from orders union all select customer from orders where qty = 1",
+        "ordered": "select id, note from orders union all select id, name from customers order by length(note) desc, -id, note limit 7",
         "distinct": "select customer as id from orders union select id from customers",
         "cte_twice": "with big as (select customer, amount from orders where amount > 2) "
         "select a.customer, b.amount from big as a join big as b on a.customer = b.customer",
@@ -92,6 +93,12 @@ FAMILIES = {
         "sums": "select * from (select customer, note, amount, qty from orders) "
         "pivot (sum(amount) as s, max(qty) as m for note in ('a' as a, 'b' as b))",
         "unpivot": "select * from (select id, amount, cast(qty as decimal(12,2)) as qty from orders) unpivot (v for n in (amount, qty as q))",
+        "behind_join": "select * from (select customer as id, qty, amount from orders) as o join customers as c using (id) "
+        "pivot (sum(amount) as s for qty in (1 as one, 2 as two))",
+        "only_its_keys": "select id from (select customer as id, qty, amount from orders) as o join customers as c using (id) "
+        "pivot (sum(amount) as s for qty in (1 as one, 2 as two))",
+        "unpivot_behind_join": "select id, n, v from orders as o left join (select id as customer, credit from customers) as c "
+        "using (customer) unpivot (v for n in (amount, credit))",
     },
     "sums": {
         "counts": "select customer, count(*) as n, count(note) as notes, count(amount) as amounts from orders group by customer",

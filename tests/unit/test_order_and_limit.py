@@ -70,6 +70,19 @@ def test_order_by_an_expression_over_both_is_refused():
         query("select k, -a as a from r order by a + 1")
 
 
+def test_a_union_is_ordered_by_expressions_over_its_output():
+    read = query("select a, k from r union select a, k from s order by -a desc, 2, k + 1, -a limit 3")
+    assert len(read.output) == 2
+    assert [key.column for key in read.sort] == ["sort_key", "k_2", "sort_key_2", "sort_key"]
+    assert set(read.root.columns) == {*read.output, "sort_key", "sort_key_2"}
+
+
+@pytest.mark.parametrize("key", ["sum(a)", "row_number() over (order by a)", "r.a", "(select 1)"])
+def test_what_a_union_is_not_ordered_by(key):
+    with pytest.raises(NotIncremental):
+        query(f"select a, k from r union select a, k from s order by {key}")
+
+
 def test_distinct_of_an_item_in_parentheses():
     read = query("select distinct (a) from r order by a")
     assert [key.column for key in read.sort] == list(read.output)

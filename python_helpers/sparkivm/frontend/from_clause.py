@@ -38,19 +38,6 @@ from sparkivm.reasons import Reason
 if TYPE_CHECKING:
     from sparkivm.frontend.query import QueryReader
 
-_TABLE_EXTRAS = (
-    "sample",
-    "version",
-    "changes",
-    "when",
-    "partition",
-    "hints",
-    "laterals",
-    "match_recognize",
-    "rows_from",
-    "only",
-)
-
 
 class FromReader:
     """Reads one FROM clause."""
@@ -122,11 +109,27 @@ class FromReader:
         return Scalar(resolved)
 
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
-        if isinstance(join.this, exp.Lateral):
-            return self._lateral(left, left_scope, join.this, join)
         if join.this.args.get("pivots"):
-            # Spark pivots what all of the joins before it have made.
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT behind a join", join.this)
+            # Spark pivots what all of the joins before it have made, but not what a comma stands before.
+            raise not_incremental(
+                Reason.SQL_NOT_UNDERSTOOD, "PIVOT behind a join without a condition", join.this
+            )
+        if isinstance(join.this, exp.Lateral):
+            relation, scope = self._lateral(left, left_scope, join.this, join)
+        else:
+            relation, scope = self._joined(left, left_scope, join)
+        return self._pivoted(relation, scope, join)
+
+    def _pivoted(
+        self, relation: Relation, scope: Scope, node: exp.Expr, alias: str = ""
+    ) -> tuple[Relation, Scope]:
+        """What the PIVOT and UNPIVOT behind a table or a join make of it, by default under an alias."""
+        for pivot in node.args.get("pivots") or ():
+            relation, visible = pivoted(relation, scope, pivot, self._reader.names)
+            scope = _aliased(_with_column_aliases(visible, pivot), pivot.alias or alias)
+        return relation, scope
+
+    def _joined(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
         if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
@@ -185,15 +188,6 @@ class FromReader:
         return Project(join, tuple(items.items())), replace(scope, star=[*shared, *scope.star[len(using) :]])
 
     def _item(self, node: exp.Expr) -> tuple[Relation, Scope]:
-        for extra in _TABLE_EXTRAS:
-            value = node.args.get(extra)
-            if value:
-                first = value[0] if isinstance(value, list) else value
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED,
-                    f"{_extra_name(extra)} in FROM",
-                    first if isinstance(first, exp.Expr) else node,
-                )
         if isinstance(node, exp.Table):
             relation, scope = self._table(node)
         elif isinstance(node, exp.Subquery) and isinstance(node.unnest(), exp.Table):
@@ -210,9 +204,7 @@ class FromReader:
             raise not_incremental(
                 Reason.OPERATOR_NOT_SUPPORTED, f"{type(node).__name__.upper()} in FROM", node
             )
-        for pivot in node.args.get("pivots") or ():
-            relation, visible = pivoted(relation, scope, pivot, self._reader.names)
-            scope = _aliased(_with_column_aliases(visible, pivot), pivot.alias or node.alias)
+        relation, scope = self._pivoted(relation, scope, node, node.alias)
         for join in node.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
         return relation, scope
@@ -280,11 +272,3 @@ def _column_aliases(node: exp.Expr) -> list[str]:
     alias = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
     return [identifier.name for identifier in columns or ()]
-
-
-def _extra_name(extra: str) -> str:
-    return {
-        "sample": "TABLESAMPLE",
-        "version": "time travel",
-        "laterals": "LATERAL VIEW",
-    }.get(extra, extra.upper())

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from sparkivm.algebra import Relation
+from sparkivm.algebra import Relation, Scalar
 from sparkivm.algebra.query import SortKey
+from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
-from sparkivm.frontend.expressions import direction
+from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.expressions import direction, resolve
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Visible
+from sparkivm.frontend.scope import Scope, Visible
 from sparkivm.properties.single_row import at_most_one_row
 from sparkivm.reasons import Reason
 
@@ -21,15 +23,14 @@ def sort_key(node: exp.Expr, name: str) -> SortKey:
     return SortKey(name, *direction(node))
 
 
-def output_key(node: exp.Expr, visible: list[Visible]) -> SortKey:
-    """A sort key of a UNION: a position or an output column."""
+def output_key(node: exp.Expr, visible: list[Visible]) -> Scalar:
+    """What an item of ORDER BY over a set operation is: an expression over the output columns."""
     tree = node.this if isinstance(node, exp.Ordered) else node
     if isinstance(tree, exp.Literal) and tree.this.isdigit() and 0 < int(tree.this) <= len(visible):
-        return sort_key(node, visible[int(tree.this) - 1][1])
-    for name, source in visible:
-        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and name.lower() == tree.name.lower():
-            return sort_key(node, source)
-    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "ORDER BY an expression over a UNION", node)
+        return column(visible[int(tree.this) - 1][1])
+    resolved = resolve(tree, Scope(list(visible)))
+    check_accepted(resolved)
+    return Scalar(resolved)
 
 
 def by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.Expr]:

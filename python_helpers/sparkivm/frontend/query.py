@@ -15,12 +15,14 @@ from sparkivm.algebra.spark_text import SparkText
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
 from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
+from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
     any_rows,
     by_all,
     is_presented,
     number_of,
     output_key,
+    sort_key,
     takes_all,
 )
 from sparkivm.frontend.place import not_incremental
@@ -52,6 +54,7 @@ def read_query(
     names  those of queries that are going to be parts of one plan with it
     Raises: NotIncremental for the first construct without a rule, with its place.
     """
+    refuse_unknown_clauses(tree)
     reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
     return reader.query(tree)
 
@@ -102,6 +105,7 @@ class QueryReader:
             ) from None
         if not isinstance(tree, exp.Query):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
+        refuse_unknown_clauses(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(tree)
         return relation, under_names(visible, [field.name for field in view.fields], node)
@@ -125,8 +129,6 @@ class QueryReader:
         clause = tree.args.get("with_")
         if clause is None:
             return self
-        if clause.args.get("recursive"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a recursive CTE", clause)
         ctes = dict(self._ctes)
         for node in clause.expressions:
             columns = tuple(identifier.name for identifier in node.args["alias"].args.get("columns") or ())
@@ -206,7 +208,15 @@ class QueryReader:
             return SelectReader(self).read(tree, nodes)
         relation, visible = self._body(tree)
         nodes = by_all(nodes, len(visible), (name for name, _ in visible))
-        return relation, visible, [output_key(node, visible) for node in nodes]
+        keys = [output_key(node, visible) for node in nodes]
+        items = {name: column(name) for name in relation.columns}
+        known = {scalar: name for name, scalar in items.items()}
+        for scalar in keys:
+            name = known.setdefault(scalar, scalar.as_column or self.names.fresh("sort_key"))
+            items[name] = scalar
+        if len(items) > len(relation.columns):
+            relation = Project(relation, tuple(items.items()))
+        return relation, visible, [sort_key(node, known[key]) for node, key in zip(nodes, keys, strict=True)]
 
     def _body(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
         if isinstance(tree, exp.Select):

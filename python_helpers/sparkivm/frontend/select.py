@@ -52,7 +52,6 @@ class SelectReader:
 
     def read(self, tree: exp.Select, sort: list[exp.Expr]) -> tuple[Relation, list[Visible], list[SortKey]]:
         """Its rows, the columns that it returns, and those that `sort`, the items of its ORDER BY, names."""
-        self._refuse_clauses(tree)
         relation, scope = FromReader(self._reader).read(tree)
         scope = replace(scope, outer=self._reader.outer)
         subqueries, windows = Subqueries(self._reader), Windows(self._names)
@@ -66,9 +65,6 @@ class SelectReader:
         having, group = tree.args.get("having"), tree.args.get("group")
         grouped = group is not None or any(has_aggregate(item.tree) for item in items) or having is not None
         distinct = tree.args.get("distinct") is not None
-        if distinct and tree.args["distinct"].args.get("on"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "DISTINCT ON", tree)
-
         aliases = {item.name.lower(): item.tree for item in items}
         sort = by_all(sort, len(items), chain(aliases, (name for name, _ in scope.star)))
         named = tree.args.get("windows") or ()
@@ -210,8 +206,6 @@ class SelectReader:
         for node in tree.expressions:
             star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
             if isinstance(star, exp.Star):
-                if star.args.get("replace") or star.args.get("rename"):
-                    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "* with REPLACE or RENAME", node)
                 left_out = {part.name.lower() for part in star.args.get("except_") or ()}
                 qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
                 for name, source in scope.expand(qualifier, node):
@@ -286,24 +280,6 @@ class SelectReader:
                     node,
                 )
         return resolve(tree, scope, aliases, subqueries.column)
-
-    @staticmethod
-    def _refuse_clauses(tree: exp.Select) -> None:
-        refused = {
-            "qualify": "QUALIFY",
-            "pivots": "PIVOT",
-            "connect": "CONNECT BY",
-            "match": "MATCH_RECOGNIZE",
-            "kind": "SELECT AS",
-            "into": "INTO",
-        }
-        for clause, words in refused.items():
-            value = tree.args.get(clause)
-            if value:
-                node = value[0] if isinstance(value, list) else value
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, words, node if isinstance(node, exp.Expr) else tree
-                )
 
 
 def _implicit_name(node: exp.Expr, position: int) -> str:

@@ -26,8 +26,6 @@ class SetOperations:
 
     def union(self, tree: exp.Union) -> tuple[Relation, list[Visible]]:
         """UNION: all rows of all branches; without ALL, one of each."""
-        if tree.args.get("by_name"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNION BY NAME", tree)
         # A chain of a thousand branches leans to the left; it is walked, not recursed into.
         branches: list[exp.Expr] = [tree.expression]
         left = tree.this
@@ -51,8 +49,6 @@ class SetOperations:
         With counts a, b a row is in A ∩ B if a > 0 and b > 0, in A − B if a > 0 and b = 0; with ALL it is
         there min(a, b) or a − b times.
         """
-        if tree.args.get("by_name"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a set operation BY NAME", tree)
         branches, output = self._branches((tree.this, tree.expression), "a set operation")
         counts = (self._names.fresh("left_rows"), self._names.fresh("right_rows"))
         inputs: list[Relation] = []

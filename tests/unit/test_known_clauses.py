@@ -1,0 +1,62 @@
+"""A clause that the compiler does not read is refused, never passed over."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.query import read_query
+from sparkivm.reasons import Reason
+from tests.fuzz.database import CATALOG
+
+PASSED_OVER = {
+    "select k from r tablesample (10 rows)": "TABLESAMPLE",
+    "select k from (select k from r) tablesample (5 rows)": "TABLESAMPLE",
+    "select k from r version as of 1": "time travel",
+    "select k from (select * from r timestamp as of '2026-01-01') x": "time travel",
+    "select k from r qualify row_number() over (order by a) = 1": "QUALIFY",
+    "select distinct on (k) a from r": "DISTINCT ON",
+    "select * replace (k as a) from r": "* with REPLACE",
+    "select k from r union by name select k from s": "BY NAME",
+    "with recursive x as (select 1 as k) select * from x": "a recursive CTE",
+    "select k from r where exists (select 1 from s group by all qualify count(*) > 1)": "QUALIFY",
+}
+
+
+@pytest.mark.parametrize(("sql", "what"), PASSED_OVER.items())
+def test_an_unread_clause_is_refused_where_it_stands(sql, what):
+    with pytest.raises(NotIncremental) as refused:
+        read_query(parse_model("model", sql), CATALOG)
+    fallback = refused.value.fallback
+    assert (fallback.reason, fallback.detail) == (Reason.OPERATOR_NOT_SUPPORTED, what)
+    assert fallback.place is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k from r sort by k",
+        "select /*+ broadcast(r) */ k from r distribute by k",
+        "select k from r cluster by k",
+    ],
+)
+def test_how_rows_are_spread_over_tasks_is_nothing_to_a_view(sql):
+    assert read_query(parse_model("model", sql), CATALOG).sort == ()
+
+
+def test_pivot_behind_a_join_is_of_what_the_join_makes():
+    """Read as a part of the right side it would group other rows, under the same names."""
+    joined = "select k from r join (select k, a as x from s) as q using (k)"
+    query = read_query(parse_model("model", f"{joined} pivot (sum(x) for b in (1 as one))"), CATALOG)
+    (keys,) = {node.keys for node in query.root.walk() if hasattr(node, "calls")}
+    read = set(read_query(parse_model("model", joined), CATALOG).root.columns)
+    assert read <= set(keys)
+
+
+def test_pivot_behind_a_comma_or_a_cross_join_is_unclear():
+    with pytest.raises(NotIncremental) as refused:
+        read_query(
+            parse_model("model", "select * from r cross join s pivot (sum(s.a) for s.b in (1, 2))"), CATALOG
+        )
+    assert refused.value.fallback.reason is Reason.SQL_NOT_UNDERSTOOD
