@@ -100,6 +100,11 @@ FAMILIES = {
         "unpivot_behind_join": "select id, n, v from orders as o left join (select id as customer, credit from customers) as c "
         "using (customer) unpivot (v for n in (amount, credit))",
     },
+    "stars": {
+        "fields": "select o.id, struct(c.* except (name)) as customer, hash(*) as h from orders as o join customers as c on o.customer = c.id",
+        "key": "select md5(concat_ws('-', *)) as key, count(*) as n, count(distinct *) as one from (select customer, note from orders) "
+        "group by customer, note",
+    },
     "sums": {
         "counts": "select customer, count(*) as n, count(note) as notes, count(amount) as amounts from orders group by customer",
         "integers": "select customer, sum(qty) as s, avg(qty) as m, sum(qty) / count(*) as q from orders group by customer",

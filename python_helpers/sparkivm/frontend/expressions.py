@@ -13,6 +13,7 @@ from sparkivm.frontend.accepted_expressions import function_name
 from sparkivm.frontend.lambdas import with_own_parameters
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved
+from sparkivm.frontend.stars import with_columns
 from sparkivm.reasons import Reason
 
 # What may stand around the call of an aggregate.
@@ -42,6 +43,9 @@ def resolve(
             return moment(name).tree
         if subquery is not None and is_subquery(node):
             return subquery(node, scope, aliases or {})
+        with_stars = with_columns(node, scope, lambda part: replace_nodes(part, replacement))
+        if with_stars is not None:
+            return with_stars
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             return None
         found = scope.find(node)

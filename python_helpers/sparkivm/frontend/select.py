@@ -27,6 +27,7 @@ from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.order_by import by_all, must_be_no_name, sort_key
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, unresolved
+from sparkivm.frontend.stars import columns_of_star, is_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.windows import Windows, with_named_windows
 from sparkivm.reasons import Reason
@@ -204,13 +205,10 @@ class SelectReader:
         items: list[_Item] = []
         aliases: dict[str, exp.Expr] = {}
         for node in tree.expressions:
-            star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
-            if isinstance(star, exp.Star):
-                left_out = {part.name.lower() for part in star.args.get("except_") or ()}
-                qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
-                for name, source in scope.expand(qualifier, node):
-                    if name.lower() not in left_out:
-                        items.append(_Item(name, column(source).tree, node))
+            if is_star(node):
+                items.extend(
+                    _Item(shown, column(name).tree, node) for shown, name in columns_of_star(node, scope)
+                )
                 continue
             # DISTINCT (a) is read as an item in parentheses.
             inner = (node.this if isinstance(node, exp.Alias) else node).unnest()
@@ -266,6 +264,8 @@ class SelectReader:
         calls = [call for call in outside_of_subqueries(tree) if is_aggregate(call)]
         in_calls = {id(node) for call in calls for node in call.walk()}
         for node in outside_of_subqueries(tree):
+            if is_star(node) and not isinstance(node.parent, exp.Count):
+                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* in ORDER BY or HAVING", node)
             if not isinstance(node, exp.Column) or id(node) in in_calls:
                 continue  # an aggregate's argument is a matter of FROM
             parts = [part.name for part in node.parts]

@@ -1,0 +1,66 @@
+"""What a star stands for among the arguments of a function."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.query import read_query
+from sparkivm.reasons import Reason
+from tests.fuzz.database import CATALOG
+
+ALL = "`k`, `a`, `b`, `d`, `f`, `s`"
+
+
+def only_item(sql):
+    root = read_query(parse_model("model", sql), CATALOG).root
+    ((_, scalar),) = root.items
+    return scalar.sql("spark")
+
+
+@pytest.mark.parametrize(
+    ("call", "read"),
+    [
+        ("hash(*)", f"HASH({ALL})"),
+        ("coalesce(r.*, 'x')", f"COALESCE({ALL}, 'x')"),
+        ("concat_ws('-', k, * except (d, f))", "CONCAT_WS('-', `k`, `k`, `a`, `b`, `s`)"),
+        ("md5(concat(R.*))", f"MD5(CONCAT({ALL}))"),
+    ],
+)
+def test_a_star_is_all_columns(call, read):
+    assert only_item(f"select {call} as x from r") == read
+
+
+def test_fields_of_a_struct_have_the_names_of_the_columns():
+    text = only_item("select struct(s.* except (d, f, s), r.a as other) as x from r join s on r.k = s.k")
+    assert text == "STRUCT(`k_2` AS `k`, `a_2` AS `a`, `b_2` AS `b`, `a` AS other)"
+
+
+def test_a_subquery_has_its_own_star():
+    query = read_query(parse_model("model", "select k from r where a in (select hash(*) from s)"), CATALOG)
+    hashes = [
+        scalar.sql("spark")
+        for node in query.root.walk()
+        for _, scalar in getattr(node, "items", ())
+        if "HASH" in scalar.sql("spark")
+    ]
+    assert len(hashes) == 1
+    assert "`k_2`" in hashes[0]
+    assert "`k`" not in hashes[0]
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("select count(r.*) as n from r", Reason.EXPRESSION_NOT_SUPPORTED),
+        ("select upper(*) as x from r", Reason.EXPRESSION_NOT_SUPPORTED),
+        ("select * except (s.a) from s", Reason.OPERATOR_NOT_SUPPORTED),
+        ("select k from r order by hash(*)", Reason.SQL_NOT_UNDERSTOOD),
+        ("select k, count(*) as n from r group by k having hash(*) > 1", Reason.SQL_NOT_UNDERSTOOD),
+    ],
+)
+def test_stars_that_mean_something_else_or_nothing(sql, reason):
+    with pytest.raises(NotIncremental) as refused:
+        read_query(parse_model("model", sql), CATALOG)
+    assert refused.value.fallback.reason is reason
