@@ -13,7 +13,7 @@ from sparkivm.algebra import Empty, Scan, Window
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.exact_sums import OVERFLOW
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
-from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, records_changes
 from sparkivm.engine import Engine, EngineError, RelationFacts, Row
 from sparkivm.errors import ModelError
@@ -30,8 +30,10 @@ from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_te
 from sparkivm.refresh.decide import Decision, decide, parts_by
 from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES
 from sparkivm.refresh.metered_engine import MeteredEngine
+from sparkivm.refresh.next_frontier import next_frontier
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
@@ -134,7 +136,7 @@ class _Refresh:
         if decision.mode == "no_op":
             moved = self._frontier(compiled, settings, stored.frontier)
             self._renew(stored, replace(stored.frontier, sources=moved.sources))
-            self._publish(compiled, stored, stored.frontier.several)
+            self._public.publish(compiled, stored.frontier.several, known=True)
             return self._result("no_op", explanation="no row of a source changed")
         return self._incremental(stored, compiled, settings, decision)
 
@@ -143,6 +145,10 @@ class _Refresh:
     ) -> CompiledView:
         catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
         return compile_view(self.engine, self.view, self.request.sql, catalog, frontier, auxiliaries)
+
+    @property
+    def _public(self) -> PublicView:
+        return PublicView(self.engine, self.sources, self.view, self.request.comment)
 
     @cached_property
     def _auxiliaries(self) -> Auxiliaries:
@@ -185,16 +191,7 @@ class _Refresh:
             now = self.sources.known(name_of(key))
             if now is None or now.kind != "view" or digest(now.view_text) != text:
                 return False
-        view = self.engine.describe(self.view)
-        return (
-            view is not None
-            and view.kind == "view"
-            and digest(view.view_text.strip()) in frontier.public
-            and self._says_the_comment(view)
-        )
-
-    def _says_the_comment(self, view: RelationFacts) -> bool:
-        return not self.request.comment or view.comment == self.request.comment
+        return self._public.is_as_left(frontier)
 
     def _no_op(self, stored: StoredState) -> RefreshResult:
         assert stored.frontier is not None
@@ -220,7 +217,7 @@ class _Refresh:
         frontier = Frontier(self.view.key, "full", "", "", {}, {}, deterministic=False)
         self._rebuild(stored, frontier, f"select * from (\n{self._model_text()}\n) as model limit 0")
         names = [f.name for f in self.engine.schema_of(f"select * from {self.state.sql}")]
-        self._create_view(f"select {', '.join(map(quoted, names))}\nfrom {self.state.sql}")
+        self._public.create(f"select {', '.join(map(quoted, names))}\nfrom {self.state.sql}")
         return self._result("create", explanation="--empty", created=True)
 
     # full
@@ -261,7 +258,7 @@ class _Refresh:
             size = self._state_facts().size_bytes
             several = size is not None and size <= SMALL_STATE_BYTES
         known = stored.frontier is not None and stored.frontier.fields == frontier.fields
-        self._publish(compiled, stored if known else None, several)
+        self._public.publish(compiled, several, known=known)
         if stored.frontier is None or stored.frontier.auxiliaries:
             self._auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
         rows = committed.commit.count("numOutputRows")
@@ -361,7 +358,7 @@ class _Refresh:
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
                 # A view that adds entries up is right for a folded state too, so it may be there first.
                 if appends_entries:
-                    self._publish(compiled, stored, True)
+                    self._public.publish(compiled, True, known=True)
                 committed = self._commit(stored.version, frontier, sql)
         except EngineError as error:
             if self.request.refresh_mode == "strict":
@@ -371,7 +368,7 @@ class _Refresh:
             fallback = Fallback(Reason.REFRESH_FAILED, str(error))
             return self._full(stored, compiled, settings, fallback)
         if not appends_entries:
-            self._publish(compiled, stored, frontier.several)
+            self._public.publish(compiled, frontier.several, known=True)
         return self._result(
             "incremental",
             explanation=decision.explanation,
@@ -436,45 +433,7 @@ class _Refresh:
     def _frontier(
         self, compiled: CompiledView, settings: Mapping[str, str], old: Frontier | None = None
     ) -> Frontier:
-        plan = compiled.plan
-        read = columns_read(plan.core, Scan) if plan is not None else {}
-        needed = compiled.tables.keys() if plan is None else plan.tables | compiled.behind
-        sources = {}
-        for key, facts in compiled.tables.items():
-            if key not in needed:
-                continue
-            timestamp = self._timestamp(facts, old.sources.get(key) if old else None)
-            fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
-            sources[key] = SourceFrontier(str(facts.source), facts.table_id, facts.version, timestamp, fields)
-        kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
-        undecided = compiled.fallback is not None and (
-            not compiled.complete or compiled.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
-        )
-        return Frontier(
-            view=self.view.key,
-            kind=kind,  # type: ignore[arg-type]
-            text=digest(self.request.sql),
-            plan=compiled.plan_hash,
-            settings=settings,
-            sources=sources,
-            views=compiled.views,
-            schemas=compiled.schemas,
-            fields=tuple((f.name, f.type) for f in compiled.fields),
-            types=compiled.types,
-            public=tuple(digest(text) for text in self._public_texts(compiled)),
-            deterministic=not undecided,
-            reason=compiled.fallback.reason.name if compiled.fallback else "",
-            detail=compiled.fallback.detail if compiled.fallback else "",
-            moments=self._moments(compiled),
-            auxiliaries=tuple(compiled.auxiliaries),
-        )
-
-    def _timestamp(self, source: RelationFacts, known: SourceFrontier | None) -> int:
-        """When a source's version was committed; read from its log unless the last refresh did."""
-        if known is not None and known.version == source.version and known.table_id == source.table_id:
-            return known.timestamp_ms
-        commits = self.engine.commits(source.name, source.version - 1)
-        return next((c.timestamp_ms for c in commits if c.version == source.version), 0)
+        return next_frontier(self.engine, self.request, compiled, settings, self._moments(compiled), old)
 
     def _texts(
         self,
@@ -500,31 +459,6 @@ class _Refresh:
 
     def _moments(self, compiled: CompiledView) -> Mapping[str, str]:
         return self.sources.moments(compiled.plan.moments if compiled.plan else ())
-
-    def _public_texts(self, compiled: CompiledView) -> tuple[str, str]:
-        """The public view's SELECT over a state with one entry per group, and with several."""
-        if compiled.plan is None:
-            text = f"select {', '.join(quoted(f.name) for f in compiled.fields)}\nfrom {self.state.sql}"
-            return text, text
-        finalizer = compiled.plan.finalizer
-        return finalizer.text(self.state.sql, "one"), finalizer.text(self.state.sql, "several")
-
-    def _publish(self, compiled: CompiledView, stored: StoredState | None, several: bool) -> None:
-        """Create or replace the public view if its text or comment changed; one that adds up may stay."""
-        one, adding = self._public_texts(compiled)
-        existing = self.engine.describe(self.view)
-        text = None
-        if existing is not None and existing.kind == "view" and self._says_the_comment(existing):
-            text = existing.view_text.strip()
-        if stored is not None and (text == adding or (text == one and not several)):
-            return
-        self._create_view(adding if several else one)
-
-    def _create_view(self, select: str) -> None:
-        self._execute(
-            self.engine.render("public_view", view=self.view.sql, select=select, comment=self.request.comment)
-        )
-        self.sources.forget(self.view)
 
     def _state_facts(self) -> RelationFacts:
         facts = self.engine.describe(self.state)

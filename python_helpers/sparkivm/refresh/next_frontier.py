@@ -1,0 +1,73 @@
+"""What a refresh writes down of itself: the frontier of the state that it commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkivm.algebra import Scan
+from sparkivm.algebra.columns_read import columns_read
+from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.names import state_table
+from sparkivm.plan.state import GroupState
+from sparkivm.reasons import Reason
+from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.public_view import public_texts
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.source_catalog import digest
+
+
+def next_frontier(
+    engine: Engine,
+    request: RefreshRequest,
+    compiled: CompiledView,
+    settings: Mapping[str, str],
+    moments: Mapping[str, str],
+    old: Frontier | None = None,
+) -> Frontier:
+    """The frontier of a state that is computed from the sources as `compiled` found them.
+
+    settings  of the session, those that decide the result
+    moments   that the view depends on, and their values
+    old       of the last refresh, which knows the times of the versions that have not changed
+    """
+    plan = compiled.plan
+    read = columns_read(plan.core, Scan) if plan is not None else {}
+    needed = compiled.tables.keys() if plan is None else plan.tables | compiled.behind
+    sources = {}
+    for key, facts in compiled.tables.items():
+        if key not in needed:
+            continue
+        timestamp = _timestamp(engine, facts, old.sources.get(key) if old else None)
+        fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
+        sources[key] = SourceFrontier(str(facts.source), facts.table_id, facts.version, timestamp, fields)
+    kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
+    undecided = compiled.fallback is not None and (
+        not compiled.complete or compiled.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
+    )
+    return Frontier(
+        view=request.view.key,
+        kind=kind,  # type: ignore[arg-type]
+        text=digest(request.sql),
+        plan=compiled.plan_hash,
+        settings=settings,
+        sources=sources,
+        views=compiled.views,
+        schemas=compiled.schemas,
+        fields=tuple((f.name, f.type) for f in compiled.fields),
+        types=compiled.types,
+        public=tuple(map(digest, public_texts(compiled, state_table(request.view)))),
+        deterministic=not undecided,
+        reason=compiled.fallback.reason.name if compiled.fallback else "",
+        detail=compiled.fallback.detail if compiled.fallback else "",
+        moments=moments,
+        auxiliaries=tuple(compiled.auxiliaries),
+    )
+
+
+def _timestamp(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> int:
+    """When a source's version was committed; read from its log unless the last refresh did."""
+    if known is not None and known.version == source.version and known.table_id == source.table_id:
+        return known.timestamp_ms
+    commits = engine.commits(source.name, source.version - 1)
+    return next((c.timestamp_ms for c in commits if c.version == source.version), 0)
