@@ -13,11 +13,10 @@ import random
 import pytest
 
 from tests.fuzz.random_data import Change
-from tests.fuzz.view import View
 from tests.seeds import seed
 from tests.tpcds.changes import CHANGING
 from tests.tpcds.draw import drawn
-from tests.tpcds.embedded import TpcdsDatabase
+from tests.tpcds.embedded import TpcdsDatabase, TpcdsView
 from tests.tpcds.queries import models
 
 _ROUNDS = int(os.environ.get("SPARKIVM_TPCDS_ROUNDS", "1"))
@@ -36,7 +35,7 @@ def database():
 @pytest.mark.parametrize("number", drawn(_SEED, 4))
 def test_query_equals_its_recomputation(database, number):
     print(f"\nSPARKIVM_TPCDS_SEED={_SEED}")
-    view, rng = View(database, models()[number]), random.Random(_SEED + number)
+    view, rng = TpcdsView(database, models()[number]), random.Random(_SEED + number)
     view.build()
     for version in range(1, _ROUNDS + 1):
         form = view.refresh(rng, version, dict.fromkeys(CHANGING, _CHANGED))
