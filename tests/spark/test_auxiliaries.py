@@ -26,6 +26,7 @@ QUERIES = {
     "customer) group by n",
     "two": "select a.customer, a.total, b.n from (select customer, sum(amount) as total from orders group by "
     "customer) a full join (select order_id, sum(n) as n from items group by order_id) b on a.customer = b.order_id",
+    "distinct": "select note, count(distinct customer) as c, sum(amount) as s from orders group by note",
     "topped": "select customer, sum(qty) as q from orders group by customer having sum(qty) >= (select max(q) from "
     "(select customer, sum(qty) as q from orders group by customer))",
 }

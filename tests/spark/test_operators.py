@@ -100,6 +100,15 @@ FAMILIES = {
         "unpivot_behind_join": "select id, n, v from orders as o left join (select id as customer, credit from customers) as c "
         "using (customer) unpivot (v for n in (amount, credit))",
     },
+    "distinct_arguments": {
+        "groups": "select customer, count(distinct note) as n, count(distinct qty, note) as m, sum(distinct qty) as s, sum(amount) as a, "
+        "count(*) as c from orders group by customer",
+        "everything": "select count(distinct customer) as c, avg(distinct amount) as a, max(at) as last from orders",
+        "filtered": "select note, count(distinct customer) filter (where qty > 1) as n, sum(distinct amount) as s from orders group by note",
+        "rolled_up": "select customer, note, count(distinct qty) as n from orders group by rollup (customer, note)",
+        "of_floats": "select product, count(distinct f) as n, count(f) as m from items group by product",
+        "of_a_join": "select count(distinct c.region) as n, sum(o.qty) as s from orders o join customers c on o.customer = c.id",
+    },
     "stars": {
         "fields": "select o.id, struct(c.* except (name)) as customer, hash(*) as h from orders as o join customers as c on o.customer = c.id",
         "key": "select md5(concat_ws('-', *)) as key, count(*) as n, count(distinct *) as one from (select customer, note from orders) "

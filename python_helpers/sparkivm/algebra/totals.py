@@ -49,6 +49,7 @@ class Totals(Aggregate):
 
     sums: Mapping[str, Sum] = field(default_factory=dict)  # by the name of the call; the others are counts
     read: frozenset[str] = frozenset()  # calls of which something above makes use
+    written: Aggregate | None = None  # as the query has it
     # a restricted one is part of this, by these keys
     whole: Totals | None = None
     within: tuple[Keys, ...] = ()

@@ -26,12 +26,11 @@ def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
     These are the ones of counts and sums over tables that are read row by row. Others would read as much for
     a view of their own as for this one.
     """
-    alike = {(id(node.input), node.keys) for node in plan.core.walk() if isinstance(node, Totals)}
+    inner = [node.written for node in plan.core.walk() if isinstance(node, Totals)]
     return tuple(
         node
-        for node in plan.written.walk()
-        if isinstance(node, Aggregate)
-        and (id(node.input), node.keys) in alike
+        for node in inner
+        if node is not None
         and node.keys
         and not any(map(is_moment, node.tables))
         and not any(name.startswith(RESERVED_PREFIX) for name in node.columns)

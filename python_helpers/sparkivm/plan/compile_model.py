@@ -14,6 +14,7 @@ from sparkivm.engine import Field
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.align_unions import align_unions
+from sparkivm.plan.distinct_arguments import taken_apart, with_distinct_arguments_apart
 from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
@@ -42,8 +43,9 @@ class ViewPlan:
         """What the state's table holds after a rebuild."""
         if isinstance(self.state, BagState):
             return renamed(self.written, self.state.columns)
-        (input,) = self.written.children
-        return groups_of(self.state, input)
+        assert isinstance(self.written, Aggregate), "a state of groups is an aggregate's"
+        apart = None if self.written.calls == self.state.core.calls else taken_apart(self.written)
+        return apart.groups(self.state) if apart else groups_of(self.state, self.written.input)
 
     @property
     def tables(self) -> frozenset[str]:
@@ -72,9 +74,11 @@ def compile_query(
     root = normalize(with_exact_equalities(query.root, types_of), query.root.columns)
     root = align_unions(root, types_of)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
-    halves = replace(halves, core=read_from_views(halves.core))
-    state = _state(replace(halves, core=with_inner_totals(halves.core, types_of)), fields, types_of)
-    return ViewPlan(state, Finalizer(halves, state, fields), halves.core)
+    written = read_from_views(halves.core)
+    core = read_from_views(with_distinct_arguments_apart(halves.core, types_of))
+    halves = replace(halves, core=with_inner_totals(core, types_of))
+    state = _state(halves, fields, types_of)
+    return ViewPlan(state, Finalizer(halves, state, fields), written)
 
 
 def _ordered(root: Relation, query: Query) -> Relation:

@@ -8,6 +8,7 @@ from sparkivm.algebra import (
     Aggregate,
     Filter,
     Generate,
+    InnerJoin,
     Project,
     Relation,
     Repeat,
@@ -39,8 +40,18 @@ def rewrite_inner(core: Relation, change: Callable[[Relation], Relation]) -> Rel
     return rewrite(core, change)
 
 
+def is_row_by_row(relation: Relation) -> bool:
+    """Whether its delta comes from the changes of its tables alone, which meet constants at most."""
+
+    def by_row(node: Relation) -> bool:
+        meets_constants = isinstance(node, InnerJoin) and sum(bool(side.tables) for side in node.inputs) == 1
+        return isinstance(node, _ROW_BY_ROW) or meets_constants or not node.tables
+
+    return all(map(by_row, relation.walk()))
+
+
 def _totals(aggregate: Aggregate, types_of: TypesOf) -> Relation | None:
-    if not all(isinstance(node, _ROW_BY_ROW) for node in aggregate.input.walk()):
+    if not is_row_by_row(aggregate.input):
         return None
     if any(call.function in ("min", "max", "other") for call in aggregate.calls):
         return None
@@ -53,5 +64,6 @@ def _totals(aggregate: Aggregate, types_of: TypesOf) -> Relation | None:
         tuple(entry.call for entry in state.columns),
         sums=state.sums,
         read=frozenset().union(*(formula.columns for _, formula in state.formulas)),
+        written=aggregate,
     )
     return Project(totals, (*((key, column(key)) for key in aggregate.keys), *state.formulas))

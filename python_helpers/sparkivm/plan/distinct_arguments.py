@@ -1,0 +1,152 @@
+"""COUNT, SUM and AVG of DISTINCT arguments at the top of a query, as counts and sums that add up.
+
+γ_g(R; f(y), h(DISTINCT x)) = γ_g(U; f(y), h(x))      f, h pass over NULLs; COUNT(*) counts what is marked
+U = π_{g, y, NULL as x, 1 as marked}(R) ⊎ π_{g, NULL as y, x, NULL as marked}(V),   a V for each x
+V = γ_{g,x}(σ_{x is not null}(R))
+
+Otherwise a group that changes is read again as a whole. V changes by the values that come and go, for which
+only the rows with these values are read (algebra/totals.py), and the groups add the difference up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sparkivm.algebra import Aggregate, Call, Filter, Project, Relation, Scalar, UnionAll
+from sparkivm.algebra.aggregate import Function
+from sparkivm.algebra.scalar import column, conjunction, integer, null
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.plan.inner_totals import is_row_by_row
+from sparkivm.plan.state import GroupState, group_state, guarded
+from sparkivm.plan.types_of import TypesOf
+
+_FUNCTIONS: Mapping[type[exp.Expr], Function] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
+_PASS_OVER_NULL: frozenset[Function] = frozenset({"count", "sum", "avg", "min", "max"})
+
+Values = tuple[Scalar, ...]  # the arguments of one DISTINCT, over the columns of R
+
+
+@dataclass(frozen=True)
+class DistinctArguments:
+    """An Aggregate whose DISTINCT arguments are taken apart.
+
+    core       the Aggregate over U, with the same columns
+    plain      what columns of U stand for in R, those of V left out; None for the mark
+    values     the same for columns of V: the arguments that the column was one of
+    """
+
+    written: Aggregate
+    core: Aggregate
+    plain: Mapping[str, Scalar | None]
+    values: Mapping[str, Values]
+
+    def groups(self, state: GroupState) -> Relation:
+        """The state's rows from R itself, which is read once."""
+        calls: list[Call] = []
+        rows = [Call(f"{state.columns[0].name}rows", "count_rows")]
+        for number, arguments in enumerate(dict.fromkeys(self.values.values()), 1):
+            rows.append(_distinct(Call(f"{rows[0].name}{number}", "count"), arguments))
+        for entry in state.columns[1:]:
+            call, argument = entry.call, entry.call.argument
+            name = argument.as_column if argument is not None else None
+            assert name is not None, "U has a column for each argument"
+            if name in self.values:
+                calls.append(_distinct(call, self.values[name]))
+            else:
+                of = self.plain[name]
+                calls.append(Call(call.name, "count_rows") if of is None else replace(call, argument=of))
+        grouped = Aggregate(self.written.input, state.keys, (*rows, *calls))
+        count = expression(
+            " + ".join(f"n{i}" for i in range(len(rows))), **{f"n{i}": r.name for i, r in enumerate(rows)}
+        )
+        items = [(key, column(key)) for key in state.keys] + [(state.columns[0].name, count)]
+        items += [(call.name, column(call.name)) for call in calls]
+        return guarded(state, Project(grouped, tuple(items)))
+
+
+def with_distinct_arguments_apart(core: Relation, types_of: TypesOf) -> Relation:
+    """The core with its DISTINCT arguments taken apart, if it is an Aggregate and its state adds up then."""
+    found = taken_apart(core) if isinstance(core, Aggregate) else None
+    if found is None or group_state(found.core, types_of).recomputed:
+        return core
+    return found.core
+
+
+def taken_apart(written: Aggregate) -> DistinctArguments | None:
+    """None if no call has DISTINCT arguments, or another one needs the whole group."""
+    if written.keys and not is_row_by_row(written.input):
+        return None
+    used = set(written.columns)
+    plain: dict[str, Scalar | None] = {}
+    parts: dict[Values, tuple[str, ...]] = {}
+    calls: list[Call] = []
+
+    def name_for(wanted: str) -> str:
+        while wanted in used:
+            wanted += "_"
+        used.add(wanted)
+        return wanted
+
+    known: dict[Scalar | None, str] = {}
+    for call in written.calls:
+        distinct = _read(call)
+        if distinct is not None:
+            function, values = distinct
+            if values not in parts:
+                parts[values] = tuple(name_for(f"distinct_{x.as_column or 'value'}") for x in values)
+            calls.append(Call(call.name, function, column(parts[values][0])))
+        elif call.function == "count_rows" or call.function in _PASS_OVER_NULL:
+            if call.argument not in known:
+                wanted = "marked" if call.argument is None else call.argument.as_column or "argument"
+                known[call.argument] = name_for(wanted)
+                plain[known[call.argument]] = call.argument
+            function = "count" if call.argument is None else call.function
+            calls.append(replace(call, function=function, argument=column(known[call.argument])))
+        else:
+            return None
+    if not parts:
+        return None
+    values_by_name = {name: values for values, names in parts.items() for name in names}
+    columns = (*written.keys, *plain, *values_by_name)
+
+    def branch(input: Relation, items: Mapping[str, Scalar]) -> Relation:
+        return Project(input, tuple((name, items.get(name, null())) for name in columns))
+
+    keys = {key: column(key) for key in written.keys}
+    marked = {name: integer(1) if of is None else of for name, of in plain.items()}
+    branches = [branch(written.input, keys | marked)]
+    for values, names in parts.items():
+        own = dict(zip(names, values, strict=True))
+        there = conjunction(expression("x is not null", x=name) for name in names)
+        assert there is not None, "DISTINCT has an argument"
+        rows = Filter(Project(written.input, tuple((keys | own).items())), there)
+        distinct_values = Aggregate(rows, (*written.keys, *names), ())
+        branches.append(branch(distinct_values, keys | {name: column(name) for name in names}))
+    core = Aggregate(UnionAll(tuple(branches)), written.keys, tuple(calls))
+    return DistinctArguments(written, core, plain, values_by_name)
+
+
+def _read(call: Call) -> tuple[Function, Values] | None:
+    """Function and arguments of a call with DISTINCT; what its FILTER leaves out is NULL."""
+    tree = call.argument.tree if call.function == "other" and call.argument is not None else None
+    condition = tree.expression.this if isinstance(tree, exp.Filter) else None
+    inner = tree.this if isinstance(tree, exp.Filter) else tree
+    if inner is None:
+        return None
+    function = _FUNCTIONS.get(type(inner))
+    if function is None or not isinstance(inner.this, exp.Distinct) or inner.expressions:
+        return None
+    values = [Scalar(value) for value in inner.this.expressions]
+    if condition is not None:
+        values = [expression("case when c then x end", c=Scalar(condition), x=value) for value in values]
+    return function, tuple(values)
+
+
+def _distinct(call: Call, values: Values) -> Call:
+    """COUNT or SUM of the distinct ones of some values in R."""
+    arguments = exp.Distinct(expressions=[value.tree.copy() for value in values])
+    tree = exp.Count(this=arguments) if call.function == "count" else exp.Sum(this=arguments)
+    return Call(call.name, "other", Scalar(tree))

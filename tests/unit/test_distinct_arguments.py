@@ -1,0 +1,79 @@
+"""Which aggregates of DISTINCT arguments add up, and what a rebuild reads for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra import Aggregate, Scan, Totals, UnionAll
+from sparkivm.plan.auxiliary import candidates
+from tests.golden.compiled import compiled, new_engine
+
+LINES = "tpch.lineitem"
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return new_engine()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select l_shipmode, count(distinct l_suppkey) as n from {LINES} group by l_shipmode",
+        f"select count(distinct l_suppkey, l_partkey) as n, sum(l_quantity) as q, count(*) as c from {LINES}",
+        f"select l_shipmode, sum(distinct l_quantity) as q, avg(distinct l_tax) as a from {LINES} group by all",
+        f"select l_shipmode, count(distinct upper(l_comment)) filter (where l_tax > 0) as n from {LINES} group by all",
+        f"select l_shipmode, count(distinct l_suppkey) as n from {LINES} group by rollup (l_shipmode)",
+        f"select count(distinct o_custkey) as n from {LINES} join tpch.orders on o_orderkey = l_orderkey",
+        f"select l_shipmode, count(distinct l_suppkey) as n, max(l_tax) as t from {LINES} group by l_shipmode",
+    ],
+)
+def test_values_of_their_own_are_counted_once(engine, sql):
+    plan = compiled(engine, sql)
+    assert isinstance(plan.core, Aggregate)
+    assert isinstance(plan.core.input, UnionAll)
+    assert not plan.state.recomputed
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"select l_shipmode, count(distinct l_suppkey) as n, stddev(l_tax) as s from {LINES} group by l_shipmode",
+        f"select l_shipmode, avg(distinct cast(l_suppkey as bigint)) as n from {LINES} group by l_shipmode",
+        f"select l_shipmode, sum(distinct cast(l_tax as double)) as n from {LINES} group by l_shipmode",
+        f"select l_shipmode, count(distinct o_custkey) as n from {LINES} join tpch.orders on o_orderkey = l_orderkey "
+        "group by l_shipmode",
+    ],
+    ids=["another needs the group", "a mean of BIGINT", "a sum of DOUBLE", "groups of a join"],
+)
+def test_what_needs_the_whole_group_reads_it(engine, sql):
+    plan = compiled(engine, sql)
+    assert plan.core.calls == plan.written.calls
+    assert plan.state.recomputed
+
+
+def test_arguments_are_taken_apart_once(engine):
+    sql = f"select sum(distinct l_partkey) as s, count(distinct l_partkey) as n, count(distinct l_suppkey) as m from {LINES}"
+    plan = compiled(engine, sql)
+    assert [node.keys for node in plan.core.walk() if isinstance(node, Totals)] == [
+        ("distinct_l_partkey",),
+        ("distinct_l_suppkey",),
+    ]
+
+
+def test_a_rebuild_reads_the_table_once(engine):
+    sql = f"select l_shipmode, count(distinct l_suppkey) as n, sum(l_quantity) as q from {LINES} group by l_shipmode"
+    plan = compiled(engine, sql)
+    assert len([node for node in plan.content.walk() if isinstance(node, Scan)]) == 1
+    assert plan.content.columns == plan.state.names
+
+
+def test_the_values_may_be_an_auxiliary_view(engine):
+    sql = f"select l_shipmode, count(distinct l_suppkey) as n from {LINES} group by l_shipmode"
+    assert [node.keys for node in candidates(compiled(engine, sql))] == [("l_shipmode", "distinct_l_suppkey")]
+
+
+def test_an_argument_may_be_named_like_a_key(engine):
+    sql = f"select l_suppkey, count(l_suppkey) as n, count(distinct l_suppkey) as m from {LINES} group by l_suppkey"
+    names = compiled(engine, sql).core.input.columns
+    assert names == ("l_suppkey", "l_suppkey_", "distinct_l_suppkey")
