@@ -49,6 +49,7 @@ _WORDS: dict[tuple[type[exp.Expr], str], str] = {
     (exp.Distinct, "on"): "DISTINCT ON",
     (exp.Star, "replace"): "* with REPLACE",
     (exp.Star, "rename"): "* with RENAME",
+    (exp.Table, "laterals"): "LATERAL VIEW within FROM",
     (exp.Table, "version"): "time travel",
     (exp.Table, "when"): "time travel",
     (exp.Table, "sample"): "TABLESAMPLE",
