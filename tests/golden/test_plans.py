@@ -50,7 +50,7 @@ def golden(engine, text: str) -> str:
     change = state_change(plan.state, form, keys, sizes, part)
     texts = DeltaTexts(tables, {STAGED: STAGED})
     parts = {
-        "plan": "\n".join(tree_lines(plan_tree(plan), 0)),
+        "plan": "\n".join(tree_lines(plan_tree(plan))),
         "public view": plan.finalizer.text("tpch.model__ivm", "one", SPARK),
         **(dict(step_texts(change.staged, texts, STAGED)) if change.staged else {}),
         f"{form} of {change.kind}": select_text(change.rows, texts),

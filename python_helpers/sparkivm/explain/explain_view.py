@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from textwrap import indent
 
@@ -78,7 +79,7 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
 
 def plan_lines(plan: ViewPlan) -> list[str]:
     """Each operator with its strategy, and what the state table holds."""
-    lines = ["plan", *tree_lines(plan_tree(plan), 1), "", "state"]
+    lines = ["plan", *(f"  {line}" for line in tree_lines(plan_tree(plan))), "", "state"]
     if isinstance(plan.state, GroupState):
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
         lines += [f"  {column.name}: {column.kind} {column.type}".rstrip() for column in plan.state.columns]
@@ -87,11 +88,33 @@ def plan_lines(plan: ViewPlan) -> list[str]:
     return lines
 
 
-def tree_lines(node: PlanNode, depth: int) -> list[str]:
-    strategy = f"    [{node.strategy}]" if node.strategy else ""
-    lines = ["  " * depth + node.label + strategy]
-    for child in node.children:
-        lines += tree_lines(child, depth + 1)
+def tree_lines(root: PlanNode) -> list[str]:
+    """A line for each operator. What is used in several places is a numbered part, written out once."""
+    uses = Counter[PlanNode]()
+
+    def count(node: PlanNode) -> None:
+        uses[node] += 1
+        if uses[node] == 1:
+            for child in node.children:
+                count(child)
+
+    parts: dict[PlanNode, int] = {}
+    lines: list[str] = []
+
+    def write(node: PlanNode, depth: int) -> None:
+        if node in parts:
+            lines.append("  " * depth + f"part {parts[node]}, as above")
+            return
+        text = node.label + (f"    [{node.strategy}]" if node.strategy else "")
+        if uses[node] > 1 and node.children:
+            parts[node] = len(parts) + 1
+            text += f"    part {parts[node]}"
+        lines.append("  " * depth + text)
+        for child in node.children:
+            write(child, depth + 1)
+
+    count(root)
+    write(root, 0)
     return lines
 
 

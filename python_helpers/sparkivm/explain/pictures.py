@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sparkivm.explain.plan_tree import PlanNode
 
 
 def mermaid(view: str, root: PlanNode) -> str:
     """A flow chart that GitHub and most Markdown readers draw."""
     lines = ["flowchart BT", f'  view(["{_quoted(view)}"])']
-    for number, parent, node in _numbered(root):
+    for number, above, node in _numbered(root):
         text = _quoted(node.label) + (f"<br/><i>{_quoted(node.strategy)}</i>" if node.strategy else "")
         lines.append(f'  n{number}[("{text}")]' if not node.children else f'  n{number}["{text}"]')
-        lines.append(f"  n{number} --> {'view' if parent is None else f'n{parent}'}")
+        lines += [f"  n{number} --> {name}" for name in above]
     return "\n".join(lines)
 
 
@@ -25,23 +23,25 @@ def dot(view: str, root: PlanNode) -> str:
         "  node [shape=box, fontname=Helvetica];",
         f'  view [shape=oval, label="{_escaped(view)}"];',
     ]
-    for number, parent, node in _numbered(root):
+    for number, above, node in _numbered(root):
         text = _escaped(node.label) + (f"\\n{_escaped(node.strategy)}" if node.strategy else "")
         shape = ", shape=cylinder" if not node.children else ""
         lines.append(f'  n{number} [label="{text}"{shape}];')
-        lines.append(f"  n{number} -> {'view' if parent is None else f'n{parent}'};")
+        lines += [f"  n{number} -> {name};" for name in above]
     return "\n".join([*lines, "}"])
 
 
-def _numbered(root: PlanNode) -> Iterator[tuple[int, int | None, PlanNode]]:
-    """(number, number of the parent, node), parents first."""
-    waiting: list[tuple[int | None, PlanNode]] = [(None, root)]
-    number = 0
-    while waiting:
-        parent, node = waiting.pop(0)
-        number += 1
-        yield number, parent, node
-        waiting.extend((number, child) for child in node.children)
+def _numbered(root: PlanNode) -> list[tuple[int, list[str], PlanNode]]:
+    """(number, names of what reads it, node), level by level; each node once."""
+    above: dict[PlanNode, list[str]] = {root: ["view"]}
+    waiting = [root]
+    for number, node in enumerate(waiting, 1):  # which grows meanwhile
+        for child in node.children:
+            if child not in above:
+                above[child] = []
+                waiting.append(child)
+            above[child].append(f"n{number}")
+    return [(number, above[node], node) for number, node in enumerate(waiting, 1)]
 
 
 def _quoted(text: str) -> str:

@@ -38,9 +38,12 @@ from sparkivm.plan.state import GroupState
 from sparkivm.plan.strategies import READERS_STRATEGY, operator_strategy, state_strategy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlanNode:
-    """One operator: what it does, and how it changes; `strategy` is empty for a scan."""
+    """One operator: what it does, and how it changes; `strategy` is empty for a scan.
+
+    What a plan uses in several places is the same node below several others.
+    """
 
     label: str
     strategy: str
@@ -49,7 +52,7 @@ class PlanNode:
 
 def plan_tree(plan: ViewPlan) -> PlanNode:
     """The core, its topmost node being what the state stores, under the windows that readers compute."""
-    core = _node(plan.core)
+    core = _node(plan.core, {})
     if not isinstance(plan.state, GroupState):
         return core
     groups = PlanNode(core.label, state_strategy(plan.state), core.children)
@@ -65,10 +68,13 @@ def _read_from(node: Relation, groups: PlanNode) -> PlanNode:
     return PlanNode(_label(node), READERS_STRATEGY, (_read_from(below, groups),))
 
 
-def _node(relation: Relation) -> PlanNode:
-    children = tuple(_node(child) for child in relation.children)
-    strategy = "" if isinstance(relation, (Scan, OneRow)) else operator_strategy(relation)
-    return PlanNode(_label(relation), strategy, children)
+def _node(relation: Relation, known: dict[int, PlanNode]) -> PlanNode:
+    """The node of a relation, the one in `known` by the relation's id if it was there before."""
+    if id(relation) not in known:
+        children = tuple(_node(child, known) for child in relation.children)
+        strategy = "" if isinstance(relation, (Scan, OneRow)) else operator_strategy(relation)
+        known[id(relation)] = PlanNode(_label(relation), strategy, children)
+    return known[id(relation)]
 
 
 def _label(relation: Relation) -> str:
