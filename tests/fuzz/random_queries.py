@@ -574,6 +574,10 @@ class QueryMaker:
         elif rng.random() < 0.05:
             condition = self.predicate(columns)
             return f"case when bool_{rng.choice(('and', 'or'))}({condition}) then 1 else 0 end", INT
+        elif rng.random() < 0.05:
+            one, other = self.predicate(columns), self.predicate(columns)
+            text = rng.choice((one, f"not {one}", f"{one} and {other}", f"{one} or {other}"))
+            return f"{rng.choice(('count', 'count', 'count_if'))}({text})", INT
         call = rng.choice(calls)
         result = INT if call.startswith("count") else DBL if call.startswith("avg") else kind
         if rng.random() < 0.15 and result == INT:

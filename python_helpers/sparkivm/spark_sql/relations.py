@@ -247,7 +247,7 @@ class _Printer:
             case Weigh():
                 block = self._open_block(relation.input)
                 factor = self._scalar(relation.factor)
-                return replace(block, weight=f"{block.weight} * ({factor})" if block.weight else factor)
+                return replace(block, weight=f"({block.weight}) * ({factor})" if block.weight else factor)
             case InnerJoin():
                 return self._inner_join(relation)
             case LeftJoin():
@@ -396,7 +396,7 @@ class _Printer:
             case "count_rows":
                 return f"coalesce(sum({weight}), 0)"
             case "count":
-                return f"coalesce(sum(case when {argument} is not null then {weight} else 0 end), 0)"
+                return f"coalesce(sum(case when ({argument}) is not null then {weight} else 0 end), 0)"
             case "sum":
                 return f"sum({call.factor.format(weight=weight)} * ({argument}))"
             case _:
