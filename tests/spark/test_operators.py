@@ -116,6 +116,8 @@ FAMILIES = {
     },
     "sums": {
         "counts": "select customer, count(*) as n, count(note) as notes, count(amount) as amounts from orders group by customer",
+        "conditions": "select customer, count(not qty > 1) as n, count(qty > 1 and note is null) as m, count(qty > 1 or note = 'a') as o "
+        "from orders group by customer",
         "integers": "select customer, sum(qty) as s, avg(qty) as m, sum(qty) / count(*) as q from orders group by customer",
         "decimals": "select customer, sum(amount) as s, avg(amount) as m, sum(-amount) as neg from orders group by customer",
         "wide_decimals": "select product, sum(w27) as a, avg(w27) as b, sum(w38) as c, avg(w38) as d, sum(w32) as e, "
