@@ -9,11 +9,15 @@ from tests.spark.lab import Lab
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-TABLE = "id int, v variant, m map<string,int>, a array<struct<x:int,y:string>>"
+TABLE = (
+    "id int, v variant, m map<string,int>, a array<struct<x:int,y:string>>, "
+    "e struct<kind:string,at:struct<day:int,hour:int>>"
+)
 ROWS = (
-    "(1, parse_json('{\"x\": 1}'), map('k', 1), array(named_struct('x', 1, 'y', 'p')))",
-    "(2, parse_json('[2]'), map('l', 2), null)",
-    "(2, null, null, array())",
+    "(1, parse_json('{\"x\": 1}'), map('k', 1), array(named_struct('x', 1, 'y', 'p')), "
+    "named_struct('kind', 'a', 'at', named_struct('day', 1, 'hour', 5)))",
+    "(2, parse_json('[2]'), map('l', 2), null, named_struct('kind', null, 'at', null))",
+    "(2, null, null, array(), null)",
 )
 FULL = {
     "variant": "select id, v from things",
@@ -25,6 +29,9 @@ INCREMENTAL = {
     "nested": "select id, a, a[0].x as x from things",
     "distinct_arrays": "select distinct a from things",
     "fields": "select id, inline(a) from things",
+    "spread": "select id, e.* from things",
+    "spread_items": "select id, i.*, i.x + 1 as more from things lateral view outer explode(a) as i",
+    "spread_groups": "select t.e.at.*, count(*) as n from things as t group by all",
     "entries": "select id, pos, key, value from things lateral view outer posexplode(m) e",
     "of_maps": "select m['k'] as k, max(id) as id from things group by m['k']",
 }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.engine import Field
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.reasons import Reason
 from tests.fuzz.database import CATALOG
+from tests.fuzz.embedded import Catalog
 
 ALL = "`k`, `a`, `b`, `d`, `f`, `s`"
 
@@ -64,3 +66,53 @@ def test_stars_that_mean_something_else_or_nothing(sql, reason):
     with pytest.raises(NotIncremental) as refused:
         read_query(parse_model("model", sql), CATALOG)
     assert refused.value.fallback.reason is reason
+
+
+EVENTS = Catalog(
+    {
+        "events": (
+            Field("id", "bigint"),
+            Field("payload", "struct<kind:string,inner:struct<a:int,Of:array<int>>>"),
+            Field("kind", "string"),
+            Field("tags", "map<string,int>"),
+            Field("items", "array<struct<sku:string,prices:array<struct<net:decimal(12,2),tax:int>>>>"),
+        )
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("star", "expressions"),
+    [
+        ("payload.*", ["`payload`.`kind`", "`payload`.`inner`"]),
+        ("e.payload.*", ["`payload`.`kind`", "`payload`.`inner`"]),
+        ("PAYLOAD.Inner.*", ["`payload`.`Inner`.`a`", "`payload`.`Inner`.`Of`"]),
+        ("e.payload.inner.*", ["`payload`.`inner`.`a`", "`payload`.`inner`.`Of`"]),
+    ],
+)
+def test_fields_of_a_struct(star, expressions):
+    query = read_query(parse_model("model", f"select {star} from (select * from events) as e"), EVENTS)
+    assert [scalar.sql("spark") for _, scalar in query.root.items] == expressions
+
+
+@pytest.mark.parametrize(
+    ("query", "expressions"),
+    [
+        ("select i.* from events lateral view explode(items) as i", ["`i`.`sku`", "`i`.`prices`"]),
+        (
+            "select p, price.* from events lateral view outer explode(items) as i "
+            "lateral view posexplode(i.prices) as p, price",
+            ["`p`", "`price`.`net`", "`price`.`tax`"],
+        ),
+    ],
+)
+def test_fields_of_what_an_array_holds(query, expressions):
+    root = read_query(parse_model("model", query), EVENTS).root
+    assert [scalar.sql("spark") for _, scalar in root.items] == expressions
+
+
+@pytest.mark.parametrize("star", ["id.*", "tags.*", "payload.kind.*", "nothing.*", "payload.* except (kind)"])
+def test_what_has_no_fields_or_not_all(star):
+    with pytest.raises(NotIncremental) as refused:
+        read_query(parse_model("model", f"select {star} from events"), EVENTS)
+    assert refused.value.fallback.reason is Reason.OPERATOR_NOT_SUPPORTED

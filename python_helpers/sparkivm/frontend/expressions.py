@@ -12,7 +12,7 @@ from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import function_name
 from sparkivm.frontend.lambdas import with_own_parameters
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, unresolved
+from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
 from sparkivm.reasons import Reason
 
@@ -52,12 +52,12 @@ def resolve(
         if found is None:
             alias = (aliases or {}).get(node.parts[0].name.lower())
             if alias is not None:
-                return _with_fields(alias, [part.name for part in node.parts[1:]])
+                return with_fields(alias, [part.name for part in node.parts[1:]])
             found = scope.find_outside(node)
             if found is None:
                 raise unresolved(node)
         name, fields = found
-        return _with_fields(column(name).tree, fields)
+        return with_fields(column(name).tree, fields)
 
     return replace_nodes(with_own_parameters(tree), replacement)
 
@@ -67,15 +67,6 @@ def _refuse_column_named_alike(node: exp.Expr, scope: Scope) -> None:
     name = function_name(node)
     if scope.find(exp.column(name)) or scope.find_outside(exp.column(name)):
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{name} is a function and a column", node)
-
-
-def _with_fields(tree: exp.Expr, fields: list[str]) -> exp.Expr:
-    for name in fields:
-        tree = exp.Dot(
-            this=tree if isinstance(tree, (exp.Column, exp.Dot)) else exp.Paren(this=tree.copy()),
-            expression=exp.to_identifier(name, quoted=True),
-        )
-    return tree
 
 
 def is_subquery(node: exp.Expr) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
 
 from sparkivm.algebra import Generate, OneRow, Project, Relation, Scalar
 from sparkivm.algebra.project import only
@@ -15,6 +14,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted, spark_name
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
+from sparkivm.frontend.spark_types import type_of_field
 from sparkivm.reasons import Reason
 
 # The names of what they make, where the query gives none.
@@ -38,7 +38,8 @@ def generated(
     word = spark_name(call)
     plain = word.removesuffix("_outer")
     arguments = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
-    shown = list(given) or _default_names(plain, arguments, _type_of(arguments[0], input, names))
+    type_ = _type_of(arguments[0], input, names)
+    shown = list(given) or _default_names(plain, arguments, type_)
     if not shown:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{word} without names for its columns", call)
     for argument in arguments:
@@ -49,6 +50,8 @@ def generated(
     )
     visible = [(name, names.fresh(name)) for name in shown]
     columns = tuple(name for _, name in visible)
+    if plain in _NAMES and type_ is not None and type_.is_type(exp.DataType.Type.ARRAY) and type_.expressions:
+        names.types[columns[-1]] = type_.expressions[0].sql(dialect="spark")
     return Generate(input, Scalar(tree), columns, outer or plain != word), visible
 
 
@@ -84,14 +87,17 @@ def _numbers(call: exp.Expr) -> exp.Expr:
 
 
 def _type_of(argument: exp.Expr, input: Relation, names: NameAllocator) -> exp.DataType | None:
-    """The type of a table's column, or of a function that makes maps; None of other expressions."""
+    """The type of a column or of its field, or of a function that makes maps; None of other expressions."""
     if isinstance(argument, exp.Func) and spark_name(argument) in _MAKES_MAPS:
         return exp.DataType(this=exp.DataType.Type.MAP)
+    fields: list[str] = []
+    while isinstance(argument, exp.Dot):
+        fields.insert(0, argument.name)
+        argument = argument.this
     text = names.type_of(input, Scalar(argument))
-    try:
-        return None if text is None else exp.DataType.build(text, dialect="spark")
-    except ParseError:  # Spark writes field names as they are, blanks and all
-        return None
+    if text is None and isinstance(argument, exp.Column):
+        text = names.types.get(argument.name)  # of what another function made
+    return type_of_field(text, fields)
 
 
 def _default_names(word: str, arguments: Sequence[exp.Expr], type_: exp.DataType | None) -> list[str]:

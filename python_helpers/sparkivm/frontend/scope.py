@@ -113,12 +113,16 @@ class Scope:
 
     def expand(self, qualifier: list[str], node: exp.Expr) -> list[Visible]:
         """What `alias.*` stands for, or `*` without a qualifier."""
-        if not qualifier:
-            return self.star
-        entry = self._entry(qualifier)
+        entry = self._entry(qualifier) if qualifier else self.star
         if entry is None:
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "expanding a struct with .*", node)
+            raise not_incremental(
+                Reason.OPERATOR_NOT_SUPPORTED, "expanding a struct whose fields are not known", node
+            )
         return entry
+
+    def is_alias(self, parts: list[str]) -> bool:
+        """Whether these are a name of something in FROM."""
+        return self._entry(parts) is not None
 
     def _entry(self, parts: list[str]) -> list[Visible] | None:
         lowered = tuple(part.lower() for part in parts)
@@ -133,6 +137,16 @@ class Scope:
         if len(found) > 1:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is ambiguous", node)
         return next(iter(found), None)
+
+
+def with_fields(tree: exp.Expr, fields: Iterable[str]) -> exp.Expr:
+    """A field of a field … of a struct."""
+    for name in fields:
+        tree = exp.Dot(
+            this=tree if isinstance(tree, (exp.Column, exp.Dot)) else exp.Paren(this=tree.copy()),
+            expression=exp.to_identifier(name, quoted=True),
+        )
+    return tree
 
 
 def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr) -> list[Visible]:
