@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.errors import NotIncremental
-from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.query import read_query
 from sparkivm.reasons import Reason
-from tests.fuzz.database import CATALOG
+from tests.reading import read, refusal
 
 PASSED_OVER = {
     "select k from r tablesample (10 rows)": "TABLESAMPLE",
@@ -26,11 +23,9 @@ PASSED_OVER = {
 
 @pytest.mark.parametrize(("sql", "what"), PASSED_OVER.items())
 def test_an_unread_clause_is_refused_where_it_stands(sql, what):
-    with pytest.raises(NotIncremental) as refused:
-        read_query(parse_model("model", sql), CATALOG)
-    fallback = refused.value.fallback
-    assert (fallback.reason, fallback.detail) == (Reason.OPERATOR_NOT_SUPPORTED, what)
-    assert fallback.place is not None
+    found = refusal(sql)
+    assert (found.reason, found.detail) == (Reason.OPERATOR_NOT_SUPPORTED, what)
+    assert found.place is not None
 
 
 @pytest.mark.parametrize(
@@ -42,21 +37,17 @@ def test_an_unread_clause_is_refused_where_it_stands(sql, what):
     ],
 )
 def test_how_rows_are_spread_over_tasks_is_nothing_to_a_view(sql):
-    assert read_query(parse_model("model", sql), CATALOG).sort == ()
+    assert read(sql).sort == ()
 
 
 def test_pivot_behind_a_join_is_of_what_the_join_makes():
     """Read as a part of the right side it would group other rows, under the same names."""
     joined = "select k from r join (select k, a as x from s) as q using (k)"
-    query = read_query(parse_model("model", f"{joined} pivot (sum(x) for b in (1 as one))"), CATALOG)
+    query = read(f"{joined} pivot (sum(x) for b in (1 as one))")
     (keys,) = {node.keys for node in query.root.walk() if hasattr(node, "calls")}
-    read = set(read_query(parse_model("model", joined), CATALOG).root.columns)
-    assert read <= set(keys)
+    assert set(read(joined).root.columns) <= set(keys)
 
 
 def test_pivot_behind_a_comma_or_a_cross_join_is_unclear():
-    with pytest.raises(NotIncremental) as refused:
-        read_query(
-            parse_model("model", "select * from r cross join s pivot (sum(s.a) for s.b in (1, 2))"), CATALOG
-        )
-    assert refused.value.fallback.reason is Reason.SQL_NOT_UNDERSTOOD
+    found = refusal("select * from r cross join s pivot (sum(s.a) for s.b in (1, 2))")
+    assert found.reason is Reason.SQL_NOT_UNDERSTOOD

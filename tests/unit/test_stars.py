@@ -1,28 +1,24 @@
-"""What a star stands for among the arguments of a function."""
+"""What a star stands for: among the arguments of a function, and behind a struct."""
 
 from __future__ import annotations
 
 import pytest
 
 from sparkivm.engine import Field
-from sparkivm.errors import NotIncremental
-from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.query import read_query
 from sparkivm.reasons import Reason
-from tests.fuzz.database import CATALOG
 from tests.fuzz.embedded import Catalog
+from tests.reading import read, refusal
 
 ALL = "`k`, `a`, `b`, `d`, `f`, `s`"
 
 
 def only_item(sql):
-    root = read_query(parse_model("model", sql), CATALOG).root
-    ((_, scalar),) = root.items
+    ((_, scalar),) = read(sql).root.items
     return scalar.sql("spark")
 
 
 @pytest.mark.parametrize(
-    ("call", "read"),
+    ("call", "text"),
     [
         ("hash(*)", f"HASH({ALL})"),
         ("coalesce(r.*, 'x')", f"COALESCE({ALL}, 'x')"),
@@ -30,8 +26,8 @@ def only_item(sql):
         ("md5(concat(R.*))", f"MD5(CONCAT({ALL}))"),
     ],
 )
-def test_a_star_is_all_columns(call, read):
-    assert only_item(f"select {call} as x from r") == read
+def test_a_star_is_all_columns(call, text):
+    assert only_item(f"select {call} as x from r") == text
 
 
 def test_fields_of_a_struct_have_the_names_of_the_columns():
@@ -40,7 +36,7 @@ def test_fields_of_a_struct_have_the_names_of_the_columns():
 
 
 def test_a_subquery_has_its_own_star():
-    query = read_query(parse_model("model", "select k from r where a in (select hash(*) from s)"), CATALOG)
+    query = read("select k from r where a in (select hash(*) from s)")
     hashes = [
         scalar.sql("spark")
         for node in query.root.walk()
@@ -63,9 +59,7 @@ def test_a_subquery_has_its_own_star():
     ],
 )
 def test_stars_that_mean_something_else_or_nothing(sql, reason):
-    with pytest.raises(NotIncremental) as refused:
-        read_query(parse_model("model", sql), CATALOG)
-    assert refused.value.fallback.reason is reason
+    assert refusal(sql).reason is reason
 
 
 EVENTS = Catalog(
@@ -91,7 +85,7 @@ EVENTS = Catalog(
     ],
 )
 def test_fields_of_a_struct(star, expressions):
-    query = read_query(parse_model("model", f"select {star} from (select * from events) as e"), EVENTS)
+    query = read(f"select {star} from (select * from events) as e", EVENTS)
     assert [scalar.sql("spark") for _, scalar in query.root.items] == expressions
 
 
@@ -107,12 +101,10 @@ def test_fields_of_a_struct(star, expressions):
     ],
 )
 def test_fields_of_what_an_array_holds(query, expressions):
-    root = read_query(parse_model("model", query), EVENTS).root
+    root = read(query, EVENTS).root
     assert [scalar.sql("spark") for _, scalar in root.items] == expressions
 
 
 @pytest.mark.parametrize("star", ["id.*", "tags.*", "payload.kind.*", "nothing.*", "payload.* except (kind)"])
 def test_what_has_no_fields_or_not_all(star):
-    with pytest.raises(NotIncremental) as refused:
-        read_query(parse_model("model", f"select {star} from events"), EVENTS)
-    assert refused.value.fallback.reason is Reason.OPERATOR_NOT_SUPPORTED
+    assert refusal(f"select {star} from events", EVENTS).reason is Reason.OPERATOR_NOT_SUPPORTED

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.errors import NotIncremental
-from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.query import read_query
 from sparkivm.reasons import Reason
-from tests.fuzz.database import CATALOG
+from tests.reading import read, refusal
 
 UNCLEAR = {
     "select a + b as c, sum(k) as s from r group by grouping sets ((a + b), (b + a), (b))": "may be the key",
@@ -24,12 +21,11 @@ UNCLEAR = {
 
 @pytest.mark.parametrize(("sql", "detail"), UNCLEAR.items())
 def test_unclear_texts_are_refused(sql, detail):
-    with pytest.raises(NotIncremental) as refused:
-        read_query(parse_model("model", sql), CATALOG)
-    assert refused.value.fallback.reason is Reason.SQL_NOT_UNDERSTOOD
-    assert detail in refused.value.fallback.detail
+    found = refusal(sql)
+    assert found.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert detail in found.detail
 
 
 def test_a_key_as_it_is_written_is_found():
     sql = "select a + b as c, (a + b) * 2 as d, sum(k) as s from r group by grouping sets ((a + b), (b))"
-    assert len(read_query(parse_model("model", sql), CATALOG).output) == 3
+    assert len(read(sql).output) == 3

@@ -198,7 +198,7 @@ class FromReader:
             relation, visible = self._values(node)
             scope = _aliased(_with_column_aliases(visible, node), node.alias)
         elif isinstance(node, exp.Subquery):
-            relation, visible = self._reader.read_nested(node)
+            relation, visible = self._reader.rows(node)
             scope = _aliased(_with_column_aliases(visible, node), node.alias)
         else:
             raise not_incremental(

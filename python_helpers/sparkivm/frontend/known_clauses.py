@@ -11,7 +11,7 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
 
 # They say how rows are spread over tasks, never which rows there are.
-_WITHOUT_EFFECT = frozenset({"hint", "hints", "cluster", "distribute", "sort"})
+_WITHOUT_EFFECT = frozenset({"hint", "cluster", "distribute", "sort"})
 _PRESENTED = frozenset({"with_", "order", "limit", "offset"}) | _WITHOUT_EFFECT
 _SET_OPERATION = frozenset({"this", "expression", "distinct"}) | _PRESENTED
 
@@ -66,6 +66,6 @@ def refuse_unknown_clauses(tree: exp.Expr) -> None:
         for name, value in node.args.items():
             if value and name not in read:
                 first = value[0] if isinstance(value, list) else value
-                what = _WORDS.get((type(node), name), f"{name.strip('_').replace('_', ' ').upper()}")
+                what = _WORDS.get((type(node), name), name.strip("_").replace("_", " ").upper())
                 place = first if isinstance(first, exp.Expr) else node
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, place)

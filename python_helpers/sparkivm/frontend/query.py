@@ -88,9 +88,6 @@ class QueryReader:
         relation, visible = self._within(cte.before).rows(cte.body)
         return relation, under_names(visible, cte.columns, cte.body) if cte.columns else visible
 
-    def read_nested(self, node: exp.Subquery) -> tuple[Relation, list[Visible]]:
-        return self.rows(node)
-
     def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[Visible]]:
         """A view where it is used: its text, read in its own namespace."""
         if self._depth >= _DEEPEST_VIEW:
@@ -209,13 +206,12 @@ class QueryReader:
         relation, visible = self._body(tree)
         nodes = by_all(nodes, len(visible), (name for name, _ in visible))
         keys = [output_key(node, visible) for node in nodes]
-        items = {name: column(name) for name in relation.columns}
-        known = {scalar: name for name, scalar in items.items()}
+        known = {column(name): name for name in relation.columns}
         for scalar in keys:
-            name = known.setdefault(scalar, scalar.as_column or self.names.fresh("sort_key"))
-            items[name] = scalar
-        if len(items) > len(relation.columns):
-            relation = Project(relation, tuple(items.items()))
+            if scalar not in known:
+                known[scalar] = self.names.fresh("sort_key")
+        if len(known) > len(relation.columns):
+            relation = Project(relation, tuple((name, scalar) for scalar, name in known.items()))
         return relation, visible, [sort_key(node, known[key]) for node, key in zip(nodes, keys, strict=True)]
 
     def _body(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:

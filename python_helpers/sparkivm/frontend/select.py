@@ -27,7 +27,7 @@ from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.order_by import by_all, must_be_no_name, sort_key
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, unresolved
-from sparkivm.frontend.stars import fields_of_star, is_star
+from sparkivm.frontend.stars import is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.windows import Windows, with_named_windows
 from sparkivm.reasons import Reason
@@ -206,7 +206,7 @@ class SelectReader:
         aliases: dict[str, exp.Expr] = {}
         for node in tree.expressions:
             if is_star(node):
-                expanded = fields_of_star(node, scope, self._names.types)
+                expanded = items_of_star(node, scope, self._names.types)
                 items.extend(_Item(shown, one, node) for shown, one in expanded)
                 continue
             # DISTINCT (a) is read as an item in parentheses.

@@ -1,4 +1,4 @@
-"""`*`, `alias.*` and `* EXCEPT (…)`: the columns that they stand for."""
+"""`*`, `alias.*`, `* EXCEPT (…)` and `struct.*`: the columns and fields that they stand for."""
 
 from __future__ import annotations
 
@@ -31,25 +31,15 @@ def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
     return [visible for visible in scope.expand(_qualifier(node), node) if visible[0].lower() not in names]
 
 
-def fields_of_star(node: exp.Expr, scope: Scope, types: Mapping[str, str]) -> list[tuple[str, exp.Expr]]:
-    """The names and expressions of a SELECT list that a star stands for, also `struct.*`.
+def items_of_star(node: exp.Expr, scope: Scope, types: Mapping[str, str]) -> list[tuple[str, exp.Expr]]:
+    """The items of a SELECT list that a star is: (name, expression); of a struct its fields.
 
-    types  of the columns of tables
+    types  of columns, as far as they are known
     """
-    qualifier = _qualifier(node)
-    if not qualifier or scope.is_alias(qualifier) or node.this.args.get("except_"):
-        return [(shown, column(name).tree) for shown, name in columns_of_star(node, scope)]
-    *tables, name = qualifier
-    found = scope.find(exp.column(name, *reversed(tables), quoted=True))
-    type_ = type_of_field(types.get(found[0]), found[1]) if found else None
-    if found is None or type_ is None or not type_.is_type(exp.DataType.Type.STRUCT):
-        return [(shown, column(name).tree) for shown, name in columns_of_star(node, scope)]
-    struct = with_fields(column(found[0]).tree, found[1])
-    return [(field.name, with_fields(struct, [field.name])) for field in type_.expressions]
-
-
-def _qualifier(node: exp.Expr) -> list[str]:
-    return [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+    fields = _fields_of_struct(node, scope, types)
+    if fields is not None:
+        return fields
+    return [(shown, column(name).tree) for shown, name in columns_of_star(node, scope)]
 
 
 def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], exp.Expr]) -> exp.Expr | None:
@@ -78,3 +68,25 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
         new.set("this", whole.pop(0))
     new.set("expressions", whole)
     return new
+
+
+def _fields_of_struct(
+    node: exp.Expr, scope: Scope, types: Mapping[str, str]
+) -> list[tuple[str, exp.Expr]] | None:
+    """The same of `struct.*`; None of another star, and where the struct's fields are not known."""
+    qualifier = _qualifier(node)
+    if not qualifier or scope.is_alias(qualifier) or node.this.args.get("except_"):
+        return None
+    *tables, struct = qualifier
+    found = scope.find(exp.column(struct, *reversed(tables), quoted=True))
+    if found is None:
+        return None
+    name, path = found
+    type_ = type_of_field(types.get(name), path)
+    if type_ is None or not type_.is_type(exp.DataType.Type.STRUCT):
+        return None
+    return [(field.name, with_fields(column(name).tree, [*path, field.name])) for field in type_.expressions]
+
+
+def _qualifier(node: exp.Expr) -> list[str]:
+    return [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []

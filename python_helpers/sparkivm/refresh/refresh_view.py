@@ -146,7 +146,7 @@ class _Refresh:
         catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
         return compile_view(self.engine, self.view, self.request.sql, catalog, frontier, auxiliaries)
 
-    @property
+    @cached_property
     def _public(self) -> PublicView:
         return PublicView(self.engine, self.sources, self.view, self.request.comment)
 

@@ -1,0 +1,24 @@
+"""A model's text as the compiler reads it, over the tables of the random queries unless others are given."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra.query import Query
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.query import read_query
+from sparkivm.reasons import Fallback
+from tests.fuzz.database import CATALOG
+from tests.fuzz.embedded import Catalog
+
+
+def read(sql: str, catalog: Catalog = CATALOG) -> Query:
+    return read_query(parse_model("model", sql), catalog)
+
+
+def refusal(sql: str, catalog: Catalog = CATALOG) -> Fallback:
+    """Why the compiler does not read it, which it must not."""
+    with pytest.raises(NotIncremental) as refused:
+        read(sql, catalog)
+    return refused.value.fallback
