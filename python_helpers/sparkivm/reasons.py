@@ -22,7 +22,10 @@ class Reason(Enum):
         "the state's history no longer says which source versions it holds",
         "raise delta.logRetentionDuration of the state table",
     )
-    QUERY_CHANGED = ("the model's SQL changed", "nothing: it is rebuilt once")
+    QUERY_CHANGED = (
+        "the model's SQL, or that of a view that it reads, changed",
+        "nothing: it is rebuilt once",
+    )
     CONFIG_CHANGED = (
         "a setting that decides the result changed",
         "keep the session settings of all runs equal",

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from sparkivm.refresh import decide, refresh_view
+from sparkivm.refresh import decide
 
 Size = Literal["small", "large", "huge"]
 SIZES: tuple[Size, ...] = ("small", "large", "huge")
@@ -17,7 +17,6 @@ _MOST_REPLACED = decide.MOST_ROWS_REPLACED
 def take_states_for(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
     """small: append or rewrite; large: replace a part, or merge where no part can be told; huge: merge."""
     small = size == "small"
-    for module in (decide, refresh_view):
-        monkeypatch.setattr(module, "SMALL_STATE_BYTES", _SMALL_STATE if small else 0)
+    monkeypatch.setattr(decide, "SMALL_STATE_BYTES", _SMALL_STATE if small else 0)
     monkeypatch.setattr(decide, "REWRITTEN_BYTES", _REWRITTEN if small else 0)
     monkeypatch.setattr(decide, "MOST_ROWS_REPLACED", 0 if size == "huge" else _MOST_REPLACED)

@@ -6,6 +6,7 @@ import pytest
 
 from sparkivm.reasons import Reason
 from tests.spark.lab import Lab
+from tests.spark.state_sizes import take_states_for
 
 pytestmark = pytest.mark.spark
 
@@ -70,6 +71,25 @@ def test_view_over_a_view_that_was_rebuilt(lab):
     total = lab.view("total", "select count(*) as n, sum(s) as s from sums").build()
     lab.run("insert into t values (7, 7, 7)")
     sums.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    total.must_be("incremental")
+
+
+def test_view_over_a_view_whose_size_crosses_the_limit_for_entries(lab, monkeypatch):
+    """Whether it adds up entries is settled when it is created: views over it stay what they were."""
+    take_states_for("large", monkeypatch)
+    sums = lab.view("sums", "select k, sum(x) as s from t group by k").build()
+    total = lab.view("total", "select count(*) as n, sum(s) as s from sums").build()
+    take_states_for("small", monkeypatch)
+    lab.run("insert into t values (7, 7, 7)")
+    assert sums.must_be("incremental").apply_form == "rewrite"
+    total.must_be("incremental")
+    sums.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    total.must_be("incremental")
+    lab.run("drop view sums", "insert into t values (8, 8, 8)")
+    sums.must_be("incremental")  # and its view is a new one
+    assert "SQL of views_as_sources.sums" in str(total.must_be("full", Reason.QUERY_CHANGED).fallback)
+    lab.run("insert into t values (9, 9, 9)")
+    assert sums.must_be("incremental").apply_form == "append"
     total.must_be("incremental")
 
 

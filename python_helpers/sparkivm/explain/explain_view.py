@@ -18,6 +18,7 @@ from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.decide import decide
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run_memory import NoMemory
@@ -128,6 +129,7 @@ def _decision_lines(
     decision = decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
         request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments), NoMemory(),
+        PublicView(engine, sources, request.view, request.comment).adds_up(compiled),
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:

@@ -74,11 +74,13 @@ def decide(
     capture: ChangeCapture,
     moments: Mapping[str, str],
     memory: Memory,
+    adds_up: bool,
 ) -> Decision:
     """Compare the sources with the frontier, and the ways to catch up with each other.
 
     moments  those of the plan, as they are now
     memory   where rows are that the run reads several times
+    adds_up  whether the public view adds up several entries of a group
     """
     changes: dict[str, SourceChange] = {}
     try:
@@ -96,7 +98,7 @@ def decide(
         def change_by(form: Form, part: str) -> StateChange:
             return state_change(plan.state, form, moving.union(moved), sizes, part)
 
-        form = apply_form(plan, frontier, state, moved, moving)
+        form = apply_form(plan, frontier, state, moved, moving, adds_up)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
         costs = estimate(change, plan.written, state, tables, moved, sizes)
         return _Way(change, change_by, sizes, costs)
@@ -172,12 +174,12 @@ def apply_form(
     frontier: Frontier,
     state: RelationFacts,
     moved: Mapping[str, SourceChange],
-    moving: frozenset[str] = frozenset(),
+    moving: frozenset[str],
+    adds_up: bool,
 ) -> Form:
     """The cheapest form that is right for this state."""
-    small = (state.size_bytes or 0) <= SMALL_STATE_BYTES
     if isinstance(plan.state, GroupState):
-        if plan.state.linear and small and frontier.appended < MOST_APPENDS:
+        if adds_up and takes_entries(plan.state, state) and frontier.appended < MOST_APPENDS:
             return "append"
         if frontier.several or not plan.state.keys:
             return "rewrite"
@@ -187,6 +189,12 @@ def apply_form(
         return "rewrite"
     few = sum(change.rows for change in moved.values()) <= MOST_ROWS_REPLACED
     return "replace" if few and parts_by(plan.state, state) else "merge"
+
+
+def takes_entries(state: State, facts: RelationFacts) -> bool:
+    """Whether entries may be appended to the groups of a state; of a large one they take long to add up."""
+    linear = isinstance(state, GroupState) and state.linear
+    return linear and (facts.size_bytes or 0) <= SMALL_STATE_BYTES
 
 
 def parts_by(state: State, facts: RelationFacts) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import TableName, quoted, state_table
@@ -30,33 +32,44 @@ class PublicView:
 
     def is_as_left(self, frontier: Frontier) -> bool:
         """Whether it is what the last refresh made of it, and has its comment."""
-        text = self._text()
-        return text is not None and digest(text) in frontier.public
+        return self._text is not None and digest(self._text) in frontier.public and self._says_the_comment
 
-    def publish(self, compiled: CompiledView, several: bool, *, known: bool) -> None:
-        """Create or replace it if its text or comment changed; one that adds up may stay.
+    def adds_up(self, compiled: CompiledView) -> bool:
+        """Whether entries of a group may be appended: it adds them up, and views over it are made for that."""
+        one, adding = public_texts(compiled, state_table(self._view))
+        return self._text == adding != one
 
-        several  whether the state may hold several entries of a group
-        known    whether there was a state of the same columns before
+    def publish(self, compiled: CompiledView, *, known: bool, several: bool, takes_entries: bool) -> None:
+        """Create or replace it if its text or comment changed.
+
+        It stays the one of its two texts that it is, as the views over it are made for this text.
+
+        known          whether there was a state of the same columns before
+        several        whether the state holds several entries of a group
+        takes_entries  whether a new view's state may be given some
         """
         one, adding = public_texts(compiled, state_table(self._view))
-        text = self._text() if known else None
-        if text is not None and (text == adding or (text == one and not several)):
-            return
-        self.create(adding if several else one)
+        stays = known and self._text in (one, adding)
+        text = adding if several or (self._text == adding if stays else takes_entries) else one
+        if not stays or text != self._text or not self._says_the_comment:
+            self.create(text)
 
     def create(self, select: str) -> None:
         sql = self._engine.render("public_view", view=self._view.sql, select=select, comment=self._comment)
         self._sources.statements.append(sql)
         self._engine.execute(sql)
         self._sources.forget(self._view)
+        self.__dict__.pop("_found", None)
 
+    @cached_property
+    def _found(self) -> RelationFacts | None:
+        return self._engine.describe(self._view)
+
+    @property
     def _text(self) -> str | None:
-        """Its SELECT, if it is there and has its comment."""
-        found = self._engine.describe(self._view)
-        if found is None or found.kind != "view" or not self._says_the_comment(found):
-            return None
-        return found.view_text.strip()
+        """Its SELECT, if it is there."""
+        return self._found.view_text.strip() if self._found and self._found.kind == "view" else None
 
-    def _says_the_comment(self, found: RelationFacts) -> bool:
-        return not self._comment or found.comment == self._comment
+    @property
+    def _says_the_comment(self) -> bool:
+        return self._found is not None and (not self._comment or self._found.comment == self._comment)

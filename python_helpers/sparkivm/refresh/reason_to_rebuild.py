@@ -31,9 +31,12 @@ def reason_to_rebuild(
         return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never")
     if frontier.plan == compiled.plan_hash and frontier.kind != "full":
         return None
-    if frontier.text == digest(request.sql) and frontier.schemas != compiled.schemas:
-        names = ", ".join(_different(frontier.schemas, compiled.schemas))
-        return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {names} changed")
+    if frontier.text != digest(request.sql):
+        return Fallback(Reason.QUERY_CHANGED, "the model's SQL changed")
+    if names := _different(frontier.schemas, compiled.schemas):
+        return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {', '.join(names)} changed")
+    if names := _different(frontier.views, compiled.views):
+        return Fallback(Reason.QUERY_CHANGED, f"the SQL of {', '.join(names)}, which it reads, changed")
     return Fallback(Reason.QUERY_CHANGED)
 
 

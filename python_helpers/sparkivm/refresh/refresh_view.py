@@ -27,8 +27,7 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.auxiliaries import Auxiliaries
 from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
-from sparkivm.refresh.decide import Decision, decide, parts_by
-from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES
+from sparkivm.refresh.decide import Decision, decide, parts_by, takes_entries
 from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.next_frontier import next_frontier
 from sparkivm.refresh.pins import Pins
@@ -129,14 +128,14 @@ class _Refresh:
         decision = decide(
             self.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
             self.request.refresh_mode, self.request.change_capture, self._moments(compiled),
-            self._memory(compiled),
+            self._memory(compiled), self._public.adds_up(compiled),
         )  # fmt: skip
         if decision.fallback is not None:
             return self._full(stored, compiled, settings, decision.fallback)
         if decision.mode == "no_op":
             moved = self._frontier(compiled, settings, stored.frontier)
             self._renew(stored, replace(stored.frontier, sources=moved.sources))
-            self._public.publish(compiled, stored.frontier.several, known=True)
+            self._publish(compiled, stored.frontier, stored.facts, known=True)
             return self._result("no_op", explanation="no row of a source changed")
         return self._incremental(stored, compiled, settings, decision)
 
@@ -242,7 +241,6 @@ class _Refresh:
             )
         compiled = self._auxiliaries.decided(stored.frontier, compiled, partial(self._compile, None))
         self._switch_on_capture(compiled)
-        plan = compiled.plan
         frontier = self._frontier(compiled, settings)
         try:
             committed = self._rebuild(stored, frontier, self._full_text(compiled))
@@ -253,12 +251,8 @@ class _Refresh:
                 compiled = self._compile(None)
             compiled = replace(compiled, plan=None, fallback=Fallback(Reason.NUMERIC_OVERFLOW))
             return self._full(stored, compiled, settings, fallback)
-        several = False
-        if plan is not None and isinstance(plan.state, GroupState) and plan.state.linear:
-            size = self._state_facts().size_bytes
-            several = size is not None and size <= SMALL_STATE_BYTES
         known = stored.frontier is not None and stored.frontier.fields == frontier.fields
-        self._public.publish(compiled, several, known=known)
+        self._publish(compiled, frontier, self._state_facts(), known=known)
         if stored.frontier is None or stored.frontier.auxiliaries:
             self._auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
         rows = committed.commit.count("numOutputRows")
@@ -356,9 +350,6 @@ class _Refresh:
                 select = select_text(rows, texts)
                 predicate = part.predicate if part else ""
                 sql = applying_statement(self.engine, self.state, plan.state, change, select, predicate)
-                # A view that adds entries up is right for a folded state too, so it may be there first.
-                if appends_entries:
-                    self._public.publish(compiled, True, known=True)
                 committed = self._commit(stored.version, frontier, sql)
         except EngineError as error:
             if self.request.refresh_mode == "strict":
@@ -367,8 +358,7 @@ class _Refresh:
                 ) from error
             fallback = Fallback(Reason.REFRESH_FAILED, str(error))
             return self._full(stored, compiled, settings, fallback)
-        if not appends_entries:
-            self._public.publish(compiled, frontier.several, known=True)
+        self._publish(compiled, frontier, stored.facts, known=True)
         return self._result(
             "incremental",
             explanation=decision.explanation,
@@ -464,6 +454,12 @@ class _Refresh:
         facts = self.engine.describe(self.state)
         assert facts is not None, f"{self.state} was just written"
         return facts
+
+    def _publish(
+        self, compiled: CompiledView, frontier: Frontier, state: RelationFacts, *, known: bool
+    ) -> None:
+        entries = compiled.plan is not None and takes_entries(compiled.plan.state, state)
+        self._public.publish(compiled, known=known, several=frontier.several, takes_entries=entries)
 
     def _commit(self, version: int, frontier: Frontier, sql: str) -> Committed:
         self.statements.append(sql)
