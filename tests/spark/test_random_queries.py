@@ -54,7 +54,7 @@ def test_views_equal_their_queries(spark, monkeypatch):
         live_through(Lab(spark, "random_queries"), _SEED + number, views, monkeypatch, outcome)
         print(f"{dict(outcome.modes)}, {len(outcome.refused)} refused", flush=True)
     assert not outcome.failures, "\n\n".join(outcome.failures)
-    assert len(outcome.refused) < max(3, 0.1 * _TREES), outcome.refused
+    assert len(outcome.refused) <= max(3, 0.1 * _TREES), outcome.refused
     incremental, full = (
         sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full")
     )
