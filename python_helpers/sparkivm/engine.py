@@ -20,6 +20,11 @@ class Field:
     type: str
     nullable: bool = True
 
+    @property
+    def holds_map(self) -> bool:
+        """Whether rows with it can be grouped, but neither joined nor merged by it."""
+        return "map<" in self.type
+
 
 @dataclass(frozen=True)
 class RelationFacts:

@@ -23,7 +23,7 @@ class Reason(Enum):
         "raise delta.logRetentionDuration of the state table",
     )
     QUERY_CHANGED = (
-        "the model's SQL, or that of a view that it reads, changed",
+        "the SQL of the model, or of a view that it reads, changed",
         "nothing: it is rebuilt once",
     )
     CONFIG_CHANGED = (

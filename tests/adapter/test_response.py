@@ -25,7 +25,7 @@ def result(mode, **particulars):
         ),
         (
             result("full", fallback=Fallback(Reason.QUERY_CHANGED)),
-            "FULL QUERY_CHANGED: the models SQL changed",
+            "FULL QUERY_CHANGED: the SQL of the model, or of a view that it reads, changed",
         ),
         (
             result(

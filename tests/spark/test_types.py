@@ -6,6 +6,7 @@ import pytest
 
 from sparkivm.reasons import Reason
 from tests.spark.lab import Lab
+from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -22,7 +23,7 @@ ROWS = (
 FULL = {
     "variant": "select id, v from things",
     "of_variants": "select id, to_json(v) as j from things",
-    "maps": "select id, m from things",
+    "by_maps": "select m, max(id) as most from things group by m",
 }
 INCREMENTAL = {
     "unread": "select id, count(*) as n from things group by id",
@@ -33,11 +34,18 @@ INCREMENTAL = {
     "spread_items": "select id, i.*, i.x + 1 as more from things lateral view outer explode(a) as i",
     "spread_groups": "select t.e.at.*, count(*) as n from things as t group by all",
     "entries": "select id, pos, key, value from things lateral view outer posexplode(m) e",
+    "maps": "select id, m, struct(m) as s from things",
+    "maps_of_a_join": "select t.id, t.m, u.m as other from things t left join things u on t.id = u.id + 1",
+    "distinct_maps": "select m from things group by m",
+    "counts_by_maps": "select m, count(*) as n, sum(id) as s from things group by m",
     "of_maps": "select m['k'] as k, max(id) as id from things group by m['k']",
 }
 
 
-def test_rows_that_cannot_be_told_apart(spark):
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("size", SIZES)
+def test_types_that_are_more_than_one_value(spark, monkeypatch, size):
+    take_states_for(size, monkeypatch)
     lab = Lab(spark, "types")
     lab.run(f"create table things ({TABLE}) using delta tblproperties (delta.enableChangeDataFeed = true)")
     lab.run(f"insert into things select * from values {', '.join(ROWS)}")
@@ -54,3 +62,8 @@ def test_rows_that_cannot_be_told_apart(spark):
         assert view.refresh().mode == "full"
     for view in incremental:
         view.must_be("incremental")
+    lab.run("insert into things select * from values (3, null, map('z', 1, 'y', 2), null, null)")
+    lab.run("update things set m = map('y', 2, 'z', 1) where id = 3")
+    for view in incremental:
+        view.must_be("incremental")
+    lab.run("drop schema types cascade")

@@ -25,6 +25,7 @@ from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.plan.auxiliary import read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
+from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
@@ -141,6 +142,7 @@ def compile_view(
         if fallback is None and is_new:
             state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
             check_plan_is_understood(engine, plan.finalizer.text(state, "one"), fields)
+            fallback = _unmatched_keys(plan.state, engine.schema_of(f"select * from {state} as state"))
     except NotIncremental as error:
         fallback = error.fallback
     if fallback is not None:
@@ -184,7 +186,7 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
 def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
     """Rows are taken away by comparing them, which Spark does not do for every type."""
     for f in fields:
-        if "map<" in f.type or _told_apart_by_no_rule(f.type):
+        if _told_apart_by_no_rule(f.type):
             return Fallback(Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, which cannot be compared")
     return None
 
@@ -200,6 +202,15 @@ def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
                     Reason.TYPE_NOT_SUPPORTED,
                     f"{source.source}.{name} is {types[name]}, which rows are not told by",
                 )
+    return None
+
+
+def _unmatched_keys(state: State, fields: tuple[Field, ...]) -> Fallback | None:
+    """Groups whose aggregates do not add up are found by their keys, which Spark does not do for maps."""
+    if isinstance(state, GroupState) and not state.linear:
+        for key, f in zip(state.keys, fields, strict=False):
+            if f.holds_map:
+                return Fallback(Reason.TYPE_NOT_SUPPORTED, f"the group key {key} is {f.type}")
     return None
 
 

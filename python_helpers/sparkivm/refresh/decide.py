@@ -188,7 +188,12 @@ def apply_form(
     if (state.size_bytes or 0) <= REWRITTEN_BYTES:
         return "rewrite"
     few = sum(change.rows for change in moved.values()) <= MOST_ROWS_REPLACED
-    return "replace" if few and parts_by(plan.state, state) else "merge"
+    return "replace" if few and parts_by(plan.state, state) else without_parts(state)
+
+
+def without_parts(state: RelationFacts) -> Form:
+    """The form for a large state of which no part is replaced."""
+    return "rewrite" if any(field.holds_map for field in state.fields) else "merge"
 
 
 def takes_entries(state: State, facts: RelationFacts) -> bool:

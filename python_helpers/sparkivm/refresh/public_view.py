@@ -35,7 +35,7 @@ class PublicView:
         return self._text is not None and digest(self._text) in frontier.public and self._says_the_comment
 
     def adds_up(self, compiled: CompiledView) -> bool:
-        """Whether entries of a group may be appended: it adds them up, and views over it are made for that."""
+        """Whether entries of a group may be appended: it adds them up, and views over it are made so."""
         one, adding = public_texts(compiled, state_table(self._view))
         return self._text == adding != one
 

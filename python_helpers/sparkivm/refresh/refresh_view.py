@@ -27,7 +27,7 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.auxiliaries import Auxiliaries
 from sparkivm.refresh.commit import Committed, Conflict, commit_statement
 from sparkivm.refresh.compiled_view import CompiledView, compile_view, pinned_text
-from sparkivm.refresh.decide import Decision, decide, parts_by, takes_entries
+from sparkivm.refresh.decide import Decision, decide, parts_by, takes_entries, without_parts
 from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.next_frontier import next_frontier
 from sparkivm.refresh.pins import Pins
@@ -410,7 +410,7 @@ class _Refresh:
             exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
         )
         if part is None:
-            return decision.in_form("merge", ""), None
+            return decision.in_form(without_parts(stored.facts), ""), None
         if not part.predicate:
             return StateChange("append", Empty(plan.state.names), "groups"), None
         return decision.in_form("replace", part.column), part
