@@ -497,7 +497,8 @@ class QueryMaker:
         rng = self.rng
         keys: dict[str, Column] = {}
         for _ in range(rng.choice((0, 1, 1, 1, 2))):
-            text, kind = self.scalar(rel.columns)
+            make = self.scalar_subquery if rng.random() < 0.04 else self.scalar
+            text, kind = make(rel.columns)
             if kind != DBL and text != "1" and text not in keys:
                 keys[text] = (self.fresh("g"), kind)
         calls = [(self.aggregate(rel.columns), self.fresh("m")) for _ in range(rng.choice((1, 1, 2, 3)))]

@@ -41,6 +41,9 @@ PIVOTS = {
     "select * from (select k, s, b from r) pivot (count(*) as n for s in ('a' as aa, null as none))": "select k, b, case when count_if(s = 'a') > 0 then count_if(s='a') end as aa, case when count_if(s is null) > 0 then count_if(s is null) end as none from r group by k, b",
     "select p.k, p.x_s + p.y_m as z from (select k, s, a, b from r) pivot (sum(b) as s, max(a) as m for s in ('a' as x, 'b' as y)) as p where p.x_s > 0": "select k, x+y as z from (select k, sum(b) filter (where s='a') as x, max(a) filter (where s='b') as y from r group by k) where x > 0",
     "select * from (select s, a, b from r) pivot (max(b) for (s, a) in (('a', 1) as x, ('b', 2) as y))": "select max(b) filter (where s='a' and a=1) as x, max(b) filter (where s='b' and a = 2) as y from r",
+    "select * from (select k, s, a, b from r) pivot (sum(b) as s, count(*) as n, max(k) as m for a in (0, 1 as one))": "select s, case when count_if(a = 0) > 0 then sum(b) filter (where a = 0) end as `0_s`, case when count_if(a = 0) > 0 then count_if(a = 0) end as `0_n`, max(k) filter (where a = 0) as `0_m`, case when count_if(a = 1) > 0 then sum(b) filter (where a = 1) end as one_s, case when count_if(a = 1) > 0 then count_if(a = 1) end as one_n, max(k) filter (where a = 1) as one_m from r group by s",
+    "select * from (select k, s, a from r) pivot (max(s) as m, count(*) as n for a in (0, 1 as one))": "select k, max(s) filter (where a = 0) as `0_m`, count_if(a = 0) as `0_n`, max(s) filter (where a = 1) as one_m, count_if(a = 1) as one_n from r group by k",
+    "select * from (select k, a, b from r) pivot (abs(sum(b) + 1) for a in (0))": "select k, abs(sum(b) filter (where a = 0) + 1) as `0` from r group by k",
     "select * from (select k, a, b from r) unpivot (v for n in (a as aa, b))": "select k, 'aa' as n, a as v from r where a is not null union all select k, 'b', b from r where b is not null",
     "select u.y, sum(u.z) as m from (select k, a, b from r) unpivot include nulls (v for n in (a, b)) as u(x, y, z) group by u.y": "select n as y, sum(v) as m from (select 'a' as n, a as v from r union all select 'b', b from r) group by n",
     "select * from (select k, a, b, s, d from r) unpivot ((v, w) for n in ((a, b) as ab, (b, a)))": "select k, s, d, 'ab' as n, a as v, b as w from r where a is not null or b is not null union all select k, s, d, 'b_a', b, a from r where a is not null or b is not null",
@@ -55,7 +58,15 @@ _OUTER_OPERAND = (
     "select q.a from r as q where exists "
     "(select 1 from (select * from values (1), (2) as v(c)) as p where q.s in (select x.s from s as x) or p.c = q.a)"
 )
-SAME = SUBQUERIES_IN_ON | PIVOTS | PARENTHESES | {_OUTER_OPERAND: _OUTER_OPERAND}
+KEYS = {
+    f"select {key} as g, {key2} as h, sum(b) as m from r group by {key}, {key2}": f"select g, h, sum(b) as m from (select b, {key} as g, {key2} as h from r) group by g, h"
+    for key in (
+        "(select max(s.a) from s where s.k = r.k)",
+        "coalesce(r.a in (select s.a from s where s.b = r.b), false)",
+    )
+    for key2 in ("k", "case when exists (select 1 from s where s.s = r.s) then 'x' end")
+}
+SAME = SUBQUERIES_IN_ON | PIVOTS | KEYS | PARENTHESES | {_OUTER_OPERAND: _OUTER_OPERAND}
 
 
 @pytest.mark.parametrize("sql", SAME)

@@ -100,6 +100,36 @@ FAMILIES = {
         "unpivot_behind_join": "select id, n, v from orders as o left join (select id as customer, credit from customers) as c "
         "using (customer) unpivot (v for n in (amount, credit))",
     },
+    "other_pivots": {
+        "counts_beside_sums": "select * from (select customer, note, qty, amount from orders) "
+        "pivot (sum(qty) as s, count(*) as n, avg(amount) as a for note in ('a' as a, 'b' as b))",
+        "of_texts": "select * from (select customer, note, qty from orders) "
+        "pivot (max(note) as m, count(*) as n, count_if(note is null) as e for qty in (1, 2, 3))",
+        "of_arrays": "select customer, size(`1`) as one, array_sort(`2`) as two "
+        "from (select customer, note, qty from orders) pivot (collect_list(note) for qty in (1, 2))",
+        "of_expressions": "select customer, `{a, 1}` as a1, b2 from (select customer, note, qty, amount from orders) "
+        "pivot (round(sum(amount) + 1, 1) for (note, qty) in (('a', 1), ('b', 2) as b2))",
+    },
+    "windows_of_time": {
+        "tumbling": "select window.start as start, window.end as end, sum(qty) as s, max(amount) as m from orders "
+        "group by window(cast(at as timestamp), '40 days')",
+        "sliding": "select window(cast(at as timestamp), '60 days', '20 days', '1 day') as w, customer, count(*) as n "
+        "from orders group by all having count(*) > 0",
+        "of_rows": "select o.*, window(cast(at as timestamp_ntz), '10 days').start as begins from orders as o where qty > 0",
+        "joined": "select c.name, o.w.start as start, o.n from (select customer, window(timestamp(at), '1 hour') as w, "
+        "count(*) as n from orders group by 1, 2) as o left join customers as c on o.customer = c.id",
+        "ranked": "select window(timestamp(at), '30 days') as w, count(distinct customer) as n, "
+        "rank() over (order by count(*) desc) as r from orders group by window(timestamp(at), '30 days')",
+    },
+    "keys_of_subqueries": {
+        "scalar": "select (select max(credit) from customers c where c.id = o.customer) as credit, count(*) as n from orders o "
+        "group by (select max(credit) from customers c where c.id = o.customer)",
+        "in": "select customer in (select id from customers) as known, sum(qty) as s from orders "
+        "group by customer in (select id from customers) having count(*) > 0",
+        "sets": "select note, case when exists (select * from customers c where c.id = o.customer) then 'x' else 'y' end as e, "
+        "max(amount) as m from orders o group by rollup (note, case when exists (select * from customers c where c.id = o.customer) "
+        "then 'x' else 'y' end)",
+    },
     "distinct_arguments": {
         "groups": "select customer, count(distinct note) as n, count(distinct qty, note) as m, sum(distinct qty) as s, sum(amount) as a, "
         "count(*) as c from orders group by customer",

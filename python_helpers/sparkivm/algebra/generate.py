@@ -1,4 +1,4 @@
-"""LATERAL VIEW: each row once for each element of a collection in it."""
+"""LATERAL VIEW and windows of time: each row once for each element of a collection in it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class Generate(Linear):
     source    docs/laws.md [1]
     """
 
-    generator: Scalar  # EXPLODE, POSEXPLODE, INLINE or STACK of expressions over A's columns
+    generator: Scalar  # EXPLODE or the like, of expressions over A's columns
     names: Columns  # of what it makes
     outer: bool = False
+    in_select: bool = False  # the function is one that Spark has in SELECT lists only
 
     @property
     def columns(self) -> Columns:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS
 
@@ -23,6 +26,14 @@ class SparkText(Spark):
 
     class Tokenizer(Spark.Tokenizer):
         STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012  # 'it''s', since Spark 4
+
+        def tokenize(self, sql: str) -> list[Token]:
+            """WINDOW in front of a parenthesis is a function, elsewhere the clause that names windows."""
+            tokens: list[Token] = super().tokenize(sql)
+            for token, following in pairwise(tokens):
+                if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+                    token.token_type = TokenType.VAR
+            return tokens
 
     class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
         FUNCTIONS = {  # noqa: RUF012  # what sqlglot's parsers look like

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlglot import exp
 
 from sparkivm.algebra import Filter, Project, Relation, Scalar, UnionAll
-from sparkivm.algebra.scalar import column
+from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.accepted_expressions import spark_name
+from sparkivm.frontend.aggregate_calls import read_call
 from sparkivm.frontend.aggregation import Aggregation
-from sparkivm.frontend.expressions import resolve
+from sparkivm.frontend.expressions import AROUND_AGGREGATES, aggregate_calls, is_aggregate, resolve
 from sparkivm.frontend.grouping_sets import Grouping
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible
 from sparkivm.frontend.windows import Windows
 from sparkivm.reasons import Reason
 
-# NULL for a group without rows of the value: for others it depends on the type.
-_NULL_OF_NOTHING = (exp.Sum, exp.Avg, exp.Min, exp.Max)
+_OF_NOTHING_NULL = frozenset(
+    """
+    approx_percentile avg bit_and bit_or bit_xor bool_and bool_or corr covar_pop covar_samp every kurtosis
+    max max_by mean median min min_by mode percentile percentile_approx skewness some std stddev stddev_pop
+    stddev_samp sum var_pop var_samp variance
+    """.split()
+)
+_OF_TYPE = {
+    **dict.fromkeys(("count", "count_if", "approx_count_distinct", "regr_count"), "bigint"),
+    **dict.fromkeys(("bool_and", "bool_or", "every", "some"), "boolean"),
+    **dict.fromkeys(("collect_list", "collect_set", "array_agg"), "array"),
+}
+_NULL_OF_NULL = (
+    exp.Abs, exp.Add, exp.Cast, exp.Ceil, exp.Div, exp.Floor, exp.Mul, exp.Neg, exp.Paren, exp.Round, exp.Sub
+)  # fmt: skip
+_ADDING = ("avg", "mean", "sum")
+_OF_ARGUMENT = (*_ADDING, "max", "max_by", "min", "min_by", "mode")
+# What Spark's PivotFirst has a rule for.
+_PIVOTED_AT_ONCE = re.compile(r"tinyint|smallint|int|bigint|float|double|boolean|decimal\(.*")
 
 
 def pivoted(
@@ -27,7 +48,8 @@ def pivoted(
     """What FROM has for a relation with PIVOT or UNPIVOT behind it.
 
     PIVOT (f(x) FOR k IN (v, …))    γ over all columns that neither f nor FOR names; for each v the column
-                                    f(x) FILTER (WHERE k <=> v), NULL if the group has no such row
+                                    f(x) FILTER (WHERE k <=> v); if the group has no such row it is NULL,
+                                    unless an f is of a type that Spark pivots by another plan
     UNPIVOT (x FOR k IN (c, …))     ⊎ over c of π_{others, 'c' as k, c as x}, without rows whose x is NULL
     """
     if len(pivot.args["fields"]) != 1 or not isinstance(pivot.args["fields"][0], exp.In):
@@ -61,7 +83,7 @@ def _pivot(
     of = pivot.args["fields"][0].this
     keys = [resolve(key, scope) for key in (of.expressions if isinstance(of, exp.Tuple) else [of])]
     calls = [(node.alias, resolve(node.unalias(), scope)) for node in pivot.expressions]
-    _refuse_calls([call for _, call in calls], pivot)
+    at_once = _is_at_once([call for _, call in calls], relation, names, pivot)
     read = frozenset[str]().union(*(Scalar(tree).columns for tree in (*keys, *(c for _, c in calls))))
     kept = [(shown, name) for shown, name in scope.star if name not in read]
     grouping = Grouping(tuple((column(name).tree, name) for _, name in kept))
@@ -76,9 +98,10 @@ def _pivot(
         pairs = zip(keys, entry.trees, strict=True)
         found = exp.and_(*(exp.NullSafeEQ(this=key.copy(), expression=value.copy()) for key, value in pairs))
         for alias, call in calls:
-            filtered = exp.Filter(this=call.copy(), expression=exp.Where(this=found.copy()))
-            there = exp.GT(this=exp.CountIf(this=found.copy()), expression=exp.Literal.number(0))
-            value = exp.Case(ifs=[exp.If(this=there, true=filtered)])
+            value = _where(call, found)
+            if at_once:
+                there = exp.GT(this=exp.CountIf(this=found.copy()), expression=exp.Literal.number(0))
+                value = exp.Case(ifs=[exp.If(this=there, true=value)])
             shown = entry.alias or _name_of(entry, pivot)
             if len(calls) > 1:
                 shown = f"{shown}_{alias}"
@@ -88,30 +111,75 @@ def _pivot(
     return Project(aggregation.relation(), tuple(items.items())), visible
 
 
-def _refuse_calls(calls: list[exp.Expr], pivot: exp.Pivot) -> None:
-    """Spark has two ways to pivot, by type, and they differ where a group has no row of a value."""
+def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator, pivot: exp.Pivot) -> bool:
+    """Whether the value of a group without rows is NULL whatever the aggregates are, as in Spark's fast plan.
+
+    It is taken if all of them have plain types. In the other one they aggregate no rows.
+    """
     if len(calls) > 1 and not all(node.alias for node in pivot.expressions):
         raise not_incremental(
             Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with several aggregates, one without an alias", pivot
         )
-    counts = [isinstance(call, exp.Count) for call in calls]
-    if all(counts) or all(isinstance(call, _NULL_OF_NOTHING) for call in calls):
-        return
-    raise not_incremental(
-        Reason.OPERATOR_NOT_SUPPORTED,
-        "PIVOT with other aggregates than SUM, AVG, MIN, MAX, or than COUNT alone",
-        pivot,
-    )
+    for call in chain.from_iterable(map(aggregate_calls, calls)):
+        read_call(call, pivot)
+    if all(map(_is_null_of_nothing, calls)):
+        return True
+    types = [_type_of(call, relation, names) for call in calls]
+    if any(type_ is not None and not _PIVOTED_AT_ONCE.fullmatch(type_) for type_ in types):
+        return False
+    if None in types:
+        text = calls[types.index(None)].sql(dialect="spark")
+        raise not_incremental(
+            Reason.OPERATOR_NOT_SUPPORTED, f"PIVOT with {text}, whose type is not known here", pivot
+        )
+    return True
+
+
+def _is_null_of_nothing(tree: exp.Expr) -> bool:
+    """Whether an expression of aggregates is NULL over no rows."""
+    if is_aggregate(tree):
+        return spark_name(tree) in _OF_NOTHING_NULL
+    return isinstance(tree, _NULL_OF_NULL) and any(map(_is_null_of_nothing, tree.iter_expressions()))
+
+
+def _type_of(call: exp.Expr, relation: Relation, names: NameAllocator) -> str | None:
+    """The type of an aggregate, None if it is not known."""
+    if not is_aggregate(call):
+        return None
+    name = spark_name(call)
+    if name in _OF_ARGUMENT and isinstance(call.this, exp.Expr):
+        type_ = names.type_of(relation, Scalar(call.this))
+        return "double" if type_ == "string" and name in _ADDING else type_
+    return _OF_TYPE.get(name)
+
+
+def _where(tree: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """An expression of aggregates, each over the rows that fulfill the condition."""
+
+    def replacement(node: exp.Expr) -> exp.Expr | None:
+        if not is_aggregate(node):
+            return None
+        return exp.Filter(this=node.copy(), expression=exp.Where(this=condition.copy()))
+
+    if any(isinstance(node, AROUND_AGGREGATES) for node in tree.walk()):
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with FILTER or the like", tree)
+    return replace_nodes(tree, replacement)
 
 
 def _name_of(entry: _Entry, pivot: exp.Pivot) -> str:
-    """The column of a value without an alias."""
-    value = entry.trees[0]
-    if len(entry.trees) == 1 and isinstance(value, exp.Literal):
-        whole = not value.is_string and value.this.isdigit()
-        if value.is_string or whole:
-            return str(value.this)
-    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a value of PIVOT without an alias", pivot)
+    """The column of a value without an alias: the value as text."""
+    texts = [_text_of(value) for value in entry.trees]
+    if None in texts:
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a value of PIVOT without an alias", pivot)
+    return str(texts[0]) if len(texts) == 1 else f"{{{', '.join(map(str, texts))}}}"
+
+
+def _text_of(value: exp.Expr) -> str | None:
+    """A string or a whole number as Spark prints it, None for others."""
+    sign = "-" if isinstance(value, exp.Neg) else ""
+    value = value.this if sign else value
+    plain = isinstance(value, exp.Literal) and (value.is_string or value.this.isdigit())
+    return f"{sign}{value.this}" if plain else None
 
 
 def _unpivot(

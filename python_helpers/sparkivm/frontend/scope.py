@@ -69,6 +69,7 @@ class Scope:
         default_factory=dict
     )  # alias -> the table's full name, if unaliased
     outer: Scope | None = None  # of the query around this one
+    made: list[Visible] = field(default_factory=list)  # for the SELECT beside FROM, and no part of `*`
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
         """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""
@@ -90,7 +91,7 @@ class Scope:
                 found = self._only(entry, parts[length], node)
                 if found is not None:
                     return found, parts[length + 1 :]
-        found = self._only(self.star, parts[0], node)
+        found = self._only([*self.star, *self.made], parts[0], node)
         return None if found is None else (found, parts[1:])
 
     def find_outside(self, node: exp.Column) -> tuple[str, list[str]] | None:
@@ -109,7 +110,8 @@ class Scope:
     @property
     def columns(self) -> frozenset[str]:
         """All columns that are visible by some name."""
-        return frozenset(column for entry in (self.star, *self.entries.values()) for _, column in entry)
+        entries = (self.star, self.made, *self.entries.values())
+        return frozenset(column for entry in entries for _, column in entry)
 
     def expand(self, qualifier: list[str], node: exp.Expr) -> list[Visible]:
         """What `alias.*` stands for, or `*` without a qualifier."""

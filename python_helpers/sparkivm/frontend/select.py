@@ -29,6 +29,7 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, unresolved
 from sparkivm.frontend.stars import is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
+from sparkivm.frontend.time_windows import with_time_windows
 from sparkivm.frontend.windows import Windows, with_named_windows
 from sparkivm.reasons import Reason
 
@@ -61,6 +62,7 @@ class SelectReader:
             predicate = resolve(where.this, scope, subquery=subqueries.column)
             check_accepted(predicate)
             relation = subqueries.filtered(relation, Scalar(predicate))
+        tree, relation, scope = with_time_windows(tree, relation, scope, self._names)
         relation, made = self._made_rows(tree, relation, scope)
         items = self._items(tree, scope, subqueries, made)
         having, group = tree.args.get("having"), tree.args.get("group")
@@ -137,7 +139,7 @@ class SelectReader:
             condition = self._over_output(having.this, items, aliases, scope, subqueries)
             if not isinstance(condition.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
                 condition = exp.cast(condition, "boolean")  # as Spark does
-        grouping = self._grouping(tree, scope, items)
+        grouping = self._grouping(tree, scope, items, subqueries)
         # What is grouped or aggregated has to be there before, all else is computed from the groups.
         trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]
         trees += [condition] if condition is not None else []
@@ -162,7 +164,9 @@ class SelectReader:
             result = subqueries.filtered(result, kept)
         return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
 
-    def _grouping(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> Grouping:
+    def _grouping(
+        self, tree: exp.Select, scope: Scope, items: list[_Item], subqueries: Subqueries
+    ) -> Grouping:
         group = tree.args.get("group")
         if group is None:
             return Grouping(())
@@ -179,7 +183,7 @@ class SelectReader:
                 if not 0 < position <= len(items):
                     raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
                 return items[position - 1].tree.unnest(), items[position - 1].name
-            resolved = resolve(node, scope, aliases)
+            resolved = resolve(node, scope, aliases, subqueries.same_column)
             plain = isinstance(node, exp.Column)
             return resolved.unnest(), node.name if plain else _alias_of(resolved, items) or "group_key"
 

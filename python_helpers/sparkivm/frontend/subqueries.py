@@ -112,6 +112,12 @@ class Subqueries:
         self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, _unknown(node), node)
         return column(name).tree
 
+    def same_column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
+        """That of an equal subquery that waits, as of a SELECT item which GROUP BY repeats; or a new one."""
+        equal_ones = (name for name, one in self._waiting.items() if one.node.unnest() == node.unnest())
+        name = next(equal_ones, None)
+        return self.column(node, scope, aliases) if name is None else column(name).tree
+
     def joined(self, relation: Relation, wanted: frozenset[str]) -> Relation:
         """The relation with the columns of those subqueries that are in `wanted`."""
         for name in list(self._waiting):

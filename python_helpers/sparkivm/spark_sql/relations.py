@@ -361,6 +361,10 @@ class _Printer:
 
     def _generate(self, relation: Generate) -> str:
         item, alias = self._from(relation.input)
+        if relation.in_select:
+            made = f"{self._scalar(relation.generator)} as {self._name(relation.names[0])}"
+            columns = [*self._names(relation.input.columns), made, *self._carried(relation.input, alias)]
+            return f"select {_list(columns)}\nfrom {item}"
         template = self._dialect.generate_outer if relation.outer else self._dialect.generate
         call, names = self._scalar(relation.generator), ", ".join(self._names(relation.names))
         columns = [*self._names(relation.columns), *self._carried(relation.input, alias)]

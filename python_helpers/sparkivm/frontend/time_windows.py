@@ -1,0 +1,50 @@
+"""WINDOW(time, length [, slide [, start]]): a row for each span of time that holds a row's time.
+
+γ_{window(t)}(R) = γ_w(G(R)),  G(R) = {(r, w) | r ∈ R, w a span that holds r.t}: none where t is NULL
+
+Spark lets one such call stand in a SELECT, and calls its column `window` there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sparkivm.algebra import Generate, Relation, Scalar
+from sparkivm.frontend.accepted_expressions import check_accepted, spark_name
+from sparkivm.frontend.expressions import outside_of_subqueries, resolve
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.scope import NameAllocator, Scope
+from sparkivm.reasons import Reason
+
+_NAME = "window"
+
+
+def with_time_windows(
+    select: exp.Select, relation: Relation, scope: Scope, names: NameAllocator
+) -> tuple[exp.Select, Relation, Scope]:
+    """The SELECT with a column in place of such calls, over rows that have it; as it is if there are none."""
+    calls = {Scalar(resolve(node, scope)) for node in _calls(select)}
+    if not calls:
+        return select, relation, scope
+    call = calls.pop()
+    if calls:
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "several windows of time in one SELECT", select)
+    for argument in call.tree.expressions:
+        check_accepted(argument)
+    column = names.fresh(_NAME)
+    rows = Generate(relation, call, (column,), in_select=True)
+    rewritten = select.copy()
+    for node in list(_calls(rewritten)):
+        node.replace(exp.column(_NAME))
+    return rewritten, rows, replace(scope, made=[(_NAME, column)])
+
+
+def _calls(select: exp.Select) -> Iterator[exp.Expr]:
+    group = select.args.get("group")
+    for tree in (*select.expressions, *([group] if group is not None else [])):
+        for node in outside_of_subqueries(tree):
+            if isinstance(node, exp.Anonymous) and spark_name(node) == _NAME:
+                yield node
