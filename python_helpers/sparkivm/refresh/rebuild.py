@@ -1,0 +1,150 @@
+"""A full refresh: the state is computed anew from the sources, with a stated reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from sparkivm.algebra import Window
+from sparkivm.algebra.exact_sums import OVERFLOW
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_change import CHANGE_FEED, records_changes
+from sparkivm.engine import EngineError
+from sparkivm.errors import ModelError
+from sparkivm.names import quoted
+from sparkivm.plan.state import BagState
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.attempt import Attempt
+from sparkivm.refresh.commit import Committed
+from sparkivm.refresh.compiled_view import CompiledView, pinned_text
+from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
+from sparkivm.refresh.stored_state import StoredState
+from sparkivm.spark_sql.relations import select_text
+
+
+def rebuild(
+    attempt: Attempt,
+    stored: StoredState,
+    compiled: CompiledView,
+    settings: Mapping[str, str],
+    fallback: Fallback,
+) -> RefreshResult:
+    """Replace the state by what the sources hold now, with the auxiliary views that are worth it by now.
+
+    fallback  why
+    Raises: ModelError if the mode is strict, or the model's config forbids it.
+    """
+    first = fallback.reason is Reason.STATE_MISSING
+    asked = fallback.reason is Reason.FULL_REFRESH_REQUESTED
+    strict = attempt.request.refresh_mode == "strict"
+    unmaintainable = compiled.fallback
+    if strict and (unmaintainable is not None or not (first or asked)):
+        cause = unmaintainable or fallback
+        raise ModelError(
+            str(attempt.view), f"{cause}, and refresh_mode is strict", cause.reason.way_out, cause.place
+        )
+    if not first and not attempt.request.full_refresh_allowed and not asked:
+        raise ModelError(
+            str(attempt.view),
+            f"it has to be rebuilt ({fallback}), and its config says full_refresh: false",
+            "remove full_refresh: false for one run",
+        )
+    compiled = attempt.auxiliaries.decided(stored.frontier, compiled, partial(attempt.compile, None))
+    _switch_on_capture(attempt, compiled)
+    frontier = attempt.frontier(compiled, settings)
+    try:
+        committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
+    except EngineError as error:
+        if OVERFLOW not in str(error) or compiled.plan is None:
+            raise
+        if compiled.auxiliaries:
+            compiled = attempt.compile(None)
+        compiled = replace(compiled, plan=None, fallback=Fallback(Reason.NUMERIC_OVERFLOW))
+        return rebuild(attempt, stored, compiled, settings, fallback)
+    known = stored.frontier is not None and stored.frontier.fields == frontier.fields
+    attempt.publish(compiled, frontier, attempt.state_facts(), known=known)
+    if stored.frontier is None or stored.frontier.auxiliaries:
+        attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
+    rows = committed.commit.count("numOutputRows")
+    reported = fallback if unmaintainable is None or not first else unmaintainable
+    mode: Mode = "create" if first else "full"
+    return attempt.result(
+        mode,
+        fallback=None if first and unmaintainable is None else reported,
+        form="create" if first else "rebuild",
+        inserted=rows,
+        sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
+        compiled=compiled,
+        created=first,
+    )
+
+
+def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
+    """--empty: an existing view is left alone, a missing one built without rows, to be rebuilt."""
+    if stored.facts is not None:
+        return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
+    frontier = Frontier(attempt.view.key, "full", "", "", {}, {}, deterministic=False)
+    _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.model_text()}\n) as model limit 0")
+    names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
+    attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}")
+    return attempt.result("create", explanation="--empty", created=True)
+
+
+def _switch_on_capture(attempt: Attempt, compiled: CompiledView) -> None:
+    """Sources that do not record their changes do so from now on."""
+    if compiled.plan is None or attempt.request.change_capture == "never_alter":
+        return
+    for key in sorted(compiled.plan.tables):
+        source = compiled.tables[key]
+        if records_changes(source):
+            continue
+        try:
+            attempt.execute(attempt.engine.render("enable_change_capture", table=source.name.sql))
+        except EngineError as error:
+            attempt.warnings.append(
+                f"{source.name} does not record its changes, and could not be told to: {error}"
+            )
+            continue
+        attempt.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
+        attempt.sources.forget(source.source)
+        fresh = attempt.sources.facts(source.source)
+        assert fresh is not None, f"{source.name} was there a moment ago"
+        compiled.tables[key] = fresh
+
+
+def _select(attempt: Attempt, compiled: CompiledView) -> str:
+    """The model's own text at the pinned versions where the state is its rows; else what the plan has."""
+    plan = compiled.plan
+    pinned = pinned_text(attempt.request.sql, compiled)
+    own = pinned if pinned is not None else attempt.model_text()
+    if plan is None:
+        return own
+    if (
+        isinstance(plan.state, BagState)
+        and pinned is not None
+        and plan.finalizer.split.limit is None
+        and not plan.moments
+        and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
+        and plan.state.names == tuple(f.name for f in compiled.fields)
+    ):
+        return pinned
+    return select_text(plan.content, attempt.texts(compiled))
+
+
+def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
+    layout = attempt.request.layout
+    location = (
+        f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}" if layout.location_root else None
+    )
+    properties = {CHANGE_FEED: "true", **layout.tblproperties}
+    sql = attempt.engine.render(
+        "rebuild_state",
+        state=attempt.state.sql,
+        select=select,
+        partition_by=[quoted(name) for name in layout.partition_by],
+        liquid_clustered_by=[quoted(name) for name in layout.liquid_clustered_by],
+        tblproperties=properties,
+        location=location,
+    )
+    return attempt.commit(stored.version, frontier, sql)
