@@ -17,6 +17,7 @@ _ON = "delta.enableChangeDataFeed = true"
 KINDS = {
     "parts": f"create table parts ({COLUMNS}, twice decimal(11,2) generated always as (cast(x * 2 as decimal(11,2)))) using delta partitioned by (k, twice) {FEED}",
     "clustered": f"create table clustered ({COLUMNS}) using delta cluster by (k, id) tblproperties ({_ON}, delta.enableDeletionVectors = true)",
+    "numbered": f"create table numbered (number bigint generated always as identity, {COLUMNS}) using delta {FEED}",
     "mapped": "create table mapped (gone string, id bigint, k int, y decimal(10,2) not null default 0) using delta "
     f"tblproperties ({_ON}, delta.columnMapping.mode = 'name', delta.enableInCommitTimestamps = true, delta.enableRowTracking = true, "
     "delta.checkpointPolicy = 'v2', delta.enableTypeWidening = true, delta.feature.allowColumnDefaults = 'supported')",
