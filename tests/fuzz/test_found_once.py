@@ -29,3 +29,17 @@ def test_count_of_a_condition(condition, seed):
     view.build()
     view.refresh(random.Random(seed), 1, dict(WORLD.batches[0]))
     assert view.difference(1) is None
+
+
+def test_a_predicate_over_a_union_of_types():
+    """Above the union the number is 1.0, in its branch it is 1."""
+    database = Database()
+    database.load(WORLD)
+    view = View(
+        database,
+        "select x, count(*) as n from (select k as x from r union all select f from t) where cast(x as string) = '1.0' group by x",
+    )
+    view.build()
+    view.refresh(random.Random(0), 1, dict(WORLD.batches[0]))
+    assert view.difference(1) is None
+    assert view.visible()

@@ -7,9 +7,11 @@ import json
 import pytest
 
 from sparkivm.changes.frontier import STATE_FORMAT, read_frontier
+from sparkivm.engine import EngineError
 from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh import compiled_view
+from sparkivm.refresh import compiled_view, refresh_view
+from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
 
 pytestmark = pytest.mark.spark
@@ -167,6 +169,39 @@ def test_settings_that_change_the_meaning(lab, view, setting, value):
     assert setting in str(view.must_be("full", Reason.CONFIG_CHANGED).fallback)
     lab.run("insert into t values (4, 3, 8)")
     view.must_be("incremental")
+
+
+def test_types_are_asked_for_again_under_other_settings(lab):
+    lab.table("u", "k int, i int, s string", "(1, 1, '2')", "(1, null, '3')")
+    view = lab.view("wide", "select k, max(coalesce(i, s)) as most from u group by k").build()
+    lab.engine.set({"spark.sql.ansi.enabled": "true"})
+    view.must_be("full", Reason.CONFIG_CHANGED)
+    view.check_columns()
+
+
+def test_session_that_overwrites_single_partitions(lab):
+    """INSERT OVERWRITE would leave the partitions whose rows are all gone."""
+    view = lab.view(
+        "p", "select k, max(x) as m from t group by k", layout=StateLayout(partition_by=("k",))
+    ).build()
+    lab.engine.session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    lab.run("delete from t where k = 2")
+    assert view.must_be("incremental").apply_form == "rewrite"
+
+
+def test_spark_fails_while_the_way_is_chosen(lab, view, monkeypatch):
+    def lost(*_):
+        raise EngineError("a file is gone")
+
+    lab.run("insert into t values (4, 3, 8)")
+    monkeypatch.setattr(refresh_view, "decide", lost)
+    assert "a file is gone" in refused(view, refresh_mode="strict")
+    view.must_be("full", Reason.REFRESH_FAILED)
+
+
+def test_view_without_a_plan_that_depends_on_the_time(lab):
+    view = lab.view("late", "select k, current_date() as d, parse_json('1') as v from t")
+    assert [view.refresh().mode, view.refresh().mode] == ["create", "full"]
 
 
 def test_settings_that_change_only_the_speed(lab, view):

@@ -62,7 +62,11 @@ class SessionCatalog:
             pair = self._delta(table)
             log, newest = pair._1(), pair._2().version()
             if newest - after > _READ_ONE_BY_ONE:
-                return self._by_sql.commits(name, after)
+                # The first one is compared by its time, which DESCRIBE HISTORY takes from the file.
+                return [
+                    *self._commits(log, after, after + 1),
+                    *self._by_sql.commits(name, after + 1),
+                ]
             return list(self._commits(log, after, newest))
         except Py4JJavaError:
             raise

@@ -82,7 +82,9 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     if (
         replaced
         or not _feed_covers(source, later)
-        or any(_renames(commit, frontier) for commit in later)
+        or any(
+            commit.operation in _COLUMNS_GO for commit in later
+        )  # the feed has one schema for all versions
         or vector_deletes > _MOST_VECTOR_DELETES
     ):
         return SourceChange("diff", old, new, rows, nets=True, scans=2)
@@ -136,7 +138,8 @@ def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
 def _appends(commit: Commit) -> bool:
     """Whether a commit only adds rows."""
     if commit.operation in _APPENDS:
-        return commit.parameters.get("mode", "Append").strip('"') == "Append"
+        mode = commit.parameters.get("outputMode") or commit.parameters.get("mode") or ""
+        return mode.strip('"') == "Append" or (commit.operation == "COPY INTO" and not mode)
     if commit.operation == "MERGE":
         gone = [commit.metrics.get(n) for n in ("numTargetRowsUpdated", "numTargetRowsDeleted")]
         return gone == ["0", "0"]

@@ -29,6 +29,7 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, under_names
 from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
+from sparkivm.frontend.stars import has_star
 from sparkivm.reasons import Reason
 
 _DEEPEST_VIEW = 40
@@ -105,7 +106,13 @@ class QueryReader:
         refuse_unknown_clauses(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(tree)
-        return relation, under_names(visible, [field.name for field in view.fields], node)
+        names = [field.name for field in view.fields]
+        if has_star(tree) and [name.lower() for name, _ in visible] != [name.lower() for name in names]:
+            what = (
+                f"the view {view.key} is a SELECT *, whose columns have other names or another order by now"
+            )
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
+        return relation, under_names(visible, names, node)
 
     def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
         """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""

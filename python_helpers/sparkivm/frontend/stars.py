@@ -20,6 +20,11 @@ def is_star(node: object) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
+def has_star(tree: exp.Expr) -> bool:
+    """Whether a query's columns depend on those of what it reads."""
+    return any(is_star(node) and not isinstance(node.parent, exp.Count) for node in tree.walk())
+
+
 def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
     """What a star stands for in a SELECT list, or among the arguments of a function."""
     star = node.this if isinstance(node, exp.Column) else node

@@ -71,8 +71,9 @@ def compile_query(
               arguments of aggregates
     read_from_views  the core with parts that are kept as views of their own read from these
     """
-    root = normalize(with_exact_equalities(query.root, types_of), query.root.columns)
-    root = align_unions(root, types_of)
+    # Predicates are pushed below a UNION with the types that its columns have above.
+    aligned = align_unions(with_exact_equalities(query.root, types_of), types_of)
+    root = normalize(aligned, query.root.columns)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
     written = read_from_views(halves.core)
     core = read_from_views(with_distinct_arguments_apart(halves.core, types_of))

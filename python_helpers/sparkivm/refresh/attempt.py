@@ -29,6 +29,7 @@ from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.state_part import StatePart
+from sparkivm.refresh.stored_state import StoredState
 
 
 @dataclass
@@ -131,14 +132,14 @@ class Attempt:
         entries = compiled.plan is not None and takes_entries(compiled.plan.state, state)
         self.public.publish(compiled, known=known, several=frontier.several, takes_entries=entries)
 
-    def commit(self, version: int, frontier: Frontier, sql: str) -> Committed:
-        """Change the state of a version by one statement.
+    def commit(self, stored: StoredState, frontier: Frontier, sql: str) -> Committed:
+        """Change the state by one statement.
 
         Raises: Conflict if somebody else was faster; EngineError.
         """
         self.statements.append(sql)
         try:
-            return commit_statement(self.engine, self.state, version, frontier, sql)
+            return commit_statement(self.engine, self.state, stored, frontier, sql)
         finally:
             self.sources.forget(self.state)
 

@@ -10,11 +10,14 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, Engine, EngineError, Row
 from sparkivm.names import TableName
 from sparkivm.refresh.planning_settings import OLD_VERSIONS
-from sparkivm.refresh.stored_state import foreign_commit
+from sparkivm.refresh.stored_state import StoredState, foreign_commit
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
+_OVERWRITE = (
+    "spark.sql.sources.partitionOverwriteMode"  # INSERT OVERWRITE replaces the table, not some partitions
+)
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
@@ -31,34 +34,45 @@ class Committed:
 
 
 def commit_statement(
-    engine: Engine, state: TableName, version: int, frontier: Frontier, sql: str
+    engine: Engine, state: TableName, stored: StoredState, frontier: Frontier, sql: str
 ) -> Committed:
     """Run the one statement of a refresh that changes the state.
 
-    version  of the state when its frontier was read, -1 if it did not exist. The transaction number is the
-             next one, so of two refreshes from one version Delta lets one through, skips or fails the other.
+    stored  the state as it was when its frontier was read. The transaction number is the next one to the
+            version of the frontier's commit, so of two refreshes from one frontier Delta lets one through,
+            skips or fails the other, whatever else was committed in between.
     Raises: Conflict if this was the other one; EngineError.
     """
     tagged = replace(frontier, nonce=uuid.uuid4().hex)
-    application = f"sparkivm:{frontier.view}"
-    committed = commit_tagged(engine, state, version, application, tagged.to_json(), tagged.nonce, sql)
+    known = stored.frontier_commit
+    transaction = (f"sparkivm:{frontier.view}", (known.version if known else stored.version) + 1)
+    version = stored.version
+    committed = commit_tagged(engine, state, version, transaction, tagged.to_json(), tagged.nonce, sql)
     if foreign_commit(engine, state, tagged, committed.commit) is not None:
         raise Conflict(f"{state} was written to by someone else after version {version}")
     return committed
 
 
 def commit_tagged(
-    engine: Engine, table: TableName, version: int, application: str, metadata: str, nonce: str, sql: str
+    engine: Engine,
+    table: TableName,
+    version: int,
+    transaction: tuple[str, int],
+    metadata: str,
+    nonce: str,
+    sql: str,
 ) -> Committed:
     """Run a statement so that its commit is known by the nonce in its metadata.
 
-    version  of the table when it was decided to run the statement
+    version      of the table when it was decided to run the statement
+    transaction  its application and number: Delta lets none through whose number is not above the last one
     Raises: Conflict if Delta let another one through; EngineError.
     """
     settings = {
         _METADATA: metadata,
-        _APPLICATION: application,
-        _NUMBER: str(version + 1),
+        _APPLICATION: transaction[0],
+        _NUMBER: str(transaction[1]),
+        _OVERWRITE: "static",
         **OLD_VERSIONS,
     }
     engine.set(settings)

@@ -20,6 +20,7 @@ from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import parse_model, statement_end
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
+from sparkivm.frontend.stars import has_star
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.plan.auxiliary import read_from_auxiliaries
@@ -28,7 +29,7 @@ from sparkivm.plan.finalizer import duplicate
 from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
-from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest
+from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.spark_sql.relations import select_text
 
 
@@ -44,7 +45,7 @@ class CompiledView:
     schemas: dict[str, str]
     types: tuple[tuple[str, ...], ...] = ()
     tree: exp.Query | None = None
-    complete: bool = True  # whether `tables` are all that the model reads
+    complete: bool = True  # whether the rows depend on nothing but `tables`
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
     catalog: SourceCatalog | None = field(default=None, repr=False)
@@ -94,7 +95,6 @@ def compile_view(
         fields = _fields(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
     fallback: Fallback | None = None
-    complete = True
     names = NameAllocator()
     views_read: dict[str, tuple[Relation, Columns]] = {}
     try:
@@ -102,9 +102,10 @@ def compile_view(
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
     except NotIncremental as error:
         fallback = error.fallback
-        complete = repeatable(tree) and _look_all_up(tree, catalog)
+        if repeatable(tree):
+            _look_all_up(tree, catalog)
     schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
-    views = {key: digest(facts.view_text) for key, facts in catalog.views.items()}
+    views = {key: view_hash(facts) for key, facts in catalog.views.items()}
     known = (
         frontier
         if same_text and frontier and frontier.schemas == schemas and frontier.views == views
@@ -113,6 +114,13 @@ def compile_view(
     fields = (
         tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
     )
+
+    def refused(fallback: Fallback) -> CompiledView:
+        complete = repeatable(tree) and _look_all_up(tree, catalog)
+        return CompiledView(
+            fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
+        )
+
     if fallback is None:
         fallback = _incomparable(fields)
     is_new = known is None or known.kind == "full"  # what was refused once is asked again
@@ -120,11 +128,9 @@ def compile_view(
         try:
             check_text_is_understood(engine, sql, tree)
         except NotIncremental as error:
-            fallback, complete = error.fallback, repeatable(tree)
+            fallback = error.fallback
     if fallback is not None:
-        return CompiledView(
-            fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
-        )
+        return refused(fallback)
     asked: list[tuple[str, ...]] = []
     replaced: dict[str, Aggregate] = {}
 
@@ -146,7 +152,7 @@ def compile_view(
     except NotIncremental as error:
         fallback = error.fallback
     if fallback is not None:
-        return CompiledView(fields, None, fallback, catalog.tables, views, schemas, (), tree, catalog=catalog)
+        return refused(fallback)
     return CompiledView(
         fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
@@ -273,10 +279,12 @@ def pinned_text(sql: str, compiled: CompiledView) -> str | None:
     """The model's own text with every source at its target version; None if its tables cannot be told."""
     if compiled.tree is None or compiled.catalog is None or not compiled.complete:
         return None
-    return _pinned(sql, compiled.tree, (), compiled.catalog)
+    return _pinned(sql, compiled.tree, (), compiled.catalog, stars_are_known=compiled.plan is not None)
 
 
-def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog) -> str | None:
+def _pinned(
+    sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog, *, stars_are_known: bool
+) -> str | None:
     sql = sql[: statement_end(sql)].replace("\ufeff", " ")
     references = table_references(tree)
     if references is None:
@@ -300,9 +308,13 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: Sourc
         if facts.kind == "delta":
             return f"{facts.name.sql} version as of {facts.version}{alias}"
         if facts.kind == "view":
-            inner = _pinned(
-                facts.view_text, parse_model(str(name), facts.view_text), facts.view_namespace, catalog
-            )
+            body = parse_model(str(name), facts.view_text)
+            inner = None
+            # Spark finds the columns of a view by their names, which a star need not have in their order.
+            if stars_are_known or not has_star(body):
+                inner = _pinned(
+                    facts.view_text, body, facts.view_namespace, catalog, stars_are_known=stars_are_known
+                )
             if inner is None:
                 unknown = True
                 return None

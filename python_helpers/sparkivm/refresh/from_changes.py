@@ -9,16 +9,14 @@ from typing import Any
 from sparkivm.algebra import Empty
 from sparkivm.changes.source_change import DELETION_VECTORS
 from sparkivm.engine import EngineError, RelationFacts
-from sparkivm.errors import ModelError
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import StateChange
-from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Committed
 from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.decide import Decision, parts_by, without_parts
 from sparkivm.refresh.planning_settings import planned_for_changes
-from sparkivm.refresh.rebuild import rebuild
+from sparkivm.refresh.rebuild import rebuild_after
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.staging import Staging
 from sparkivm.refresh.state_part import StatePart, find_part
@@ -59,14 +57,9 @@ def refresh_from_changes(
             select = select_text(rows, texts)
             predicate = part.predicate if part else ""
             sql = applying_statement(attempt.engine, attempt.state, plan.state, change, select, predicate)
-            committed = attempt.commit(stored.version, frontier, sql)
+            committed = attempt.commit(stored, frontier, sql)
     except EngineError as error:
-        if attempt.request.refresh_mode == "strict":
-            raise ModelError(
-                str(attempt.view), f"Spark failed the refresh: {error}", "see the debug log"
-            ) from error
-        fallback = Fallback(Reason.REFRESH_FAILED, str(error))
-        return rebuild(attempt, stored, compiled, settings, fallback)
+        return rebuild_after(attempt, stored, compiled, settings, error)
     attempt.publish(compiled, frontier, stored.facts, known=True)
     return attempt.result(
         "incremental",

@@ -219,8 +219,8 @@ class Mirror:
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
         self.statements.append(sql)
-        application = f"sparkivm:mirror:{self.name.key}"
-        committed = commit_tagged(self.engine, self.name, version, application, metadata, nonce, sql)
+        transaction = (f"sparkivm:mirror:{self.name.key}", version + 1)
+        committed = commit_tagged(self.engine, self.name, version, transaction, metadata, nonce, sql)
         between = self.engine.commits(self.name, version)
         if any(changes_rows(c) for c in between if c.version < committed.commit.version):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")

@@ -32,7 +32,8 @@ class PublicView:
 
     def is_as_left(self, frontier: Frontier) -> bool:
         """Whether it is what the last refresh made of it, and has its comment."""
-        return self._text is not None and digest(self._text) in frontier.public and self._says_the_comment
+        right = frontier.public[1:] if frontier.several else frontier.public
+        return self._text is not None and digest(self._text) in right and self._says_the_comment
 
     def adds_up(self, compiled: CompiledView) -> bool:
         """Whether entries of a group may be appended: it adds them up, and views over it are made so."""

@@ -33,10 +33,13 @@ def reason_to_rebuild(
         return None
     if frontier.text != digest(request.sql):
         return Fallback(Reason.QUERY_CHANGED, "the model's SQL changed")
-    if names := _different(frontier.schemas, compiled.schemas):
-        return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {', '.join(names)} changed")
+    if frontier.schemas.keys() == compiled.schemas.keys():
+        if names := _different(frontier.schemas, compiled.schemas):
+            return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {', '.join(names)} changed")
+    elif names := sorted(compiled.schemas.keys() - frontier.schemas.keys()):
+        return Fallback(Reason.QUERY_CHANGED, f"by its views, it now reads {', '.join(names)}")
     if names := _different(frontier.views, compiled.views):
-        return Fallback(Reason.QUERY_CHANGED, f"the SQL of {', '.join(names)}, which it reads, changed")
+        return Fallback(Reason.QUERY_CHANGED, f"{', '.join(names)}, which it reads, changed its SQL")
     return Fallback(Reason.QUERY_CHANGED)
 
 

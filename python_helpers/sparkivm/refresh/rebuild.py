@@ -58,11 +58,17 @@ def rebuild(
     except EngineError as error:
         if OVERFLOW not in str(error) or compiled.plan is None:
             raise
+        timeless = not compiled.plan.moments
         if compiled.auxiliaries:
             compiled = attempt.compile(None)
-        compiled = replace(compiled, plan=None, fallback=Fallback(Reason.NUMERIC_OVERFLOW))
+        overflow = Fallback(Reason.NUMERIC_OVERFLOW)
+        compiled = replace(compiled, plan=None, fallback=overflow, complete=compiled.complete and timeless)
         return rebuild(attempt, stored, compiled, settings, fallback)
-    known = stored.frontier is not None and stored.frontier.fields == frontier.fields
+    known = (
+        stored.frontier is not None
+        and stored.frontier.fields == frontier.fields
+        and not attempt.request.full_refresh
+    )
     attempt.publish(compiled, frontier, attempt.state_facts(), known=known)
     if stored.frontier is None or stored.frontier.auxiliaries:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
@@ -78,6 +84,24 @@ def rebuild(
         compiled=compiled,
         created=first,
     )
+
+
+def rebuild_after(
+    attempt: Attempt,
+    stored: StoredState,
+    compiled: CompiledView,
+    settings: Mapping[str, str],
+    error: EngineError,
+) -> RefreshResult:
+    """Rebuild where Spark failed a refresh from changes, as files of an old version may be gone.
+
+    Raises: ModelError if the mode is strict.
+    """
+    if attempt.request.refresh_mode == "strict":
+        raise ModelError(
+            str(attempt.view), f"Spark failed the refresh: {error}", "see the debug log"
+        ) from error
+    return rebuild(attempt, stored, compiled, settings, Fallback(Reason.REFRESH_FAILED, str(error)))
 
 
 def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
@@ -134,9 +158,9 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
 
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
     layout = attempt.request.layout
-    location = (
-        f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}" if layout.location_root else None
-    )
+    location = None  # Delta moves no table that is there
+    if layout.location_root and stored.facts is None:
+        location = f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}"
     properties = {CHANGE_FEED: "true", **layout.tblproperties}
     sql = attempt.engine.render(
         "rebuild_state",
@@ -147,4 +171,4 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         tblproperties=properties,
         location=location,
     )
-    return attempt.commit(stored.version, frontier, sql)
+    return attempt.commit(stored, frontier, sql)

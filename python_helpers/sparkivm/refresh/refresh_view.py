@@ -10,7 +10,7 @@ from functools import partial
 from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Engine
+from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_text
 from sparkivm.names import name_of, state_table
@@ -23,17 +23,18 @@ from sparkivm.refresh.from_changes import refresh_from_changes
 from sparkivm.refresh.metered_engine import MeteredEngine
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
-from sparkivm.refresh.rebuild import build_empty, rebuild
+from sparkivm.refresh.rebuild import build_empty, rebuild, rebuild_after
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run_memory import Memory, ViewMemory
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
-from sparkivm.refresh.source_catalog import digest
+from sparkivm.refresh.source_catalog import digest, view_hash
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import StoredState, read_state
 
 _MOST_TRIES = 4
-_HALF_LOG_RETENTION_MS = 15 * 24 * 3600 * 1000  # of Delta's default of 30 days
+_DAY_MS = 24 * 3600 * 1000
+_HALF_LOG_RETENTION_MS = 15 * _DAY_MS  # of Delta's default of 30 days
 
 
 def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> RefreshResult:
@@ -78,22 +79,30 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     if stored.facts is not None:
         attempt.engine.expect_commit(attempt.state)
 
-    compiled = attempt.compile(stored.frontier, attempt.auxiliaries.of_state(stored.frontier))
+    same = stored.frontier is not None and dict(stored.frontier.settings) == dict(settings)
+    compiled = attempt.compile(
+        stored.frontier if same else None, attempt.auxiliaries.of_state(stored.frontier)
+    )
     attempt.sources.check_operations(compiled.tables, stored.frontier)
     fallback = reason_to_rebuild(attempt.request, stored, compiled, settings)
     if fallback is not None:
         return rebuild(attempt, stored, compiled, settings, fallback)
     assert stored.frontier is not None and stored.facts is not None and compiled.plan is not None
-    decision = decide(
-        attempt.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-        attempt.request.refresh_mode, attempt.request.change_capture, attempt.moments(compiled),
-        _memory(attempt, compiled), attempt.public.adds_up(compiled),
-    )  # fmt: skip
+    try:
+        decision = decide(
+            attempt.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
+            attempt.request.refresh_mode, attempt.request.change_capture, attempt.moments(compiled),
+            _memory(attempt, compiled), attempt.public.adds_up(compiled),
+        )  # fmt: skip
+    except EngineError as error:
+        return rebuild_after(attempt, stored, compiled, settings, error)
     if decision.fallback is not None:
         return rebuild(attempt, stored, compiled, settings, decision.fallback)
     if decision.mode == "no_op":
         moved = attempt.frontier(compiled, settings, stored.frontier)
-        _renew(attempt, stored, replace(stored.frontier, sources=moved.sources))
+        # Else the next refreshes would read the same changes until their files are gone.
+        limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
+        _renew(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
         attempt.publish(compiled, stored.frontier, stored.facts, known=True)
         return attempt.result("no_op", explanation="no row of a source changed")
     return refresh_from_changes(attempt, stored, compiled, settings, decision)
@@ -128,28 +137,31 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
         return False
     for key, text in frontier.views.items():
         now = attempt.sources.known(name_of(key))
-        if now is None or now.kind != "view" or digest(now.view_text) != text:
+        if now is None or now.kind != "view" or view_hash(now) != text:
             return False
     return attempt.public.is_as_left(frontier)
 
 
 def _no_op(attempt: Attempt, stored: StoredState) -> RefreshResult:
     assert stored.frontier is not None
-    _renew(attempt, stored, stored.frontier)
+    _renew(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)
     return attempt.result("no_op", explanation="no source changed")
 
 
-def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier) -> None:
-    """Write the frontier again before Delta's log clean-up removes the commit that holds it."""
+def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: int) -> None:
+    """Write the frontier again before Delta's log clean-up removes the commit that holds it.
+
+    limit_ms  how old that commit may be
+    """
     commit = stored.frontier_commit
     if commit is None:
         return
     newest = attempt.engine.commits(attempt.state, stored.version - 1)
     now_ms = time.time() * 1000
-    if not newest or now_ms - commit.timestamp_ms < _HALF_LOG_RETENTION_MS:
+    if not newest or now_ms - commit.timestamp_ms < limit_ms:
         return
     sql = f"alter table {attempt.state.sql} set tblproperties ('sparkivm.renewed' = '{int(now_ms)}')"
-    attempt.commit(stored.version, replace(frontier, base=stored.version), sql)
+    attempt.commit(stored, replace(frontier, base=stored.version), sql)
 
 
 def _memory(attempt: Attempt, compiled: CompiledView) -> Memory:

@@ -19,6 +19,10 @@ _SEMANTIC = (
     "spark.sql.groupByOrdinal",
     "spark.sql.groupByAliases",
     "spark.sql.legacy.sizeOfNull",
+    "spark.sql.legacy.ctePrecedencePolicy",
+    "spark.sql.legacy.nullInEmptyListBehavior",
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.timestampType",
 )
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 

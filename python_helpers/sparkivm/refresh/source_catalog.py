@@ -11,6 +11,8 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.sources import Sources
 
+_SESSION_CATALOG = "spark_catalog"
+
 
 class SourceCatalog:
     """Looks names up and remembers what it found."""
@@ -20,6 +22,7 @@ class SourceCatalog:
         self._sources, self._model, self._own = sources, model, own
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}
+        self._keys: dict[str, str] = {}  # of what was looked up, by the name
 
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
         name = self.qualified(parts, namespace)
@@ -31,6 +34,7 @@ class SourceCatalog:
                 )
             )
         facts = self.facts(name)
+        self._keys[name.key] = facts.key
         if facts.kind == "view":
             if facts.temporary:
                 raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
@@ -47,7 +51,13 @@ class SourceCatalog:
         return CatalogTable(facts.key, facts.fields)
 
     def facts(self, name: TableName) -> RelationFacts:
-        """Raises: ModelError if the relation is missing, or is the view itself."""
+        """What a name stands for, and the same each time: others may see newer versions in between.
+
+        Raises: ModelError if the relation is missing, or is the view itself.
+        """
+        key = self._keys.get(name.key, "")
+        if key in self.tables or key in self.views:
+            return self.tables.get(key) or self.views[key]
         if name.key in self._own:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
@@ -66,9 +76,15 @@ class SourceCatalog:
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
         if len(parts) == 3:
             return TableName(parts[1], parts[2], parts[0])
+        catalog = namespace[0] if len(namespace) > 1 and namespace[0] != _SESSION_CATALOG else None
         if len(parts) == 2:
-            return TableName(parts[0], parts[1])
-        return TableName(namespace[-1] if namespace else "", parts[0])
+            return TableName(parts[0], parts[1], catalog)
+        return TableName(namespace[-1] if namespace else "", parts[0], catalog)
+
+
+def view_hash(facts: RelationFacts) -> str:
+    """What a view means: its text, the schema that its names are of, and its columns."""
+    return digest(repr((facts.view_text, facts.view_namespace, columns_hash(facts))))
 
 
 def columns_hash(facts: RelationFacts) -> str:
