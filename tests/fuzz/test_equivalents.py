@@ -66,7 +66,49 @@ KEYS = {
     )
     for key2 in ("k", "case when exists (select 1 from s where s.s = r.s) then 'x' end")
 }
-SAME = SUBQUERIES_IN_ON | PIVOTS | KEYS | PARENTHESES | {_OUTER_OPERAND: _OUTER_OPERAND}
+RELATIONS_IN_PARENTHESES = {
+    "select x.k, k as z from (r) as x(a, k, b, d, f, s)": "select a as k, a as z from r",
+    "with c as (select k, a from r) select c2.a, c2.k as z from (c) as c2(a, k)": "select k as a, a as z from r",
+    "select x.k from ((r)) as x(a, k, b, d, f, s)": "select a as k from r",
+    "select l.z, l.y from (r join s using (k)) as l(z, b, c, d, e, f, y, g, h, i, j)": "select r.k as z, s.a as y from r join s on r.k = s.k",
+    "select y.k, s.a from ((select * from r) as y join s using (k))": "select y.k, s.a from r as y join s on y.k = s.k",
+    "select k from ((select k, a from r) as y(a, k))": "select a as k from r",
+    "select z.k from (((select k, a from r) as y(a, k))) as z": "select a as k from r",
+    "select * from ((select k, a, b from r) pivot (sum(b) for a in (1)))": "select k, sum(b) filter (where a = 1) as `1` from r group by k",
+}
+# `alias.*` begins with what USING hides, then has what it shows.
+_ON_B = (
+    "select * from t union all select {0}.b, {0}.k, {0}.a, {0}.d, {0}.f, {0}.s from r {1} join s on r.b = s.b"
+)
+STARS_BEHIND_USING = {
+    f"select * from t union all select {alias}.* from r {kind} join s using (b)": _ON_B.format(alias, kind)
+    for alias, kind in (
+        *(("s", kind) for kind in ("inner", "left", "right", "full")),
+        *(("r", kind) for kind in ("inner", "right", "full", "left semi", "left anti")),
+    )
+} | {
+    "select * from t union all select * from r left semi join s using (b)": _ON_B.format("r", "left semi"),
+    "select concat_ws(',', s.*) as x from r left join s using (b, a)": "select concat_ws(',', s.b, s.a, s.k, s.d, s.f, s.s) as x from r left join s on r.b = s.b and r.a = s.a",
+    "select concat_ws(',', s.*) as x from r join s using (b) join t as u on s.a = u.a": "select concat_ws(',', s.b, s.k, s.a, s.d, s.f, s.s) as x from r join s on r.b = s.b join t as u on s.a = u.a",
+    "select concat_ws(',', v.*) as x from (select k, a, s from r) as u full join (select k, b, s from s) as v using (k) left join (select b, d from t) as w using (b)": "select concat_ws(',', v.k, v.b, v.s) as x from r as u full join s as v on u.k = v.k left join t as w on v.b = w.b",
+    "select concat_ws(',', w.*) as x from (select k, a, s from r) as u join (select k, b from s) as v using (k) right join (select d, b, k from t) as w using (k, b)": "select concat_ws(',', w.k, w.b, w.d) as x from r as u join s as v on u.k = v.k right join t as w on u.k = w.k and v.b = w.b",
+}
+NAMES = {
+    "select x.k, x.d from (select k, a from r) as x join (select d, f from s) as x on x.a = x.f": "select r.k, s.d from r join s on r.a = s.f",
+    "select x.* from (select k, a from r) as x join (select d, f from s) as x on x.a = x.f": "select r.k, r.a, s.d, s.f from r join s on r.a = s.f",
+    "select a from (select cast(a as string), b from r)": "select cast(a as string) as a from r",
+    "select k, a + 1 as x from (select k, a, b as expression_2 from r) order by expression_2, k, a limit 3": "select k, a + 1 as x from r order by b, k, a limit 3",
+}
+SAME = {
+    **SUBQUERIES_IN_ON,
+    **PIVOTS,
+    **KEYS,
+    **PARENTHESES,
+    **RELATIONS_IN_PARENTHESES,
+    **STARS_BEHIND_USING,
+    **NAMES,
+    _OUTER_OPERAND: _OUTER_OPERAND,
+}
 
 
 @pytest.mark.parametrize("sql", SAME)

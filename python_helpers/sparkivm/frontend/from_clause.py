@@ -31,7 +31,7 @@ from sparkivm.frontend.expressions import SubqueryColumn, resolve
 from sparkivm.frontend.generators import generated, is_generator, is_table_function, made_in_from
 from sparkivm.frontend.pivots import pivoted
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, Visible, under_names
+from sparkivm.frontend.scope import Scope, Visible, has_name, under_names
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.reasons import Reason
 
@@ -136,17 +136,12 @@ class FromReader:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, _join_name(join), join)
         using = [identifier.name for identifier in join.args.get("using") or ()]
         if method == "NATURAL":
-            theirs = {name.lower() for name, _ in right_scope.star}
-            using = [name for name, _ in left_scope.star if name.lower() in theirs]
-        predicates: list[Scalar] = []
+            using = _names_of_both(left_scope, right_scope, join)
         for name in using:
-            reference = exp.column(name, quoted=True)
-            mine, other = left_scope.find(reference), right_scope.find(reference)
-            if mine is None or other is None:
-                raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, f"USING names {name}, which a side lacks", join
-                )
-            predicates.append(equal(mine[0], other[0]))
+            if any(_times(name, scope) != 1 for scope in (left_scope, right_scope)):
+                what = f"USING names {name}, which a side lacks or has twice"
+                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
+        predicates = [equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in using]
         on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
         subqueries = Subqueries(self._reader)
         if on is not None:
@@ -157,7 +152,7 @@ class FromReader:
             left, right = subqueries.beside(left, right, join)
         if kind in ("SEMI", "ANTI"):
             condition = JoinCondition.of(predicates, left.columns, right.columns)
-            return SemiJoin(left, right, condition, anti=kind == "ANTI"), left_scope
+            return SemiJoin(left, right, condition, anti=kind == "ANTI"), left_scope.led_by(using)
         scope = left_scope.joined(right_scope, using, keep_right=side == "RIGHT")
         if side == "FULL":
             full = FullJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns))
@@ -185,15 +180,17 @@ class FromReader:
             items[merged] = expression("coalesce(l, r)", l=mine, r=theirs)
             shared.append((shown, merged))
         scope = left.joined(right, using)
-        return Project(join, tuple(items.items())), replace(scope, star=[*shared, *scope.star[len(using) :]])
+        keys, rest = scope.star[: len(using)], scope.star[len(using) :]
+        scope = replace(scope, star=[*shared, *rest], hidden=[*keys, *scope.hidden])
+        return Project(join, tuple(items.items())), scope
 
     def _item(self, node: exp.Expr) -> tuple[Relation, Scope]:
         if isinstance(node, exp.Table):
             relation, scope = self._table(node)
-        elif isinstance(node, exp.Subquery) and isinstance(node.unnest(), exp.Table):
+        elif isinstance(node, exp.Subquery) and _is_relation(node.this):
             relation, scope = self._item(node.this)
             if node.alias:
-                scope = _aliased(scope.star, node.alias)
+                scope = _aliased(_with_column_aliases(scope.star, node), node.alias)
         elif isinstance(node, exp.Values):
             relation, visible = self._values(node)
             scope = _aliased(_with_column_aliases(visible, node), node.alias)
@@ -211,6 +208,9 @@ class FromReader:
 
     def _values(self, node: exp.Values) -> tuple[Relation, list[Visible]]:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        if any(len(row) == 1 and isinstance(row[0].unnest(), (exp.Struct, exp.Tuple)) for row in rows):
+            # Spark takes the fields of such a row for columns.
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a row of VALUES that is one struct", node)
         visible = [(f"col{i + 1}", self._reader.names.fresh(f"col{i + 1}")) for i in range(len(rows[0]))]
         inputs: list[Relation] = []
         for row in rows:
@@ -248,18 +248,42 @@ class FromReader:
                 self._reader.names.types |= {name: types[source] for name, source in fields}
                 visible = [(source, name) for name, source in fields]
         visible = _with_column_aliases(visible, node)
-        scope = _aliased(visible, node.alias or parts[-1])
-        if not node.alias and cte is None:
-            scope.qualifiers[parts[-1].lower()] = tuple(part.lower() for part in parts)
-        return relation, scope
+        return relation, _aliased(visible, *([node.alias] if node.alias else parts))
 
 
 def _join_name(join: exp.Join) -> str:
     return " ".join(word.upper() for word in (join.method, join.side, join.kind, "JOIN") if word)
 
 
-def _aliased(visible: list[Visible], alias: str) -> Scope:
-    return Scope(list(visible), {alias.lower(): list(visible)} if alias else {})
+def _aliased(visible: list[Visible], *name: str) -> Scope:
+    """Columns under an alias, "" for none, or under the parts of a table's name."""
+    entry = (tuple(part.lower() for part in name), list(visible))
+    return Scope(list(visible), [entry] if any(name) else [])
+
+
+def _is_relation(node: exp.Expr) -> bool:
+    """Whether what stands in parentheses in FROM is a relation with its joins and its alias, and no query."""
+    if isinstance(node, exp.Subquery):
+        return any(node.args.get(part) for part in ("alias", "joins", "pivots")) or _is_relation(node.this)
+    return not isinstance(node, exp.Query)
+
+
+def _names_of_both(left: Scope, right: Scope, join: exp.Join) -> list[str]:
+    """What a NATURAL join compares."""
+    if not all(map(has_name, (*left.star, *right.star))):
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "NATURAL JOIN of a column without a name", join)
+    theirs = {name for name, _ in right.star}
+    using = [name for name, _ in left.star if name in theirs]
+    if len(using) < sum(1 for name, _ in left.star if _times(name, right)):
+        # It depends on Spark's version whether these are one name.
+        what = "NATURAL JOIN of columns whose names differ in case alone"
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
+    return using
+
+
+def _times(name: str, scope: Scope) -> int:
+    """How many of the columns that `*` stands for have a name."""
+    return sum(1 for shown, _ in scope.star if shown.lower() == name.lower())
 
 
 def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible]:

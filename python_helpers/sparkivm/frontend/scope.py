@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -16,6 +16,8 @@ from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
+
+_UNNAMED = f"{RESERVED_PREFIX}expression_"
 
 
 class NameAllocator:
@@ -64,19 +66,25 @@ class Scope:
     """FROM's result: `star` is what `*` stands for, `entries` what each alias stands for."""
 
     star: list[Visible] = field(default_factory=list)
-    entries: dict[str, list[Visible]] = field(default_factory=dict)
-    qualifiers: dict[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # alias -> the table's full name, if unaliased
+    # By the parts of the name, those of the table's own one where there is no alias. Several may have one.
+    entries: list[tuple[tuple[str, ...], list[Visible]]] = field(default_factory=list)
+    hidden: list[Visible] = field(default_factory=list)  # for their alias alone: USING shows another side's
     outer: Scope | None = None  # of the query around this one
     made: list[Visible] = field(default_factory=list)  # for the SELECT beside FROM, and no part of `*`
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
         """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""
-        merged = [name.lower() for name in using]
-        shared = [(other if keep_right else self).named(name) for name in merged]
-        rest = [v for v in (*self.star, *other.star) if v[0].lower() not in merged]
-        return Scope([*shared, *rest], self.entries | other.entries, self.qualifiers | other.qualifiers)
+        pairs = [(self.named(name), other.named(name)) for name in using]
+        shown = [pair[keep_right] for pair in pairs]
+        hidden = [pair[not keep_right] for pair in pairs]
+        rest = [one for one in (*self.star, *other.star) if one not in (*shown, *hidden)]
+        entries = [*self.entries, *other.entries]
+        return Scope([*shown, *rest], entries, [*hidden, *self.hidden, *other.hidden])
+
+    def led_by(self, using: Iterable[str]) -> Scope:
+        """The scope with the columns of USING first, as behind a join that shows one side alone."""
+        keys = [self.named(name) for name in using]
+        return replace(self, star=[*keys, *(one for one in self.star if one not in keys)])
 
     def named(self, name: str) -> Visible:
         """What a name of USING stands for."""
@@ -110,17 +118,22 @@ class Scope:
     @property
     def columns(self) -> frozenset[str]:
         """All columns that are visible by some name."""
-        entries = (self.star, self.made, *self.entries.values())
+        entries = (self.star, self.made, *(visible for _, visible in self.entries))
         return frozenset(column for entry in entries for _, column in entry)
 
     def expand(self, qualifier: list[str], node: exp.Expr) -> list[Visible]:
-        """What `alias.*` stands for, or `*` without a qualifier."""
-        entry = self._entry(qualifier) if qualifier else self.star
+        """What `alias.*` stands for, or `*` without a qualifier.
+
+        To Spark the columns of an alias are, of those that a join hides and those that it shows, the alias's.
+        """
+        if not qualifier:
+            return self.star
+        entry = self._entry(qualifier)
         if entry is None:
             raise not_incremental(
                 Reason.OPERATOR_NOT_SUPPORTED, "expanding a struct whose fields are not known", node
             )
-        return entry
+        return [one for one in (*self.hidden, *self.star) if one in entry]
 
     def is_alias(self, parts: list[str]) -> bool:
         """Whether these are a name of something in FROM."""
@@ -128,10 +141,8 @@ class Scope:
 
     def _entry(self, parts: list[str]) -> list[Visible] | None:
         lowered = tuple(part.lower() for part in parts)
-        if len(lowered) == 1:
-            return self.entries.get(lowered[0])
-        full = self.qualifiers.get(lowered[-1])
-        return self.entries[lowered[-1]] if full is not None and full[-len(lowered) :] == lowered else None
+        found = [visible for name, visible in self.entries if name[-len(lowered) :] == lowered]
+        return [one for visible in found for one in visible] if found else None
 
     @staticmethod
     def _only(entry: list[Visible], name: str, node: exp.Expr) -> str | None:
@@ -139,6 +150,16 @@ class Scope:
         if len(found) > 1:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is ambiguous", node)
         return next(iter(found), None)
+
+
+def unnamed(position: int) -> str:
+    """What stands for the name of an item without an alias, whose text is its name to Spark alone."""
+    return f"{_UNNAMED}{position}"
+
+
+def has_name(visible: Visible) -> bool:
+    """Whether a column's name is known."""
+    return not visible[0].startswith(_UNNAMED)
 
 
 def with_fields(tree: exp.Expr, fields: Iterable[str]) -> exp.Expr:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.query import SortKey
 from sparkivm.algebra.scalar import column
-from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.expressions import (
     aggregate_calls,
@@ -26,7 +26,7 @@ from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.order_by import by_all, must_be_no_name, sort_key
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, Visible, unresolved
+from sparkivm.frontend.scope import Scope, Visible, unnamed, unresolved
 from sparkivm.frontend.stars import is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
@@ -35,6 +35,11 @@ from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
     from sparkivm.frontend.query import QueryReader
+
+# Functions that are casts.
+_CASTS = frozenset(
+    "bigint binary boolean date decimal double float int smallint string timestamp tinyint".split()
+)
 
 
 @dataclass
@@ -224,7 +229,7 @@ class SelectReader:
                     Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node
                 )
             resolved = resolve(inner, scope, aliases, subqueries.column)
-            name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, len(items))
+            name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, resolved, len(items))
             items.append(_Item(name, resolved, node))
             if isinstance(node, exp.Alias):
                 aliases[name.lower()] = resolved
@@ -285,10 +290,27 @@ class SelectReader:
         return resolve(tree, scope, aliases, subqueries.column)
 
 
-def _implicit_name(node: exp.Expr, position: int) -> str:
-    if isinstance(node, (exp.Column, exp.Dot)):
-        return str(node.name)
-    return f"expression_{position + 1}"
+def _implicit_name(node: exp.Expr, resolved: exp.Expr, position: int) -> str:
+    """The name that Spark gives to an item without an alias, if it is not the text of an expression.
+
+    A cast of a column is called like the column.
+    """
+    argument = _cast_argument(node)
+    if argument is not None and isinstance(_cast_argument(resolved), exp.Column):
+        node = argument
+    root = node
+    while isinstance(root, exp.Dot):
+        root = root.this
+    return str(node.name) if isinstance(root, exp.Column) else unnamed(position + 1)
+
+
+def _cast_argument(node: exp.Expr) -> exp.Expr | None:
+    arguments: list[exp.Expr] = []
+    if isinstance(node, exp.Cast):
+        arguments = [node.this]
+    elif isinstance(node, exp.Anonymous) and function_name(node) in _CASTS:
+        arguments = node.expressions
+    return arguments[0].unnest() if len(arguments) == 1 else None
 
 
 def _alias_of(tree: exp.Expr, items: list[_Item]) -> str | None:

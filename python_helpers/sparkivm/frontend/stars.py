@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sparkivm.algebra.scalar import column
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, Visible, with_fields
+from sparkivm.frontend.scope import Scope, Visible, has_name, with_fields
 from sparkivm.frontend.spark_types import type_of_field
 from sparkivm.reasons import Reason
 
@@ -66,6 +66,9 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
         for shown, name in columns_of_star(argument, scope):
             value = column(name).tree.copy()
             if isinstance(call, exp.Struct):
+                if not has_name((shown, name)):
+                    what = "a struct of a column without a name"
+                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, argument)
                 value = exp.PropertyEQ(this=exp.to_identifier(shown, quoted=True), expression=value)
             whole.append(value)
     new = call.copy()

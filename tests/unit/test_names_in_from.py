@@ -1,0 +1,43 @@
+"""Names of columns that FROM compares or shows: where they are not known, or mean two columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.reading import read, refusal
+
+
+@pytest.mark.parametrize(
+    ("sql", "detail"),
+    [
+        ("select * from r natural join (select k, upper(s) from s)", "without a name"),
+        ("select * from (select k, a + 1 from r) natural left join s", "without a name"),
+        ("select to_json(struct(*)) as j from (select k, a + 1 from r)", "without a name"),
+        ("select expression_2 from (select k, a + 1 from r)", "no column"),
+        ("select x from (select k, (s).x from r)", "no column"),
+        ("select k from r natural join (select k, a as A from s)", "differ in case"),
+        ("select k from (select k, a as k from r) as x join s using (k)", "has twice"),
+        ("select k from r as x join s using (nothing)", "lacks"),
+        ("select x.a from r as x join s as x using (b)", "ambiguous"),
+        ("select * from values (struct(1, 2))", "one struct"),
+        ("select * from values 1, struct(1)", "one struct"),
+        ("select * from values ((1, 2)), (((3, 4)))", "one struct"),
+    ],
+)
+def test_what_is_refused(sql, detail):
+    found = refusal(sql)
+    assert found.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert detail in found.detail
+
+
+@pytest.mark.parametrize("row", ["(struct(1, 2), 3)", "(named_struct('a', 1), 3)"])
+def test_structs_among_the_columns_of_values(row):
+    assert read(f"select * from values {row}").output == ("col1", "col2")
+
+
+@pytest.mark.parametrize("item", ["cast(k as string)", "string((k))", "k::string", "try_cast(k as string)"])
+def test_a_cast_of_a_column_is_called_like_it(item):
+    """So it is what ORDER BY means by the name."""
+    query = read(f"select {item} from r order by k limit 2")
+    assert [key.column for key in query.sort] == list(query.output)
