@@ -99,6 +99,14 @@ NAMES = {
     "select a from (select cast(a as string), b from r)": "select cast(a as string) as a from r",
     "select k, a + 1 as x from (select k, a, b as expression_2 from r) order by expression_2, k, a limit 3": "select k, a + 1 as x from r order by b, k, a limit 3",
 }
+WINDOWS = {
+    f"select k, sum(b) over {use} as x, count(*) over v as n from r window w as (partition by k), v as (order by a), {other}": "select k, sum(b) over (partition by k) as x, count(*) over (order by a) as n from r"
+    for use in ("w2", "(w2)")
+    for other in ("w2 as w", "w2 as (w)")
+} | {
+    "select k, (select max(n) from (select count(*) over w as n from s window w as (partition by s.a))) as m, sum(b) over w as x from r window w as (partition by k)": "select k, (select max(n) from (select count(*) over (partition by s.a) as n from s)) as m, sum(b) over (partition by k) as x from r",
+    "select k, a, (select max(x.b) from s as x) + sum(b) over w as y from r window w as (partition by k) order by count(*) over w, k, a limit 3": "select k, a, (select max(x.b) from s as x) + sum(b) over (partition by k) as y from r order by count(*) over (partition by k), k, a limit 3",
+}
 SAME = {
     **SUBQUERIES_IN_ON,
     **PIVOTS,
@@ -107,6 +115,7 @@ SAME = {
     **RELATIONS_IN_PARENTHESES,
     **STARS_BEHIND_USING,
     **NAMES,
+    **WINDOWS,
     _OUTER_OPERAND: _OUTER_OPERAND,
 }
 

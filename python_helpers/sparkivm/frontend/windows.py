@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from sparkivm.algebra import Ordering, Project, Relation, Scalar, Window, WindowCall
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
+from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
-from sparkivm.frontend.expressions import AROUND_AGGREGATES, direction
+from sparkivm.frontend.expressions import AROUND_AGGREGATES, direction, outside_of_subqueries
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
@@ -24,25 +25,52 @@ _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
 
 
-def with_named_windows(tree: exp.Expr, definitions: Iterable[exp.Expr]) -> exp.Expr:
-    """The expression with the windows of the WINDOW clause written where their names stand."""
-    known = {str(one.name).lower(): one for one in definitions}
-    if not known or not tree.find(exp.Window):
+def with_named_windows(tree: exp.Expr, definitions: Sequence[exp.Expr]) -> exp.Expr:
+    """The expression with the windows of the WINDOW clause written where their names stand.
+
+    A name that is not defined there is refused: it may be of a query around this one.
+    """
+    if not any(map(_window_name, outside_of_subqueries(tree))):
         return tree
+    known = _by_name(definitions)
     tree = tree.copy()
-    for node in list(tree.find_all(exp.Window)):
-        name = node.args.get("alias")
-        if name is None:
+    for node in list(outside_of_subqueries(tree)):
+        name = _window_name(node)
+        if not name:
             continue
-        named = known.get(str(name.name).lower())
-        if named is None:
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"no window {name.name} is defined", node)
+        if name not in known:
+            raise _undefined(name, node)
         for part in ("partition_by", "order", "spec"):
-            value = named.args.get(part)
-            if value and not node.args.get(part):
+            value = known[name].args.get(part)
+            if value:
                 node.set(part, [one.copy() for one in value] if isinstance(value, list) else value.copy())
         node.set("alias", None)
     return tree
+
+
+def _by_name(definitions: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
+    """What each name stands for; to Spark their case counts, and one may stand for another one's window."""
+    written = {str(one.name): one for one in definitions}
+    if len({name.lower() for name in written}) < len(definitions):
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "windows of one name", definitions[0])
+    known = dict(written)
+    for name, one in written.items():
+        other = _window_name(one)
+        if other:
+            if other not in written or _window_name(written[other]):
+                raise _undefined(other, one)
+            known[name] = written[other]
+    return known
+
+
+def _window_name(node: exp.Expr) -> str:
+    """The name of another window that a window has instead of its parts."""
+    name = node.args.get("alias") if isinstance(node, exp.Window) else None
+    return name.name if name is not None else ""
+
+
+def _undefined(name: str, node: exp.Expr) -> NotIncremental:
+    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"no window {name} is defined", node)
 
 
 class Windows:

@@ -1,0 +1,35 @@
+"""The WINDOW clause: names that Spark does not find, or finds elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.reading import read, refusal
+
+
+@pytest.mark.parametrize(
+    ("sql", "detail"),
+    [
+        ("select sum(a) over w as x from r", "no window w"),
+        ("select k from r order by sum(a) over w", "no window w"),
+        ("select x from (select sum(a) over w as x from r) window w as (partition by k)", "no window w"),
+        ("select sum(a) over w as x from r window W as (partition by k)", "no window w"),
+        ("select sum(a) over w as x from r window w as (partition by k), W as ()", "of one name"),
+        ("select sum(a) over w as x from r window w as v", "no window v"),
+        ("select sum(a) over w as x from r window u as (), v as u, w as v", "no window v"),
+    ],
+)
+def test_what_is_refused(sql, detail):
+    found = refusal(sql)
+    assert found.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert detail in found.detail
+
+
+def test_a_subquery_has_its_own_windows():
+    query = read(
+        "select k, (select max(n) from (select count(*) over w as n from s window w as (order by s.a))) as m, "
+        "sum(b) over w as x from r window w as (partition by k)"
+    )
+    partitions = [node.partition for node in query.root.walk() if hasattr(node, "partition")]
+    assert sorted(map(len, partitions)) == [0, 1]
