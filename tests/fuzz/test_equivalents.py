@@ -51,7 +51,16 @@ PIVOTS = {
 PARENTHESES = {
     f"select {item} as x, count(k) as n from r group by {key}": "select a + 1 as x, count(k) as n from r group by a + 1"
     for item in ("(a + 1)", "a + 1")
-    for key in ("(a + 1)", "((a + 1))", "1", "all", "grouping sets ((a + 1))", "grouping sets (((a + 1)))")
+    for key in (
+        "(a + 1)",
+        "((a + 1))",
+        "1",
+        "(1)",
+        "((1))",
+        "all",
+        "grouping sets ((a + 1))",
+        "grouping sets (((a + 1)))",
+    )
 }
 # The operand of IN is of the query around the one that it stands in.
 _OUTER_OPERAND = (
@@ -107,6 +116,13 @@ WINDOWS = {
     "select k, (select max(n) from (select count(*) over w as n from s window w as (partition by s.a))) as m, sum(b) over w as x from r window w as (partition by k)": "select k, (select max(n) from (select count(*) over (partition by s.a) as n from s)) as m, sum(b) over (partition by k) as x from r",
     "select k, a, (select max(x.b) from s as x) + sum(b) over w as y from r window w as (partition by k) order by count(*) over w, k, a limit 3": "select k, a, (select max(x.b) from s as x) + sum(b) over (partition by k) as y from r order by count(*) over (partition by k), k, a limit 3",
 }
+POSITIONS = {
+    "select k, a, b from r order by (2), ((1)), 3 limit 3": "select k, a, b from r order by a, k, b limit 3",
+    "select k, a, b from r order by (a), (k) desc, b limit 3": "select k, a, b from r order by a, k desc, b limit 3",
+    "select k, a from r union all select k, a from s order by (2), ('1'), 'x', 1 limit 3": "select * from (select k, a from r union all select k, a from s) order by a, k limit 3",
+    "select a as x, k as x, count(*) as n from r group by x, k": "select a as x, k as y, count(*) as n from r group by a, k",
+    "select a as x, max(k) as x, count(*) as n from r group by x": "select a as x, max(k) as y, count(*) as n from r group by a",
+}
 SAME = {
     **SUBQUERIES_IN_ON,
     **PIVOTS,
@@ -116,6 +132,7 @@ SAME = {
     **STARS_BEHIND_USING,
     **NAMES,
     **WINDOWS,
+    **POSITIONS,
     _OUTER_OPERAND: _OUTER_OPERAND,
 }
 

@@ -77,3 +77,16 @@ def test_what_a_union_is_not_ordered_by(key):
 def test_distinct_of_an_item_in_parentheses():
     found = read("select distinct (a) from r order by a")
     assert [key.column for key in found.sort] == list(found.output)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k from r order by (2)",
+        "select k, count(*) as n from r group by ((3))",
+        "select k from r union select a from s order by 2",
+        "select k from r union select a from s order by (0)",
+    ],
+)
+def test_a_position_where_no_column_is(sql):
+    assert refusal(sql).reason is Reason.SQL_NOT_UNDERSTOOD

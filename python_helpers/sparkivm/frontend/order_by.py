@@ -26,11 +26,26 @@ def sort_key(node: exp.Expr, name: str) -> SortKey:
 def output_key(node: exp.Expr, visible: list[Visible]) -> Scalar:
     """What an item of ORDER BY over a set operation is: an expression over the output columns."""
     tree = node.this if isinstance(node, exp.Ordered) else node
-    if isinstance(tree, exp.Literal) and tree.this.isdigit() and 0 < int(tree.this) <= len(visible):
-        return column(visible[int(tree.this) - 1][1])
+    position = ordinal(tree, len(visible), "ORDER BY")
+    if position is not None:
+        return column(visible[position - 1][1])
     resolved = resolve(tree, Scope(list(visible)))
     check_accepted(resolved)
     return Scalar(resolved)
+
+
+def ordinal(tree: exp.Expr, count: int, clause: str) -> int | None:
+    """The position from 1 that a whole number means in GROUP BY or ORDER BY, None of another expression.
+
+    Parentheses around it are nothing to Spark.
+    """
+    number = tree.unnest()
+    if not isinstance(number, exp.Literal) or number.is_string or not number.this.isdigit():
+        return None
+    position = int(number.this)
+    if not 0 < position <= count:
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{clause} {position}", tree)
+    return position
 
 
 def by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.Expr]:

@@ -24,7 +24,7 @@ from sparkivm.frontend.expressions import (
 from sparkivm.frontend.from_clause import FromReader
 from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
-from sparkivm.frontend.order_by import by_all, must_be_no_name, sort_key
+from sparkivm.frontend.order_by import by_all, must_be_no_name, ordinal, sort_key
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, unnamed, unresolved
 from sparkivm.frontend.stars import is_star, items_of_star
@@ -180,13 +180,11 @@ class SelectReader:
             return Grouping(
                 tuple((one.tree.unnest(), one.name) for one in items if not has_aggregate(one.tree))
             )
-        aliases = {item.name.lower(): item.tree for item in items}
+        aliases = {item.name.lower(): item.tree for item in reversed(items)}  # the first one of a name counts
 
         def key(node: exp.Expr) -> Key:
-            if isinstance(node, exp.Literal) and not node.is_string:
-                position = int(node.this) if node.this.isdigit() else 0
-                if not 0 < position <= len(items):
-                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"GROUP BY {node.this}", node)
+            position = ordinal(node, len(items), "GROUP BY")
+            if position is not None:
                 return items[position - 1].tree.unnest(), items[position - 1].name
             resolved = resolve(node, scope, aliases, subqueries.same_column)
             plain = isinstance(node, exp.Column)
@@ -246,12 +244,10 @@ class SelectReader:
         subqueries: Subqueries,
         definitions: Sequence[exp.Expr],
     ) -> exp.Expr:
-        tree = node.this if isinstance(node, exp.Ordered) else node
+        tree = (node.this if isinstance(node, exp.Ordered) else node).unnest()
         tree = with_named_windows(tree, definitions)
-        if isinstance(tree, exp.Literal) and not tree.is_string and tree.this.isdigit():
-            position = int(tree.this)
-            if not 0 < position <= len(items):
-                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"ORDER BY {position}", node)
+        position = ordinal(tree, len(items), "ORDER BY")
+        if position is not None:
             return items[position - 1].tree
         if isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name.lower() in aliases:
             return aliases[tree.name.lower()]  # a column of FROM by the same name stands back
