@@ -48,6 +48,14 @@ PIVOTS = {
     "select u.y, sum(u.z) as m from (select k, a, b from r) unpivot include nulls (v for n in (a, b)) as u(x, y, z) group by u.y": "select n as y, sum(v) as m from (select 'a' as n, a as v from r union all select 'b', b from r) group by n",
     "select * from (select k, a, b, s, d from r) unpivot ((v, w) for n in ((a, b) as ab, (b, a)))": "select k, s, d, 'ab' as n, a as v, b as w from r where a is not null or b is not null union all select k, s, d, 'b_a', b, a from r where a is not null or b is not null",
 }
+PIVOTS |= {
+    "select * from (select k, s, b from r) pivot (sum(b) for s in (1 as x, 'a' as y))": "select k, sum(b) filter (where s = '1') as x, sum(b) filter (where s = 'a') as y from r group by k",
+    "select * from (select s, a, b from r) pivot (sum(b) for a in ('1' as x, 0.25 as y, null as z, -1 as w))": "select s, sum(b) filter (where a = 1) as x, sum(b) filter (where a = 0) as y, sum(b) filter (where a is null) as z, sum(b) filter (where a = -1) as w from r group by s",
+    "select * from (select k, d, b from r) pivot (sum(b) for d in (0 as x, 7.5 as y))": "select k, sum(b) filter (where d = 0) as x, sum(b) filter (where d = 7.5) as y from r group by k",
+    "select * from (select s, a + 1 as v, b from r) pivot (sum(b) for v in (1 as x, null as z, -1 as w))": "select s, sum(b) filter (where a + 1 = 1) as x, sum(b) filter (where a + 1 is null) as z, sum(b) filter (where a + 1 = -1) as w from r group by s",
+    "select * from (select k, A, b from r) unpivot (v for n in (A, B))": "select k, 'A' as n, a as v from r where a is not null union all select k, 'B', b from r where b is not null",
+    "select * from (select k, a, b, s from r) as q unpivot ((v, w) for n in ((q.A, b), (b, a) as x))": "select k, s, 'A_b' as n, a as v, b as w from r where a is not null or b is not null union all select k, s, 'x', b, a from r where a is not null or b is not null",
+}
 PARENTHESES = {
     f"select {item} as x, count(k) as n from r group by {key}": "select a + 1 as x, count(k) as n from r group by a + 1"
     for item in ("(a + 1)", "a + 1")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import sqlglot
 
+from sparkivm.algebra.scalar import column
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.pivot_values import is_value
 from sparkivm.reasons import Reason
 from tests.reading import read, refusal
 
@@ -25,6 +29,7 @@ def test_values_without_an_alias_are_named_as_text():
         (pivot("first(d)"), Reason.NON_DETERMINISTIC_EXPRESSION, "first"),
         (pivot("sum(d), avg(d)"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
         (pivot("sum(d)", "a in (1.5)"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
+        (pivot("sum(d)", "a in (1, 1 as x)"), Reason.SQL_NOT_UNDERSTOOD, "there twice"),
         (pivot("sum(d) filter (where k > 1)"), Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with"),
     ],
 )
@@ -32,3 +37,55 @@ def test_what_is_refused(sql, reason, detail):
     found = refusal(sql)
     assert found.reason is reason
     assert detail in found.detail
+
+
+def compared(value: str, type_: str | None) -> str:
+    tree = is_value(column("c").tree, sqlglot.parse_one(value, dialect="spark"), type_)
+    return tree.sql("spark").replace("IS NOT DISTINCT FROM", "<=>").replace("(-1)", "-1")
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        ("1", "int"),
+        ("-1", "int"),
+        ("3000000000", "bigint"),
+        ("'x'", "string"),
+        ("'x'", "varchar(3)"),
+        ("'x'", None),
+        ("NULL", "double"),
+        ("NULL", None),
+        ("TRUE", "boolean"),
+        ("CAST('2020-01-01' AS DATE)", "date"),
+    ],
+)
+def test_a_value_of_the_type_of_its_column_stays(value, type_):
+    assert compared(value, type_) == f"`c` <=> {value}"
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        ("1", "string"),
+        ("'1'", "int"),
+        ("3000000000", "int"),
+        ("1.5", "decimal(12,2)"),
+        ("1", "tinyint"),
+        ("CAST('2020-01-01' AS DATE)", "timestamp"),
+    ],
+)
+def test_another_one_is_cast_to_it(value, type_):
+    assert compared(value, type_) == f"`c` <=> CAST({value} AS {type_.upper()})".replace("12,2", "12, 2")
+
+
+@pytest.mark.parametrize("value", ["1", "-1", "TRUE", "CAST('2020-01-01' AS DATE)"])
+def test_a_value_for_a_column_that_may_be_a_string(value):
+    assert compared(value, None) == (
+        f"IF(TYPEOF(`c`) = 'string', CAST(`c` AS STRING) <=> CAST({value} AS STRING), `c` <=> {value})"
+    )
+
+
+@pytest.mark.parametrize(("value", "type_"), [("1.5", None), ("1 + 1", None), ("'a'", "char(3)")])
+def test_a_value_that_may_be_compared_otherwise(value, type_):
+    with pytest.raises(NotIncremental, match="a value of PIVOT"):
+        compared(value, type_)

@@ -16,6 +16,7 @@ from sparkivm.frontend.aggregate_calls import read_call
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.expressions import AROUND_AGGREGATES, aggregate_calls, is_aggregate, resolve
 from sparkivm.frontend.grouping_sets import Grouping
+from sparkivm.frontend.pivot_values import is_value
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible
 from sparkivm.frontend.windows import Windows
@@ -82,6 +83,7 @@ def _pivot(
 ) -> tuple[Relation, list[Visible]]:
     of = pivot.args["fields"][0].this
     keys = [resolve(key, scope) for key in (of.expressions if isinstance(of, exp.Tuple) else [of])]
+    types = [names.type_of(relation, Scalar(key)) for key in keys]
     calls = [(node.alias, resolve(node.unalias(), scope)) for node in pivot.expressions]
     at_once = _is_at_once([call for _, call in calls], relation, names, pivot)
     read = frozenset[str]().union(*(Scalar(tree).columns for tree in (*keys, *(c for _, c in calls))))
@@ -90,13 +92,18 @@ def _pivot(
     aggregation = Aggregation(relation, grouping, names, frozenset(), Windows(names))
     items = {name: aggregation.rewrite(column(name).tree, pivot) for _, name in kept}
     visible = list(kept)
+    seen: set[Scalar] = set()
     for entry in _entries(pivot):
         if len(entry.trees) != len(keys):
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD, "values of PIVOT do not match its columns", pivot
             )
-        pairs = zip(keys, entry.trees, strict=True)
-        found = exp.and_(*(exp.NullSafeEQ(this=key.copy(), expression=value.copy()) for key, value in pairs))
+        triples = zip(keys, entry.trees, types, strict=True)
+        found = exp.and_(*(is_value(key, value, type_) for key, value, type_ in triples))
+        if at_once and Scalar(found) in seen:
+            # Spark's fast plan fills the last one's column alone.
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a value of PIVOT that is there twice", pivot)
+        seen.add(Scalar(found))
         for alias, call in calls:
             value = _where(call, found)
             if at_once:
@@ -212,8 +219,8 @@ def _unpivot(
 
 
 def _column(tree: exp.Expr, scope: Scope, pivot: exp.Pivot) -> Visible:
+    """A column of UNPIVOT; the rows show its name as the query has it."""
     name = Scalar(resolve(tree, scope)).as_column
-    shown = next((shown for shown, mine in scope.star if mine == name), None)
-    if name is None or shown is None:
+    if name is None or all(name != mine for _, mine in scope.star):
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNPIVOT of what is no column", pivot)
-    return shown, name
+    return tree.name, name

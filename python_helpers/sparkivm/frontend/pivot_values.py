@@ -1,0 +1,77 @@
+"""The values of PIVOT, each of which Spark casts to the type of the column that it compares with it.
+
+A comparison would cast to a type of both: '01' and 1 are equal as numbers, and not as strings.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sparkivm.algebra import Scalar
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.spark_types import type_of_field
+from sparkivm.reasons import Reason
+
+_END_OF_WHOLE_NUMBERS = {exp.DataType.Type.INT: 2**31, exp.DataType.Type.BIGINT: 2**63}
+_DATES_AND_TIMES = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ)
+
+
+def is_value(key: exp.Expr, value: exp.Expr, type_: str | None) -> exp.Expr:
+    """Whether a key has a value.
+
+    type_  of the key, if it is known; where it is not it may be a string, as which numbers and dates compare
+           otherwise than as themselves
+    Raises: NotIncremental if it depends on the type how they compare.
+    """
+    pair = {"k": Scalar(key), "v": Scalar(value)}
+    if isinstance(value, exp.Null):
+        return expression("k <=> v", **pair).tree
+    if type_ is None:
+        if _is_string(value):
+            return expression("k <=> v", **pair).tree
+        if _whole_number(value) is None and not isinstance(value, exp.Boolean) and not _is_of_time(value):
+            raise _unclear("a value of PIVOT for a column whose type is not known", value)
+        text = "if(typeof(k) = 'string', cast(k as string) <=> cast(v as string), k <=> v)"
+        return expression(text, **pair).tree
+    known = type_of_field(type_)
+    if known is None or known.is_type(exp.DataType.Type.CHAR):
+        raise _unclear(f"a value of PIVOT for a column of the type {type_}", value)
+    if known.is_type(exp.DataType.Type.VARCHAR):
+        known = exp.DataType.build("string", dialect="spark")  # as in all expressions of Spark's
+    if not _is_of(value, known):
+        pair["v"] = Scalar(exp.Cast(this=value.copy(), to=known))
+    return expression("k <=> v", **pair).tree
+
+
+def _is_of(value: exp.Expr, type_: exp.DataType) -> bool:
+    """Whether a literal has a type as it stands."""
+    if type_.is_type(exp.DataType.Type.TEXT):
+        return _is_string(value)
+    if type_.is_type(exp.DataType.Type.BOOLEAN):
+        return isinstance(value, exp.Boolean)
+    if type_.is_type(*_DATES_AND_TIMES):
+        return _is_of_time(value) and value.args["to"].this == type_.this
+    number = _whole_number(value)
+    return number is not None and abs(number) < _END_OF_WHOLE_NUMBERS.get(type_.this, 0)
+
+
+def _is_string(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Literal) and value.is_string
+
+
+def _is_of_time(value: exp.Expr) -> bool:
+    """Whether a value is written as `DATE '…'` or `TIMESTAMP '…'`."""
+    return isinstance(value, exp.Cast) and value.to.is_type(*_DATES_AND_TIMES) and _is_string(value.this)
+
+
+def _whole_number(value: exp.Expr) -> int | None:
+    number = value.this if isinstance(value, exp.Neg) else value
+    if not isinstance(number, exp.Literal) or number.is_string or not number.this.isdigit():
+        return None
+    return int(number.this) * (-1 if number is not value else 1)
+
+
+def _unclear(what: str, value: exp.Expr) -> NotIncremental:
+    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, value)
