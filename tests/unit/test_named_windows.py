@@ -33,3 +33,30 @@ def test_a_subquery_has_its_own_windows():
     )
     partitions = [node.partition for node in query.root.walk() if hasattr(node, "partition")]
     assert sorted(map(len, partitions)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "known"),
+    [
+        ("last_value(b) over (partition by k order by a)", False),
+        ("nth_value(b, 2) over (partition by k)", False),
+        (
+            "last_value(b) over (partition by k order by a range between current row and unbounded following)",
+            False,
+        ),
+        ("last_value(a) over (partition by k order by a)", True),
+        ("last_value(k + a) over (partition by k order by a)", True),
+        (
+            "last_value(b) over (partition by k order by a rows between unbounded preceding and current row)",
+            True,
+        ),
+        ("nth_value(b % 2, 2) over (partition by k order by b % 2)", True),
+    ],
+)
+def test_a_row_of_the_frame(call, known):
+    """Behind a frame's peers any of them is the last."""
+    sql = f"select k, {call} as v from r"
+    if known:
+        assert read(sql).output
+    else:
+        assert "any of the rows that tie" in refusal(sql).detail

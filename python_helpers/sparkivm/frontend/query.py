@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -26,7 +27,7 @@ from sparkivm.frontend.order_by import (
     takes_all,
 )
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import NameAllocator, Scope, Visible, under_names
+from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
 from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
 from sparkivm.frontend.stars import has_star
@@ -58,6 +59,14 @@ def read_query(
     refuse_unknown_clauses(tree)
     reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
     return reader.query(tree)
+
+
+def _are_called(visible: Sequence[Visible], names: Sequence[str]) -> bool:
+    """Whether columns have names, as far as they have any that is known."""
+    pairs = zip(visible, names, strict=False)
+    return len(visible) == len(names) and all(
+        one[0].lower() == name.lower() for one, name in pairs if has_name(one)
+    )
 
 
 class QueryReader:
@@ -107,7 +116,7 @@ class QueryReader:
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(tree)
         names = [field.name for field in view.fields]
-        if has_star(tree) and [name.lower() for name, _ in visible] != [name.lower() for name in names]:
+        if has_star(tree) and not _are_called(visible, names):
             what = (
                 f"the view {view.key} is a SELECT *, whose columns have other names or another order by now"
             )

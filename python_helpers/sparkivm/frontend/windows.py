@@ -20,7 +20,7 @@ from sparkivm.reasons import Reason
 _OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "first", "any_value"})
 # Rows that tie share a value.
 _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
-# The last row of a frame; among rows that tie the frame ends after all of them, unless it counts rows.
+# Some row of a frame; unless it counts rows, a frame ends behind all that tie, of which any is the last.
 _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
 
@@ -152,8 +152,20 @@ class Windows:
         if spec is not None and spec.find(exp.Column):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a frame that is not constant", node)
         by_rows = frame.upper().startswith("ROWS")
+        if function in _OF_THE_FRAME and not by_rows and not _is_known_by(parts, node):
+            what = f"{function.upper()} of any of the rows that tie; write ROWS BETWEEN … behind ORDER BY"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
         settled = function in _OF_ONE_ROW or (by_rows and function not in _OF_PEERS)
         return WindowCall(name, Scalar(call), order, frame, settled)
+
+
+def _is_known_by(parts: Sequence[exp.Expr], node: exp.Window) -> bool:
+    """Whether expressions are the same for all rows of a partition that tie."""
+    order = node.args.get("order")
+    keys = [one.this if isinstance(one, exp.Ordered) else one for one in (order.expressions if order else ())]
+    known = {Scalar(key) for key in (*keys, *(node.args.get("partition_by") or ()))}
+    columns = {name for one in known if (name := one.as_column)}
+    return all(Scalar(part) in known or Scalar(part).columns <= columns for part in parts)
 
 
 def _told_apart(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:
