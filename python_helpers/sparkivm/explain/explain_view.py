@@ -45,7 +45,10 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     request = replace(request, sql=sources.model_text(view, request.sql))
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
     auxiliaries = auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ())
-    compiled = compile_view(engine, view, request.sql, catalog, stored.frontier, auxiliaries)
+    may_keep = request.auxiliary_views != "never"
+    compiled = compile_view(
+        engine, view, request.sql, catalog, stored.frontier, auxiliaries, may_keep=may_keep
+    )
     if format != "text":
         root = (
             plan_tree(compiled.plan)

@@ -27,14 +27,13 @@ def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
     a view of their own as for this one.
     """
     inner = [node.written for node in plan.core.walk() if isinstance(node, Totals)]
-    return tuple(
-        node
-        for node in inner
-        if node is not None
-        and node.keys
-        and not any(map(is_moment, node.tables))
-        and not any(name.startswith(RESERVED_PREFIX) for name in node.columns)
-    )
+    return tuple(node for node in inner if node is not None and node.keys and can_be_view(node))
+
+
+def can_be_view(node: Aggregate) -> bool:
+    """Whether its columns and what it reads are those that a view may have."""
+    reserved = any(name.startswith(RESERVED_PREFIX) for name in node.columns)
+    return not reserved and not any(map(is_moment, node.tables))
 
 
 def read_from_auxiliaries(

@@ -18,7 +18,6 @@ from sparkivm.plan.distinct_arguments import taken_apart, with_distinct_argument
 from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
-from sparkivm.plan.order_dependent import refuse_decisions_by_order
 from sparkivm.plan.split import Split, split
 from sparkivm.plan.state import BagState, State, group_state, groups_of
 from sparkivm.plan.types_of import TypesOf
@@ -77,7 +76,6 @@ def compile_query(
     root = normalize(aligned, query.root.columns)
     halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
     written = read_from_views(halves.core)
-    refuse_decisions_by_order(written, types_of)
     core = read_from_views(with_distinct_arguments_apart(halves.core, types_of))
     halves = replace(halves, core=with_inner_totals(core, types_of))
     state = _state(halves, fields, types_of)

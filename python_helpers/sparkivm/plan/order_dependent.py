@@ -4,13 +4,14 @@ law  dF(A) = F(A₁) − F(A₀) takes away the rows that are stored only if F(A
 
 The last digits of a sum of DOUBLE, or the order of COLLECT_LIST, may come out otherwise the second time. In a
 column of a stored row this is found: the row to take away is missing, and the view is rebuilt. In a filter, a
-join, a key, a count or an extremum it would not be; so these are refused. At the top of a query such values
-are computed again for each group that changes, and never taken away.
+join, a key, a count or an extremum it would not be; so there they have to come from a view that stores them.
+At the top of a query such values are computed again for each group that changes, and never taken away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -28,6 +29,7 @@ from sparkivm.algebra import (
     Window,
 )
 from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
@@ -47,19 +49,41 @@ _WHATEVER_THE_ORDER = frozenset(
     "array_contains array_max array_min array_size array_sort cardinality size sort_array".split()
 )
 
-_Values = dict[str, str]  # columns whose values depend on the order: what they are, for the user
+
+@dataclass(frozen=True)
+class Decided:
+    """What is decided by such values.
+
+    by      aggregates which, kept as views of their own, would make the values the same each time
+    reason  the first of the decisions
+    """
+
+    by: tuple[Aggregate, ...]
+    reason: Fallback
 
 
-def refuse_decisions_by_order(core: Relation, types_of: TypesOf) -> None:
-    """Refuse a core in which a value that depends on the order decides what is stored.
+def decided_by_order(core: Relation, types_of: TypesOf) -> Decided | None:
+    """Which values that depend on the order decide what a state of the core stores; None if none does.
 
-    Raises: NotIncremental.
+    Raises: NotIncremental where a window function does, which is no view of its own.
     """
     try:
-        _Walk(None).check(core)
+        if _Walk(None).decided(core) is None:
+            return None
     except NotIncremental:
-        # Of sums only those of some types are meant.
-        _Walk(types_of).check(core)
+        pass
+    return _Walk(types_of).decided(core)  # of sums only those of some types are meant
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A column whose values depend on the order: what it is for the user, and the groups it comes from."""
+
+    what: str
+    nodes: frozenset[Aggregate]
+
+
+_Values = dict[str, _Value]
 
 
 class _Walk:
@@ -68,12 +92,21 @@ class _Walk:
     def __init__(self, types_of: TypesOf | None) -> None:
         self._types_of = types_of
         self._known: dict[int, _Values] = {}
+        self._by: set[Aggregate] = set()
+        self._reason: Fallback | None = None
 
-    def check(self, core: Relation) -> None:
+    def decided(self, core: Relation) -> Decided | None:
         if isinstance(core, Aggregate):
             self._check_groups(core, self._values(core.input), stored=True)
         else:
             self._values(core)
+        within = {part for node in self._by for part in node.input.walk()}
+        by = dict.fromkeys(
+            node
+            for node in core.walk()
+            if isinstance(node, Aggregate) and node in self._by and node not in within
+        )
+        return Decided(tuple(by), self._reason) if self._reason is not None else None
 
     def _values(self, node: Relation) -> _Values:
         known = self._known.get(id(node))
@@ -82,7 +115,7 @@ class _Walk:
         return known
 
     def _values_of(self, node: Relation) -> _Values:
-        below: dict[str, str] = {}
+        below: _Values = {}
         for child in node.children:
             below |= self._values(child)
         match node:
@@ -91,60 +124,81 @@ class _Walk:
             case Window():
                 return below | self._of_windows(node, below)
             case Project():
-                read = ((name, _what(scalar, below)) for name, scalar in node.items)
-                return {name: what for name, what in read if what}
+                read = ((name, _read(scalar, below)) for name, scalar in node.items)
+                return {name: value for name, value in read if value}
             case UnionAll():
-                return {
-                    name: what
-                    for child in node.inputs
-                    for name, source in zip(node.columns, child.columns, strict=True)
-                    if (what := self._values(child).get(source))
-                }
+                found: _Values = {}
+                for child in node.inputs:
+                    for name, source in zip(node.columns, child.columns, strict=True):
+                        value = self._values(child).get(source)
+                        if value is not None:
+                            found[name] = _both(found.get(name), value)
+                return found
             case Generate():
-                what = _what(node.generator, below)
-                return below | (dict.fromkeys(node.names, what) if what else {})
+                made = _read(node.generator, below)
+                return below | (dict.fromkeys(node.names, made) if made else {})
             case Filter():
-                _refuse([node.predicate], below)
+                self._decide([node.predicate], below)
             case InnerJoin():
-                _refuse(node.predicates, below)
+                self._decide(node.predicates, below)
             case TwoSides():
-                _refuse(node.on.predicates, below)
+                self._decide(node.on.predicates, below)
             case Repeat():
-                _refuse([node.times], below)
+                self._decide([node.times], below)
         return below
 
     def _of_groups(self, node: Aggregate, below: _Values) -> _Values:
         self._check_groups(node, below, stored=False)
-        values: dict[str, str] = {}
+        values: _Values = {}
         for call in node.calls:
             argument = call.argument
             if argument is None:
                 continue
-            what = self._own(node.input, call.function, argument) or _what(argument, below)
+            what = self._own(node.input, call.function, argument)
+            if not what:
+                value = _read(argument, below)
+                what = value.what if value else ""
             if what:
-                values[call.name] = what
+                values[call.name] = _Value(what, frozenset({node}))
         return values
 
     def _check_groups(self, node: Aggregate, below: _Values, *, stored: bool) -> None:
         """Keys, and calls that are followed without a look at the group's rows: those of the state."""
-        _refuse_names(node.keys, below)
+        self._decide(map(column, node.keys), below)
         for call in node.calls:
             if _is_counted(call) or (stored and call.function in ("min", "max")):
-                _refuse([call.argument] if call.argument is not None else [], below)
+                self._decide([call.argument] if call.argument is not None else [], below)
             elif stored and call.function in ("sum", "avg") and call.argument is not None:
-                what = _what(call.argument, below)
-                if what and self._type(node.input, call.argument) not in _FLOATING:
-                    _refuse([call.argument], below)
+                value = _read(call.argument, below)
+                if value and self._type(node.input, call.argument) not in _FLOATING:
+                    self._decide([call.argument], below)
 
     def _of_windows(self, node: Window, below: _Values) -> _Values:
-        _refuse_names(node.partition, below)
-        values: dict[str, str] = {}
+        self._decide(map(column, node.partition), below)
+        values: _Values = {}
         for call in node.calls:
-            _refuse([one.key for one in call.order], below)
-            what = self._own(node.input, "other", call.call) or _what(call.call, below)
+            self._decide((one.key for one in call.order), below)
+            value = _read(call.call, below)
+            what = self._own(node.input, "other", call.call)
             if what:
-                values[call.name] = what
+                value = _Value(f"{what} OVER (…)", frozenset())
+            if value:
+                values[call.name] = value
         return values
+
+    def _decide(self, scalars: Iterable[Scalar], values: _Values) -> None:
+        for scalar in scalars:
+            value = _read(scalar, values)
+            if value is None:
+                continue
+            detail = (
+                f"{scalar.sql('spark')} is decided by {value.what}, which depends on the order of the rows"
+            )
+            reason = Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail)
+            if not value.nodes:
+                raise NotIncremental(reason)
+            self._reason = self._reason or reason
+            self._by |= value.nodes
 
     def _own(self, input: Relation, function: str, argument: Scalar) -> str:
         """What an aggregate is if its own value depends on the order; empty if it does not."""
@@ -185,38 +239,43 @@ def _name(call: exp.Expr) -> str:
     return call.sql(dialect="spark").partition("(")[0].lower()
 
 
-def _what(scalar: Scalar, values: _Values) -> str:
-    """What an expression reads of such values; empty if its own value does not depend on them."""
+def _read(scalar: Scalar, values: _Values) -> _Value | None:
+    """The values of this kind that an expression reads, as one; None if its own does not depend on any."""
+    found: _Value | None = None
     waiting = [scalar.tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, exp.Column) and node.name in values:
-            return values[node.name]
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) and _is_plain(node.this):
-            continue
-        if (
-            isinstance(node, exp.Func)
-            and _name(node) in _WHATEVER_THE_ORDER
-            and _is_plain(node.this)
-            and values.get(node.this.name, "").lower() in _IN_ORDER
-        ):
-            waiting.extend(node.expressions)
-            continue
-        waiting.extend(node.iter_expressions())
-    return ""
+            found = _both(found, values[node.name])
+        elif isinstance(node, exp.Is) and isinstance(node.this, exp.Column):
+            waiting.append(node.expression)  # whether it is NULL is known
+        elif _is_of_any_order(node, values):
+            waiting.extend(_arguments(node)[1:])
+        else:
+            waiting.extend(node.iter_expressions())
+    return found
 
 
-def _is_plain(tree: object) -> bool:
-    return isinstance(tree, exp.Column)
+def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
+    """Whether a function gives the same for a list in any order."""
+    if not isinstance(node, exp.Func) or _name(node) not in _WHATEVER_THE_ORDER:
+        return False
+    first = _arguments(node)[0]
+    value = values.get(first.name) if isinstance(first, exp.Column) else None
+    return value is not None and value.what.lower() in _IN_ORDER
 
 
-def _refuse(scalars: Iterable[Scalar], values: _Values) -> None:
-    for scalar in scalars:
-        what = _what(scalar, values)
-        if what:
-            detail = f"{scalar.sql('spark')} is decided by {what}, which depends on the order of the rows"
-            raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
+def _arguments(call: exp.Expr) -> list[exp.Expr]:
+    return [
+        part
+        for part in (call.this, *call.expressions, call.args.get("expression"))
+        if isinstance(part, exp.Expr)
+    ]
 
 
-def _refuse_names(names: Iterable[str], values: _Values) -> None:
-    _refuse((Scalar(exp.column(name, quoted=True)) for name in names), values)
+def _both(one: _Value | None, other: _Value) -> _Value:
+    if one is None:
+        return other
+    # What is no aggregate of its own cannot be helped by storing the other.
+    nodes = one.nodes | other.nodes if one.nodes and other.nodes else frozenset()
+    return _Value(one.what, nodes)

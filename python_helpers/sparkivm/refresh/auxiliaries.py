@@ -102,11 +102,13 @@ class Auxiliaries:
         return views
 
     def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
-        """Queries of the inner aggregates that are worth a view."""
+        """Queries of the inner aggregates that need a view, or else of those that are worth one."""
         plan, catalog = compiled.plan, compiled.catalog
         wish = self._request.auxiliary_views
         if plan is None or catalog is None or wish == "never" or self._request.refresh_mode == "full":
             return ()
+        if compiled.decided is not None:
+            return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by)
         return tuple(
             auxiliary_query(node, catalog)
             for node in candidates(plan)

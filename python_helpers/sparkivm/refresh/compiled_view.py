@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -23,9 +23,10 @@ from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.stars import has_star
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
-from sparkivm.plan.auxiliary import read_from_auxiliaries
+from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
+from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
@@ -48,6 +49,7 @@ class CompiledView:
     complete: bool = True  # whether the rows depend on nothing but `tables`
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
+    decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
     catalog: SourceCatalog | None = field(default=None, repr=False)
 
     @property
@@ -81,11 +83,14 @@ def compile_view(
     catalog: SourceCatalog,
     frontier: Frontier | None,
     auxiliaries: Mapping[str, TableName] = MappingProxyType({}),
+    *,
+    may_keep: bool = True,
 ) -> CompiledView:
     """Compile a model.
 
     frontier     of the state; what Spark answered for the same text over the same columns is taken from it
     auxiliaries  views that inner aggregates are read from, by their queries
+    may_keep     whether there may be such views
     Raises: ModelError for what Spark refuses or what could never be a view.
     """
     same_text = frontier is not None and frontier.text == digest(sql)
@@ -143,8 +148,12 @@ def compile_view(
 
     answered = [] if known is None or is_new else list(known.types)
     try:
-        plan = compile_query(query, fields, _types(engine, catalog, answered, asked), read_from_views)
+        types_of = _types(engine, catalog, answered, asked)
+        plan = compile_query(query, fields, types_of, read_from_views)
         fallback = _ungroupable(plan, catalog)
+        decided = decided_by_order(plan.written, types_of)
+        if decided is not None and not (may_keep and _can_be_views(decided.by, catalog)):
+            fallback = fallback or decided.reason
         if fallback is None and is_new:
             state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
             check_plan_is_understood(engine, plan.finalizer.text(state, "one"), fields)
@@ -157,8 +166,17 @@ def compile_view(
         fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
         behind=frozenset().union(*(node.tables for node in replaced.values())),
+        decided=decided,
         catalog=catalog,
     )  # fmt: skip
+
+
+def _can_be_views(nodes: Iterable[Aggregate], catalog: SourceCatalog) -> bool:
+    # The table that a mirror is, or a log, is known by another name in the project.
+    return all(
+        can_be_view(node) and all(catalog.tables[key].mirror_of is None for key in node.tables)
+        for node in nodes
+    )
 
 
 def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:

@@ -29,6 +29,8 @@ def reason_to_rebuild(
         )
     if frontier.auxiliaries and request.auxiliary_views == "never":
         return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never")
+    if compiled.decided is not None:
+        return compiled.decided.reason
     if frontier.plan == compiled.plan_hash and frontier.kind != "full":
         return None
     if frontier.text != digest(request.sql):

@@ -1,0 +1,91 @@
+"""What may not be decided by values that depend on the order in which rows are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra import Aggregate
+from sparkivm.errors import NotIncremental
+from sparkivm.normalize.pipeline import normalize
+from sparkivm.plan.order_dependent import Decided, decided_by_order
+from tests.fuzz.database import Database
+from tests.fuzz.random_data import World
+from tests.fuzz.view import View
+from tests.reading import read
+
+SUMS = "(select k, sum(f) as v, max(a) as m from r group by k)"
+DECIDED = {
+    f"select v, count(*) as n from {SUMS} group by v": "SUM of DOUBLE",
+    f"select s.b from s join {SUMS} as x on s.k = x.k where x.v > 0.5": "SUM of DOUBLE",
+    f"select s.k from s join {SUMS} as x on s.f = x.v": "SUM of DOUBLE",
+    f"select s.k from s left join {SUMS} as x on s.k = x.k and x.v > 1": "SUM of DOUBLE",
+    f"select max(v) as most from {SUMS}": "SUM of DOUBLE",
+    f"select count_if(v > 1) as n from {SUMS}": "SUM of DOUBLE",
+    f"select distinct v from {SUMS}": "SUM of DOUBLE",
+    f"select f from s where f in (select v from {SUMS})": "SUM of DOUBLE",
+    f"select s.b from s join (select k, rank() over (order by v) as r from {SUMS}) as x on s.k = x.k where r < 3": "SUM of DOUBLE",
+    "select k from r where f > (select avg(f) from s)": "AVG of DOUBLE",
+    "select k from r where f > (select avg(f) from s where s.k = r.k)": "AVG of DOUBLE",
+    "select k from r where b > (select avg(b) from s)": "AVG of BIGINT",
+    "select s.b from s join (select k, stddev(a) as v from r group by k) as x on s.k = x.k and v < 2": "STDDEV",
+    f"select w, count(*) as n from (select avg(v) as w from {SUMS} group by m) group by w": "AVG of DOUBLE",
+}
+NOT_DECIDED = [
+    f"select k, v from {SUMS}",
+    f"select s.k, x.v * 2 as w from s join {SUMS} as x on s.k = x.k",
+    f"select m, sum(v) as s, avg(v) as a, count(v) as n from {SUMS} group by m",
+    f"select k, v from {SUMS} where v is not null and m > 1",
+    "select k, sum(f) as v from r group by k having sum(f) > 1",
+    "select k from (select k, sum(d) as v, avg(d) as w, avg(a) as u from r group by k) where v > 1 and w > u",
+    "select s.b from s join (select k, sum(d) as v, avg(d) as w from r group by k) as x on s.k = x.k where v > w",
+    "select k, sum(f) over (partition by a) as v from r",
+    "select k from r where a > (select max(a) from s)",
+]
+
+
+LISTS = {
+    "collect_list(a)": "COLLECT_LIST",
+    "transform(collect_set(a), x -> x + 1)": "COLLECT_SET",
+    "size(collect_set(a))": None,
+    "sort_array(collect_list(a), false)": None,
+    "array_contains(collect_list(a), k)": None,
+}
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    database = Database()
+    database.load(World({"r": [], "s": [], "t": []}, ()))
+    return database
+
+
+def decided(sql: str, database: Database) -> Decided | None:
+    view = View(database, sql)
+    return decided_by_order(view.plan.written, view._types_of)
+
+
+@pytest.mark.parametrize("sql", DECIDED)
+def test_what_has_to_be_stored(sql, database):
+    found = decided(sql, database)
+    assert found is not None
+    assert found.by
+    assert all(isinstance(node, Aggregate) for node in found.by)
+    assert f"is decided by {DECIDED[sql]}" in found.reason.detail
+
+
+@pytest.mark.parametrize("sql", NOT_DECIDED)
+def test_what_need_not(sql, database):
+    assert decided(sql, database) is None
+
+
+@pytest.mark.parametrize("value", LISTS)
+def test_lists_of_any_order(value):
+    query = read(f"select v, count(*) as n from (select k, {value} as v from r group by k) group by v")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
+    what = LISTS[value]
+    assert (found is None) if what is None else (found is not None and what in found.reason.detail)
+
+
+def test_window_functions_are_no_views(database):
+    with pytest.raises(NotIncremental, match=r"SUM of DOUBLE OVER"):
+        decided("select k from (select k, sum(f) over (partition by a) as v from r) where v > 1", database)
