@@ -8,9 +8,10 @@ import pytest
 
 from sparkivm.changes.frontier import STATE_FORMAT, read_frontier
 from sparkivm.engine import EngineError
-from sparkivm.errors import NotIncremental
+from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh import compiled_view, refresh_view
+from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
 
@@ -128,6 +129,16 @@ def test_state_that_is_no_delta_table_any_more(lab, view):
     assert lab.rows("select * from m__ivm") == [(1,)]
     lab.run("drop table m__ivm")
     view.must_be("create")
+
+
+def test_table_of_somebody_by_the_name_of_the_state(lab):
+    lab.run("create table own__ivm using delta as select 1 as x")
+    own = lab.view("own", SQL)
+    for options in ({}, {"full_refresh": True}, {"empty": True}):
+        assert "which no refresh made" in refused(own, **options)
+    with pytest.raises(ModelError, match="there is no"):
+        drop_incremental_view(lab.engine, own.request.view)
+    assert lab.rows("select * from own__ivm") == [(1,)]
 
 
 def test_state_of_another_format(lab, view):

@@ -65,6 +65,15 @@ class OtherFormat(Exception):
     """A frontier that another version of the package wrote."""
 
 
+def is_of_a_refresh(metadata: str | None) -> bool:
+    """Whether a commit's user metadata holds a frontier, of whatever version of the package."""
+    try:
+        values = json.loads(metadata or "")
+    except ValueError:
+        return False
+    return isinstance(values, dict) and _MARK in values
+
+
 def read_frontier(metadata: str | None) -> Frontier | None:
     """The frontier in a commit's user metadata, None if it holds none.
 

@@ -8,6 +8,7 @@ from itertools import count
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName, auxiliary_view, state_table
+from sparkivm.refresh.stored_state import is_a_state
 
 
 def drop_incremental_view(engine: Engine, view: TableName) -> str:
@@ -18,7 +19,8 @@ def drop_incremental_view(engine: Engine, view: TableName) -> str:
     Returns: what was dropped, for the console.
     Raises: ModelError if there is no state, so that it is no view of ours.
     """
-    if engine.describe(state_table(view)) is None:
+    state = engine.describe(state_table(view))
+    if state is None or state.kind != "delta" or not is_a_state(engine, state):
         raise ModelError(str(view), f"there is no {state_table(view)}, its state", "check the name")
     statements: list[str] = []
     drop_auxiliaries(engine, view, 1, statements)

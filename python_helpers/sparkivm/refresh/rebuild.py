@@ -19,7 +19,7 @@ from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Committed
 from sparkivm.refresh.compiled_view import CompiledView, pinned_text
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
-from sparkivm.refresh.stored_state import StoredState
+from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text
 
 
@@ -161,7 +161,7 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
     location = None  # Delta moves no table that is there
     if layout.location_root and stored.facts is None:
         location = f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}"
-    properties = {CHANGE_FEED: "true", **layout.tblproperties}
+    properties = {CHANGE_FEED: "true", **layout.tblproperties, STATE_OF: attempt.view.key}
     sql = attempt.engine.render(
         "rebuild_state",
         state=attempt.state.sql,

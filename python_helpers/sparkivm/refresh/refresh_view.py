@@ -30,7 +30,7 @@ from sparkivm.refresh.run_memory import Memory, ViewMemory
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.source_catalog import digest, view_hash
 from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import StoredState, read_state
+from sparkivm.refresh.stored_state import StoredState, is_a_state, read_state
 
 _MOST_TRIES = 4
 _DAY_MS = 24 * 3600 * 1000
@@ -69,6 +69,12 @@ def _attempted(attempt: Attempt) -> RefreshResult:
             str(attempt.view),
             f"{attempt.state}, the name of its state, is no Delta table",
             "rename or drop what has this name",
+        )
+    if stored.facts is not None and stored.frontier is None and not is_a_state(attempt.engine, stored.facts):
+        raise ModelError(
+            str(attempt.view),
+            f"there is a table {attempt.state}, the name of its state, which no refresh made",
+            "rename that table, or the model",
         )
     if attempt.request.empty:
         return build_empty(attempt, stored)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
+from sparkivm.changes.frontier import Frontier, OtherFormat, is_of_a_refresh, read_frontier
 from sparkivm.changes.source_change import changes_rows
 from sparkivm.engine import Commit, Engine, RelationFacts
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
 
+STATE_OF = "sparkivm.state_of"  # property of a state: the view's key
 _LOOK_BACK = 100  # commits; more than that without data between two refreshes is taken for a lost frontier
 
 
@@ -55,6 +56,13 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
         if step > _LOOK_BACK or step > facts.version:
             return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
         step *= 10
+
+
+def is_a_state(engine: Engine, facts: RelationFacts) -> bool:
+    """Whether a table was made as a state, whatever was done to it since; else it is somebody's own."""
+    if STATE_OF in facts.properties:
+        return True
+    return any(is_of_a_refresh(commit.user_metadata) for commit in engine.commits(facts.name, -1))
 
 
 def foreign_commit(engine: Engine, state: TableName, frontier: Frontier, commit: Commit) -> Commit | None:
