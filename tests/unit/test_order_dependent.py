@@ -45,6 +45,8 @@ NOT_DECIDED = [
 
 LISTS = {
     "collect_list(a)": "COLLECT_LIST",
+    "listagg(s, ',')": "LISTAGG",
+    "listagg(s, ',') within group (order by s)": None,
     "transform(collect_set(a), x -> x + 1)": "COLLECT_SET",
     "size(collect_set(a))": None,
     "sort_array(collect_list(a), false)": None,

@@ -12,17 +12,11 @@ from sparkivm.names import TableName
 FRONTIER = SourceFrontier("s.t", "id", 1, 10, {"k": "int"})
 
 
-def change_by(operation: str, **parameters: str):
-    facts = RelationFacts(
-        TableName("s", "t"),
-        "delta",
-        (Field("k", "int"),),
-        table_id="id",
-        version=2,
-        properties={CHANGE_FEED: "true"},
+def source(version: int) -> RelationFacts:
+    on = {CHANGE_FEED: "true"}
+    return RelationFacts(
+        TableName("s", "t"), "delta", (Field("k", "int"),), table_id="id", version=version, properties=on
     )
-    commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, {"numOutputRows": "3"}, parameters)]
-    return source_change(facts, FRONTIER, commits)
 
 
 @pytest.mark.parametrize(
@@ -39,28 +33,19 @@ def change_by(operation: str, **parameters: str):
     ],
 )
 def test_which_commits_only_append(operation, parameters, appends):
-    change = change_by(operation, **parameters)
+    commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, {"numOutputRows": "3"}, parameters)]
+    change = source_change(source(2), FRONTIER, commits)
     assert (change.how, change.append_only) == ("feed", appends)
 
 
 @pytest.mark.parametrize("operation", ["DROP COLUMNS", "RENAME COLUMN"])
 def test_columns_that_go_need_a_comparison_of_versions(operation):
     """Delta reads a feed by one schema, and refuses if the columns were others in between."""
-    facts = RelationFacts(
-        TableName("s", "t"),
-        "delta",
-        (Field("k", "int"),),
-        table_id="id",
-        version=3,
-        properties={CHANGE_FEED: "true"},
-    )
     commits = [
         Commit(1, 10, "WRITE", {}, {}),
         Commit(2, 11, "WRITE", {}, {"mode": "Append"}),
         Commit(3, 12, operation, {}, {"columns": '["unread"]'}),
     ]
-    assert source_change(facts, FRONTIER, commits).how == "diff"
-    assert (
-        source_change(facts, FRONTIER, [commits[0], Commit(2, 11, "OPTIMIZE", {}, {}), commits[2]]).how
-        == "none"
-    )
+    assert source_change(source(3), FRONTIER, commits).how == "diff"
+    commits[1] = Commit(2, 11, "OPTIMIZE", {}, {})
+    assert source_change(source(3), FRONTIER, commits).how == "none"

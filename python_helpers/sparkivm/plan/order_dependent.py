@@ -203,17 +203,17 @@ class _Walk:
     def _own(self, input: Relation, function: str, argument: Scalar) -> str:
         """What an aggregate is if its own value depends on the order; empty if it does not."""
         if function in ("sum", "avg"):
-            name, tree = function, argument.tree
+            name, arguments = function, [argument.tree]
         else:
             call = _call_in(argument.tree)
-            name, tree = _name(call), call.this
+            name, arguments = _name(call), _arguments(call)
         shown = name.upper()
-        if name in _IN_DIGITS or (name in _IN_ORDER and not isinstance(argument.tree, exp.WithinGroup)):
+        if name in _IN_DIGITS or (name in _IN_ORDER and not argument.tree.find(exp.WithinGroup)):
             return shown
-        if name not in _ADDING or not isinstance(tree, exp.Expr):
+        if name not in _ADDING or not arguments:
             return ""
-        tree = tree.expressions[0] if isinstance(tree, exp.Distinct) else tree
-        type_ = self._type(input, Scalar(tree))
+        added = arguments[0].expressions[0] if isinstance(arguments[0], exp.Distinct) else arguments[0]
+        type_ = self._type(input, Scalar(added))
         floating = type_ in _FLOATING or (type_ == "bigint" and "avg" in name)
         return f"{shown} of {type_.upper()}" if floating else ""
 
