@@ -468,7 +468,8 @@ class QueryMaker:
         rel = self.item(depth)
         where = self._where(rel.columns) if rng.random() < 0.4 else ""
         columns = [(name.split(".")[-1], kind) for name, kind in rel.columns]
-        star = rng.choice(("*", f"{rel.text.split()[-1]}.*"))
+        alias = rel.text.split()[-1]
+        star = rng.choice(("*", f"{alias}.*")) if alias.isidentifier() else "*"
         distinct = rng.choice(("", "", "distinct "))
         if distinct:  # rows with floats are not compared by it
             return (
