@@ -133,7 +133,7 @@ def test_plain_view_with_the_same_text_and_other_names(lab):
     lab.run("create view pairs (a, b) as select id, k from t")
     view = lab.view("m", "select a, count(b) as n from pairs group by a").build()
     lab.run("create or replace view pairs (b, a) as select id, k from t")
-    view.must_be("full", Reason.QUERY_CHANGED)
+    view.must_be("full", Reason.SOURCE_SCHEMA_CHANGED)
 
 
 def test_plain_view_over_views(lab):
