@@ -8,13 +8,19 @@ from sparkivm.algebra.query import Query
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
-from sparkivm.reasons import Fallback
+from sparkivm.reasons import Fallback, Reason
 from tests.fuzz.database import CATALOG
 from tests.fuzz.embedded import Catalog
 
 
 def read(sql: str, catalog: Catalog = CATALOG) -> Query:
     return read_query(parse_model("model", sql), catalog)
+
+
+def assert_refused(sql: str, reason: Reason, detail: str) -> None:
+    found = refusal(sql)
+    assert found.reason is reason
+    assert detail in found.detail
 
 
 def refusal(sql: str, catalog: Catalog = CATALOG) -> Fallback:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
-from tests.reading import read, refusal
+from tests.reading import assert_refused, read
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,7 @@ from tests.reading import read, refusal
     ],
 )
 def test_what_is_refused(sql, detail):
-    found = refusal(sql)
-    assert found.reason is Reason.SQL_NOT_UNDERSTOOD
-    assert detail in found.detail
+    assert_refused(sql, Reason.SQL_NOT_UNDERSTOOD, detail)
 
 
 @pytest.mark.parametrize("row", ["(struct(1, 2), 3)", "(named_struct('a', 1), 3)"])

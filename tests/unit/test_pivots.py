@@ -9,7 +9,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.pivot_values import is_value
 from sparkivm.reasons import Reason
-from tests.reading import read, refusal
+from tests.reading import assert_refused, read
 
 
 def pivot(aggregates: str, keys: str = "a in (1, 2 as two)") -> str:
@@ -34,9 +34,7 @@ def test_values_without_an_alias_are_named_as_text():
     ],
 )
 def test_what_is_refused(sql, reason, detail):
-    found = refusal(sql)
-    assert found.reason is reason
-    assert detail in found.detail
+    assert_refused(sql, reason, detail)
 
 
 def compared(value: str, type_: str | None) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from sparkivm.algebra import Generate, Window
 from sparkivm.reasons import Reason
-from tests.reading import read, refusal
+from tests.reading import assert_refused, read
 
 CALL = "window(timestamp(s), '5 minutes')"
 READ = [
@@ -55,6 +55,4 @@ def test_a_clause_of_the_same_name():
     ],
 )
 def test_what_is_refused(sql, reason, detail):
-    found = refusal(sql)
-    assert found.reason is reason
-    assert detail in found.detail
+    assert_refused(sql, reason, detail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
-from tests.reading import read, refusal
+from tests.reading import assert_refused, read
 
 UNCLEAR = {
     "select a + b as c, sum(k) as s from r group by grouping sets ((a + b), (b + a), (b))": "may be the key",
@@ -21,9 +21,7 @@ UNCLEAR = {
 
 @pytest.mark.parametrize(("sql", "detail"), UNCLEAR.items())
 def test_unclear_texts_are_refused(sql, detail):
-    found = refusal(sql)
-    assert found.reason is Reason.SQL_NOT_UNDERSTOOD
-    assert detail in found.detail
+    assert_refused(sql, Reason.SQL_NOT_UNDERSTOOD, detail)
 
 
 def test_a_key_as_it_is_written_is_found():

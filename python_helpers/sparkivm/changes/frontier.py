@@ -67,11 +67,7 @@ class OtherFormat(Exception):
 
 def is_of_a_refresh(metadata: str | None) -> bool:
     """Whether a commit's user metadata holds a frontier, of whatever version of the package."""
-    try:
-        values = json.loads(metadata or "")
-    except ValueError:
-        return False
-    return isinstance(values, dict) and _MARK in values
+    return _marked(metadata) is not None
 
 
 def read_frontier(metadata: str | None) -> Frontier | None:
@@ -79,13 +75,8 @@ def read_frontier(metadata: str | None) -> Frontier | None:
 
     Raises: OtherFormat.
     """
-    if not metadata or _MARK not in metadata:
-        return None
-    try:
-        values: dict[str, Any] = json.loads(metadata)
-    except ValueError:
-        return None
-    if not isinstance(values, dict) or _MARK not in values:
+    values = _marked(metadata)
+    if values is None:
         return None
     if values.pop(_MARK) != STATE_FORMAT:
         raise OtherFormat
@@ -98,3 +89,14 @@ def read_frontier(metadata: str | None) -> Frontier | None:
         return Frontier(**values)
     except (TypeError, KeyError, ValueError):
         raise OtherFormat from None
+
+
+def _marked(metadata: str | None) -> dict[str, Any] | None:
+    """What a frontier was written as, None of other metadata."""
+    if not metadata or _MARK not in metadata:
+        return None
+    try:
+        values = json.loads(metadata)
+    except ValueError:
+        return None
+    return values if isinstance(values, dict) and _MARK in values else None

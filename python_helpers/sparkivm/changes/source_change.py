@@ -82,9 +82,7 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     if (
         replaced
         or not _feed_covers(source, later)
-        or any(
-            commit.operation in _COLUMNS_GO for commit in later
-        )  # the feed has one schema for all versions
+        or any(map(_loses_columns, later))  # the feed has one schema for all versions
         or vector_deletes > _MOST_VECTOR_DELETES
     ):
         return SourceChange("diff", old, new, rows, nets=True, scans=2)
@@ -102,12 +100,16 @@ def records_changes(source: RelationFacts) -> bool:
     return source.properties.get(CHANGE_FEED, "").lower() == "true"
 
 
+def _loses_columns(commit: Commit) -> bool:
+    return commit.operation in _COLUMNS_GO
+
+
 def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
     """Whether a column that the view reads went away: another one may have its name by now.
 
     Its values changed in rows of which the feed says nothing.
     """
-    if commit.operation not in _COLUMNS_GO:
+    if not _loses_columns(commit):
         return False
     text = ",".join(commit.parameters.values()).lower()
     return any(name.lower() in text for name in frontier.fields)

@@ -45,9 +45,8 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     request = replace(request, sql=sources.model_text(view, request.sql))
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
     auxiliaries = auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ())
-    may_keep = request.auxiliary_views != "never"
     compiled = compile_view(
-        engine, view, request.sql, catalog, stored.frontier, auxiliaries, may_keep=may_keep
+        engine, view, request.sql, catalog, stored.frontier, auxiliaries, may_keep=request.may_keep_views
     )
     if format != "text":
         root = (

@@ -10,6 +10,7 @@ import re
 
 from sqlglot import exp
 
+from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS, TABLE_FUNCTIONS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.place import not_incremental
@@ -130,11 +131,6 @@ def repeatable(tree: exp.Expr) -> bool:
         ):
             return False  # it reads what it wants
     return True
-
-
-def spark_name(call: exp.Expr) -> str:
-    """The name of a called function as Spark knows it, in lower case."""
-    return call.sql(dialect="spark").partition("(")[0].lower()
 
 
 def _of_the_session(node: exp.Expr, name: str) -> bool:

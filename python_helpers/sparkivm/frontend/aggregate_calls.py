@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Scalar
 from sparkivm.algebra.aggregate import Function
+from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import conjunction
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, ARBITRARY_AGGREGATES
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
@@ -41,7 +42,7 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
     name = function_name(call.this if isinstance(call, exp.WithinGroup) else call)
     if name not in _FUNCTIONS and name not in AGGREGATE_FUNCTIONS:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {name} has no rule", whole)
-    arguments = _arguments_of(call)
+    arguments = _values_given(call)
     for part in (*arguments, *([condition] if condition is not None else [])):
         check_accepted(part)
     function = _FUNCTIONS.get(name, "other")
@@ -81,11 +82,11 @@ def _operand(tree: exp.Expr) -> exp.Expr:
     return tree.copy() if isinstance(tree, exp.Column) else exp.Paren(this=tree.copy())
 
 
-def _arguments_of(call: exp.Expr) -> list[exp.Expr]:
+def _values_given(call: exp.Expr) -> list[exp.Expr]:
     """What a call is given, without DISTINCT and `*`."""
-    parts = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
+    parts = arguments_of(call)
     if isinstance(call, exp.WithinGroup):
-        return [*_arguments_of(call.this), *(ordered.this for ordered in call.expression.expressions)]
+        return [*_values_given(call.this), *(ordered.this for ordered in call.expression.expressions)]
     if parts and isinstance(parts[0], exp.Distinct):
         parts = parts[0].expressions
     return [part for part in parts if not isinstance(part, exp.Star)]

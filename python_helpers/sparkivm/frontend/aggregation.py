@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
+from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import column, integer, replace_nodes
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
@@ -107,7 +108,7 @@ class Aggregation:
         """GROUPING and GROUPING_ID: which keys the set of a group leaves out, as bits."""
         if self._number is None:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING without grouping sets", whole)
-        named = [part for part in (node.this, *node.expressions) if isinstance(part, exp.Expr)]
+        named = arguments_of(node)
         scalars = [Scalar(one.unnest()) for one in named] or [scalar for _, scalar in self._keys]
         if not self._key_of.keys() >= set(scalars):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING of what is no key", whole)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
+from sparkivm.algebra.function_call import AROUND_AGGREGATES
 from sparkivm.algebra.moment import MOMENTS, moment
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
@@ -15,9 +16,6 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
 from sparkivm.reasons import Reason
-
-# What may stand around the call of an aggregate.
-AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 # The column that a subquery becomes.
 SubqueryColumn = Callable[[exp.Expr, Scope, Mapping[str, exp.Expr]], exp.Expr]

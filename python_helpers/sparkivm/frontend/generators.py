@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sparkivm.algebra import Generate, OneRow, Project, Relation, Scalar
+from sparkivm.algebra.function_call import arguments_of, spark_name
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import integer
 from sparkivm.algebra.spark_functions import GENERATORS, TABLE_FUNCTIONS
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.frontend.accepted_expressions import check_accepted, spark_name
+from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
 from sparkivm.frontend.spark_types import type_of_field
@@ -37,7 +38,7 @@ def generated(
     """
     word = spark_name(call)
     plain = word.removesuffix("_outer")
-    arguments = [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]
+    arguments = arguments_of(call)
     type_ = _type_of(arguments[0], input, names)
     shown = list(given) or _default_names(plain, arguments, type_)
     if not shown:

@@ -9,12 +9,12 @@ from itertools import chain
 from sqlglot import exp
 
 from sparkivm.algebra import Filter, Project, Relation, Scalar, UnionAll
+from sparkivm.algebra.function_call import AROUND_AGGREGATES, spark_name
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.frontend.accepted_expressions import spark_name
 from sparkivm.frontend.aggregate_calls import read_call
 from sparkivm.frontend.aggregation import Aggregation
-from sparkivm.frontend.expressions import AROUND_AGGREGATES, aggregate_calls, is_aggregate, resolve
+from sparkivm.frontend.expressions import aggregate_calls, is_aggregate, resolve
 from sparkivm.frontend.grouping_sets import Grouping
 from sparkivm.frontend.pivot_values import is_value
 from sparkivm.frontend.place import not_incremental

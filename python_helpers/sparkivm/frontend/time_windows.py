@@ -13,7 +13,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sparkivm.algebra import Generate, Relation, Scalar
-from sparkivm.frontend.accepted_expressions import check_accepted, spark_name
+from sparkivm.algebra.function_call import spark_name
+from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.expressions import outside_of_subqueries, resolve
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope

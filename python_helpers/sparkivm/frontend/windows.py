@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sparkivm.algebra import Ordering, Project, Relation, Scalar, Window, WindowCall
+from sparkivm.algebra.function_call import arguments_of, call_within
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
-from sparkivm.frontend.expressions import AROUND_AGGREGATES, direction, outside_of_subqueries
+from sparkivm.frontend.expressions import direction, outside_of_subqueries
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
@@ -124,9 +125,7 @@ class Windows:
     @staticmethod
     def _read(name: str, node: exp.Window) -> WindowCall:
         call = node.this
-        inner = call
-        while isinstance(inner, AROUND_AGGREGATES):
-            inner = inner.this
+        inner = call_within(call)
         function = function_name(inner)
         known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _AGGREGATES
         if function not in known:
@@ -135,7 +134,7 @@ class Windows:
             )
         order_node = node.args.get("order")
         order = tuple(_ordering(one) for one in (order_node.expressions if order_node else ()))
-        parts = [part for part in (inner.this, *inner.expressions) if isinstance(part, exp.Expr)]
+        parts = arguments_of(inner)
         parts += [part for part in (inner.args.get("offset"), inner.args.get("default")) if part is not None]
         if isinstance(call, exp.Filter):
             parts.append(call.expression.this)
@@ -152,20 +151,18 @@ class Windows:
         if spec is not None and spec.find(exp.Column):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a frame that is not constant", node)
         by_rows = frame.upper().startswith("ROWS")
-        if function in _OF_THE_FRAME and not by_rows and not _is_known_by(parts, node):
+        sorted_by = (*(one.key for one in order), *map(Scalar, node.args.get("partition_by") or ()))
+        if function in _OF_THE_FRAME and not by_rows and not _are_told_by(sorted_by, parts):
             what = f"{function.upper()} of any of the rows that tie; write ROWS BETWEEN … behind ORDER BY"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
         settled = function in _OF_ONE_ROW or (by_rows and function not in _OF_PEERS)
         return WindowCall(name, Scalar(call), order, frame, settled)
 
 
-def _is_known_by(parts: Sequence[exp.Expr], node: exp.Window) -> bool:
-    """Whether expressions are the same for all rows of a partition that tie."""
-    order = node.args.get("order")
-    keys = [one.this if isinstance(one, exp.Ordered) else one for one in (order.expressions if order else ())]
-    known = {Scalar(key) for key in (*keys, *(node.args.get("partition_by") or ()))}
-    columns = {name for one in known if (name := one.as_column)}
-    return all(Scalar(part) in known or Scalar(part).columns <= columns for part in parts)
+def _are_told_by(keys: Sequence[Scalar], parts: Sequence[exp.Expr]) -> bool:
+    """Whether expressions are the same for all rows that are equal in some keys."""
+    columns = {name for key in keys if (name := key.as_column)}
+    return all(Scalar(part) in keys or Scalar(part).columns <= columns for part in parts)
 
 
 def _told_apart(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:

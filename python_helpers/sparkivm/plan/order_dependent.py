@@ -28,6 +28,7 @@ from sparkivm.algebra import (
     UnionAll,
     Window,
 )
+from sparkivm.algebra.function_call import arguments_of, call_within, spark_name
 from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
@@ -205,8 +206,8 @@ class _Walk:
         if function in ("sum", "avg"):
             name, arguments = function, [argument.tree]
         else:
-            call = _call_in(argument.tree)
-            name, arguments = _name(call), _arguments(call)
+            call = call_within(argument.tree)
+            name, arguments = spark_name(call), _arguments(call)
         shown = name.upper()
         if name in _IN_DIGITS or (name in _IN_ORDER and not argument.tree.find(exp.WithinGroup)):
             return shown
@@ -228,17 +229,6 @@ def _is_counted(call: Call) -> bool:
     return call.function == "count" and call.argument is not None and call.argument.as_column is None
 
 
-def _call_in(tree: exp.Expr) -> exp.Expr:
-    """The function in what may stand around its call."""
-    while isinstance(tree, (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)):
-        tree = tree.this
-    return tree
-
-
-def _name(call: exp.Expr) -> str:
-    return call.sql(dialect="spark").partition("(")[0].lower()
-
-
 def _read(scalar: Scalar, values: _Values) -> _Value | None:
     """The values of this kind that an expression reads, as one; None if its own does not depend on any."""
     found: _Value | None = None
@@ -258,7 +248,7 @@ def _read(scalar: Scalar, values: _Values) -> _Value | None:
 
 def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
     """Whether a function gives the same for a list in any order."""
-    if not isinstance(node, exp.Func) or _name(node) not in _WHATEVER_THE_ORDER:
+    if not isinstance(node, exp.Func) or spark_name(node) not in _WHATEVER_THE_ORDER:
         return False
     first = _arguments(node)[0]
     value = values.get(first.name) if isinstance(first, exp.Column) else None
@@ -266,11 +256,8 @@ def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:
-    return [
-        part
-        for part in (call.this, *call.expressions, call.args.get("expression"))
-        if isinstance(part, exp.Expr)
-    ]
+    second = call.args.get("expression")
+    return arguments_of(call) + ([second] if isinstance(second, exp.Expr) else [])
 
 
 def _both(one: _Value | None, other: _Value) -> _Value:

@@ -75,10 +75,11 @@ class Attempt:
     ) -> CompiledView:
         """The model against the catalog as this run sees it, over auxiliary views by their queries."""
         catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
-        may_keep = self.request.auxiliary_views != "never"
+        request = self.request
         return compile_view(
-            self.engine, self.view, self.request.sql, catalog, frontier, auxiliaries, may_keep=may_keep
-        )
+            self.engine, self.view, request.sql, catalog, frontier, auxiliaries,
+            may_keep=request.may_keep_views,
+        )  # fmt: skip
 
     def model_text(self) -> str:
         """The model's own SELECT, without what stands behind it."""

@@ -12,7 +12,7 @@ from sparkivm.errors import ModelError
 from sparkivm.names import TableName, auxiliary_view, name_of, state_table
 from sparkivm.plan.auxiliary import candidates
 from sparkivm.refresh.commit import Conflict
-from sparkivm.refresh.compiled_view import CompiledView, auxiliary_query
+from sparkivm.refresh.compiled_view import CompiledView, auxiliary_query, is_over_named_tables
 from sparkivm.refresh.cost import is_worth_keeping
 from sparkivm.refresh.drop_view import drop_auxiliaries
 from sparkivm.refresh.request import RefreshRequest, StateLayout
@@ -48,7 +48,7 @@ class Auxiliaries:
         Raises: ModelError; Conflict.
         """
         request = self._request
-        if frontier is None or request.auxiliary_views == "never" or request.refresh_mode == "full":
+        if frontier is None or not request.may_keep_views or request.refresh_mode == "full":
             return {}
         try:
             return self._refreshed(frontier.auxiliaries)
@@ -104,17 +104,16 @@ class Auxiliaries:
     def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
         """Queries of the inner aggregates that need a view, or else of those that are worth one."""
         plan, catalog = compiled.plan, compiled.catalog
-        wish = self._request.auxiliary_views
-        if plan is None or catalog is None or wish == "never" or self._request.refresh_mode == "full":
+        request = self._request
+        if plan is None or catalog is None or not request.may_keep_views or request.refresh_mode == "full":
             return ()
         if compiled.decided is not None:
             return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by)
         return tuple(
             auxiliary_query(node, catalog)
             for node in candidates(plan)
-            # The table that a mirror is, or a log, is known by another name in the project.
-            if all(compiled.tables[key].mirror_of is None for key in node.tables)
-            and (wish == "always" or is_worth_keeping(node, plan.written, compiled.tables))
+            if is_over_named_tables(node, compiled.tables)
+            and (request.auxiliary_views == "always" or is_worth_keeping(node, plan.written, compiled.tables))
         )
 
     def _request_of(self, view: TableName, query: str) -> RefreshRequest:

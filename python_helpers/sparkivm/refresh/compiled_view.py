@@ -172,11 +172,12 @@ def compile_view(
 
 
 def _can_be_views(nodes: Iterable[Aggregate], catalog: SourceCatalog) -> bool:
-    # The table that a mirror is, or a log, is known by another name in the project.
-    return all(
-        can_be_view(node) and all(catalog.tables[key].mirror_of is None for key in node.tables)
-        for node in nodes
-    )
+    return all(can_be_view(node) and is_over_named_tables(node, catalog.tables) for node in nodes)
+
+
+def is_over_named_tables(relation: Relation, tables: Mapping[str, RelationFacts]) -> bool:
+    """Whether a query can name what a relation reads: a mirror or a log is there under its source's name."""
+    return all(tables[key].mirror_of is None for key in relation.tables)
 
 
 def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import TableName, quoted, state_table
@@ -29,6 +27,7 @@ class PublicView:
 
     def __init__(self, engine: Engine, sources: Sources, view: TableName, comment: str) -> None:
         self._engine, self._sources, self._view, self._comment = engine, sources, view, comment
+        self._facts: RelationFacts | None = None  # once they were asked for
 
     def is_as_left(self, frontier: Frontier) -> bool:
         """Whether it is what the last refresh made of it, and has its comment."""
@@ -38,7 +37,7 @@ class PublicView:
     def adds_up(self, compiled: CompiledView) -> bool:
         """Whether entries of a group may be appended: it adds them up, and views over it are made so."""
         one, adding = public_texts(compiled, state_table(self._view))
-        return self._text == adding != one
+        return adding != one and self._text == adding
 
     def publish(self, compiled: CompiledView, *, known: bool, several: bool, takes_entries: bool) -> None:
         """Create or replace it if its text or comment changed.
@@ -60,11 +59,13 @@ class PublicView:
         self._sources.statements.append(sql)
         self._engine.execute(sql)
         self._sources.forget(self._view)
-        self.__dict__.pop("_found", None)
+        self._facts = None
 
-    @cached_property
+    @property
     def _found(self) -> RelationFacts | None:
-        return self._engine.describe(self._view)
+        if self._facts is None:
+            self._facts = self._engine.describe(self._view)
+        return self._facts
 
     @property
     def _text(self) -> str | None:

@@ -27,7 +27,7 @@ def reason_to_rebuild(
         return Fallback(
             Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed"
         )
-    if frontier.auxiliaries and request.auxiliary_views == "never":
+    if frontier.auxiliaries and not request.may_keep_views:
         return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never")
     if compiled.decided is not None:
         return compiled.decided.reason

@@ -46,3 +46,8 @@ class RefreshRequest:
     layout: StateLayout = StateLayout()
     comment: str = ""
     declared: DeclaredSources = NOTHING_DECLARED  # what the project says of any source
+
+    @property
+    def may_keep_views(self) -> bool:
+        """Whether there may be auxiliary views."""
+        return self.auxiliary_views != "never"
