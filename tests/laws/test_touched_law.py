@@ -55,7 +55,7 @@ def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):
     monkeypatch.setattr(
         LeftJoin,
         "touched",
-        lambda self, columns, d: (
+        lambda self, columns, d, exact: (
             d.touched(self.left, columns) if set(columns) <= set(self.left.columns) else None
         ),
     )

@@ -67,8 +67,8 @@ class Aggregate(OneInput):
     def delta(self, d: Derivation) -> Relation:
         return delta_by_keys(self, self.keys, d)
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
-        return d.touched(self.input, columns) if set(columns) <= set(self.keys) else None
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        return d.touched(self.input, columns, exact=exact) if set(columns) <= set(self.keys) else None
 
     def restrict(self, keys: Keys) -> Relation:
         return restricted_by_keys(self, self.keys, keys)

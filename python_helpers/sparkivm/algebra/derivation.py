@@ -44,20 +44,26 @@ class Derivation:
             known = self._deltas[id(relation)] = (relation, result)
         return known[1]
 
-    def touched(self, relation: Relation, columns: Columns) -> Relation:
-        """The values of `columns` in the rows of delta(relation), and maybe more, if that spares a join."""
+    def touched(self, relation: Relation, columns: Columns, *, exact: bool = False) -> Relation:
+        """The values of `columns` in the rows of delta(relation), and maybe more, if that spares a join.
+
+        exact  not values that equal them
+        """
         if not self.changes(relation):
             return Empty(columns)
         delta = self.delta(relation)
         if any(isinstance(node, Scan) for node in delta.walk()):
-            found = relation.touched(columns, self)
+            found = relation.touched(columns, self, exact=exact)
             if found is not None:
                 return only(found, columns)
         return only(Consolidate(delta), columns)
 
-    def touched_as(self, relation: Relation, names: Sequence[tuple[str, str]]) -> Relation:
+    def touched_as(
+        self, relation: Relation, names: Sequence[tuple[str, str]], *, exact: bool = False
+    ) -> Relation:
         """The same under other names: pairs of (new, column of `relation`), which may stand in several."""
-        return renamed(self.touched(relation, tuple(dict.fromkeys(column for _, column in names))), names)
+        columns = tuple(dict.fromkeys(column for _, column in names))
+        return renamed(self.touched(relation, columns, exact=exact), names)
 
     def new(self, relation: Relation, only: Keys | None = None) -> Relation:
         """The relation at the target versions, a bag; with `only`, at least its rows with these keys."""

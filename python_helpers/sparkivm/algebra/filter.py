@@ -50,8 +50,9 @@ class Filter(Linear):
         went = Filter(rows, expression(only_first, p=old, q=new))
         return plus(kept, came, negated(went))
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
         if d.moves(self.predicate):
             return None
-        found = d.touched(self.input, columns)
-        return Filter(found, self.predicate) if self.predicate.columns <= set(columns) else found
+        if self.predicate.columns <= set(columns):
+            return Filter(d.touched(self.input, columns, exact=True), self.predicate)
+        return d.touched(self.input, columns, exact=exact)

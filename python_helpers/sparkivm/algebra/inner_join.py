@@ -23,7 +23,7 @@ class InnerJoin(Relation):
     delta     Σ over changed inputs j:  new(1) ⋈ … ⋈ new(j−1) ⋈ d(j) ⋈ old(j+1) ⋈ … ⋈ old(n)
               Each term has one delta, so it is linear in it; the order of the inputs does not matter.
               Inputs that stay as they are, S, are joined once to all terms: Δ(R ⋈ S) = Δ(R) ⋈ S.
-    touched   columns that every changed input has, or equals: ∪ touched(j), renamed
+    touched   columns that every changed input has, or (unless exact) equals: ∪ touched(j), renamed
     restrict  keys go to the input that owns their column, and across equalities to the others
     source    docs/laws.md [2]; telescoping as in Zhou, Larson, Elmongui 2007, §3.3
     """
@@ -82,13 +82,13 @@ class InnerJoin(Relation):
             waiting = [child for child in waiting if child not in near]
         return not waiting
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
         found = []
         for child in filter(d.changes, self.inputs):
-            equal = self._equal_columns(child)
+            equal = {name: name for name in child.columns} if exact else self._equal_columns(child)
             if not set(columns) <= equal.keys():
                 return None
-            found.append(d.touched_as(child, [(name, equal[name]) for name in columns]))
+            found.append(d.touched_as(child, [(name, equal[name]) for name in columns], exact=exact))
         return total(found)
 
     def _equal_columns(self, child: Relation) -> dict[str, str]:

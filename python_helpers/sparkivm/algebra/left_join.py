@@ -30,7 +30,8 @@ class LeftJoin(TwoSides):
               T(a) = [m₁(a) = 0] − [m₀(a) = 0],  mᵢ(a) = number of rows of Bᵢ that match a,  m₀ = m₁ − Σ dB
               If ON is nothing but equal columns, T is a function of the key alone, and the last two terms are
               one join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
-    touched   columns of A, all equal to columns of B if that changed: touched(A) ∪ touched(B), renamed
+    touched   columns of A, if B changed all equal to columns of B: touched(A) ∪ touched(B), renamed;
+              then not the exact values
     restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
               keys over B stay on top, since all of B decides whether a row is padded
     source    docs/laws.md [3]; compare Griffin & Kumar 1998
@@ -78,8 +79,8 @@ class LeftJoin(TwoSides):
         padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
         return plus(from_left, matched, padding)
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
-        return touched_left_rows(self, columns, d)
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        return touched_left_rows(self, columns, d, exact=exact)
 
     def restrict(self, keys: Keys) -> Relation:
         preserved = keys.within(self.left.columns)
@@ -91,14 +92,14 @@ class LeftJoin(TwoSides):
         return narrowed if preserved == keys else Restricted(narrowed, keys)
 
 
-def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation) -> Relation | None:
+def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
     """The rows of A that changed, and those whose matches in B may have: these have its keys."""
     equal = dict(join.on.left_to_right)
     if not set(columns) <= set(join.left.columns):
         return None
     if not d.changes(join.right):
-        return d.touched(join.left, columns)
-    if not set(columns) <= equal.keys():
+        return d.touched(join.left, columns, exact=exact)
+    if exact or not set(columns) <= equal.keys():
         return None
     from_right = d.touched_as(join.right, [(name, equal[name]) for name in columns])
     return plus(d.touched(join.left, columns), from_right)

@@ -20,8 +20,10 @@ class Linear(OneInput):
     def delta(self, d: Derivation) -> Relation:
         return self.with_children((d.delta(self.input),))
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
-        return d.touched(self.input, columns) if set(columns) <= set(self.input.columns) else None
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        return (
+            d.touched(self.input, columns, exact=exact) if set(columns) <= set(self.input.columns) else None
+        )
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))

@@ -51,12 +51,13 @@ class Project(Linear):
         new = replace(self, input=d.old(self.input))
         return plus(kept, new, negated(new.before()))
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
         items = tuple((name, scalar) for name, scalar in self.items if name in columns)
         read = frozenset().union(*(scalar.columns for _, scalar in items))
         if not read or any(d.moves(scalar) for _, scalar in self.items):
             return None
-        return Project(d.touched(self.input, tuple(sorted(read))), items)
+        computed = any(scalar.as_column is None for _, scalar in items)
+        return Project(d.touched(self.input, tuple(sorted(read)), exact=exact or computed), items)
 
     def restrict(self, keys: Keys) -> Relation:
         passed_on = {name: source for name, scalar in self.items if (source := scalar.as_column) is not None}

@@ -73,10 +73,13 @@ class Relation(ABC):
         """
         return None
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
         """A relation of `columns` that holds at least those of each row of the delta, cheaper than the delta.
 
         None if there is no such relation.
+
+        exact  the values themselves. To find keys those that equal them are enough, which may be of another
+               type: to an expression 1.00 is not 1, nor is -0.0 the same as 0.0.
         """
         return None
 

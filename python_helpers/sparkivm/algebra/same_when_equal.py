@@ -8,6 +8,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 # Digits of the decimals that Spark compares whole numbers as.
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _MOST_DIGITS = 38
+_TELLING = re.compile("float|double|collate", re.IGNORECASE)  # as 0.0 and -0.0
 _EXACT = ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
 
 
@@ -20,6 +21,11 @@ def same_when_equal(one: str, other: str) -> bool:
         return False
     whole, fraction = (max(shape[i] for shape in shapes if shape) for i in (0, 1))
     return whole + fraction <= _MOST_DIGITS
+
+
+def same_to_expressions(one: str, other: str) -> bool:
+    """Whether equal values of two types are the same to every expression, as 1 and 1.00 are not to a cast."""
+    return one == other and not _TELLING.search(one)
 
 
 def _decimal(type_: str) -> tuple[int, int] | None:

@@ -71,8 +71,8 @@ class SemiJoin(TwoSides):
         turned = only(InnerJoin((left_old, transition(counts)), equal_keys), self.columns)
         return plus(from_left, turned if self.anti else negated(turned))
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
-        return touched_left_rows(self, columns, d)
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        return touched_left_rows(self, columns, d, exact=exact)
 
     def restrict(self, keys: Keys) -> Relation:
         copied = keys.across(self.on.left_to_right)

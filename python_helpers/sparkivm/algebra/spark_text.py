@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -48,6 +49,8 @@ class SparkText(Spark):
         }
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
+        # A WITH stays where it is; further out its names could be others'.
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
         TRANSFORMS = {  # noqa: RUF012  # what sqlglot's generators look like
             node: transform
             for node, transform in Spark.Generator.TRANSFORMS.items()

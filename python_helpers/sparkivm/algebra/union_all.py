@@ -40,8 +40,8 @@ class UnionAll(Relation):
     def delta(self, d: Derivation) -> Relation:
         return UnionAll(tuple(d.delta(child) for child in self.inputs))
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
-        return UnionAll(tuple(d.touched(child, columns) for child in self.inputs))
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        return UnionAll(tuple(d.touched(child, columns, exact=exact) for child in self.inputs))
 
     def restrict(self, keys: Keys) -> Relation:
         return UnionAll(tuple(child.restrict(keys) for child in self.inputs))

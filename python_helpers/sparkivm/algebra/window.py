@@ -77,8 +77,8 @@ class Window(OneInput):
     def delta(self, d: Derivation) -> Relation:
         return delta_by_keys(self, self.partition, d)
 
-    def touched(self, columns: Columns, d: Derivation) -> Relation | None:
-        return d.touched(self.input, columns) if set(columns) <= set(self.partition) else None
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        return d.touched(self.input, columns, exact=exact) if set(columns) <= set(self.partition) else None
 
     def restrict(self, keys: Keys) -> Relation:
         return restricted_by_keys(self, self.partition, keys)

@@ -212,13 +212,10 @@ class Correlation:
             of, mine = Scalar(one).as_column, Scalar(other)
             if of not in self._columns or of in bound.columns or self._outside(mine):
                 continue
-            if self._same_when_equal(of, bound.relation, mine):
+            # From now on the subquery reads it for the outer column.
+            if self._names.same_to_expressions((self._outer, column(of)), (bound.relation, mine)):
                 return of, mine
         return None
-
-    def _same_when_equal(self, of: str, relation: Relation, mine: Scalar) -> bool:
-        """Whether different values of `mine` never equal the same outer value, as '1' and '01' equal 1."""
-        return self._names.same_when_equal((self._outer, column(of)), (relation, mine))
 
     def _with(self, bound: Bound, wanted: Iterable[frozenset[str]]) -> Bound:
         """The same with columns for these outer columns too, which range over their domain."""

@@ -66,11 +66,13 @@ def must_be_no_name(names: Iterable[str], node: exp.Expr) -> None:
 
 
 def number_of(tree: exp.Query, clause: str) -> int | None:
-    """The number of a LIMIT or OFFSET, if there is one."""
+    """The number of a LIMIT or OFFSET, if there is one; LIMIT ALL is none."""
     node = tree.args.get(clause)
     if node is None:
         return None
     value = node.expression
+    if isinstance(value, exp.Var) and value.name.upper() == "ALL":
+        return None
     if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
         return int(value.this)
     raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is no number", node)
@@ -90,6 +92,11 @@ def any_rows(tree: exp.Query) -> NotIncremental:
     )
 
 
+def takes_some(tree: exp.Query) -> bool:
+    """Whether a query says how many of its rows come."""
+    return number_of(tree, "limit") is not None or number_of(tree, "offset") is not None
+
+
 def is_presented(tree: exp.Query) -> bool:
     """Whether a query has clauses that say which of its rows come, or in which order."""
-    return bool(tree.args.get("limit") or tree.args.get("offset") or tree.args.get("order"))
+    return bool(tree.args.get("order")) or takes_some(tree)

@@ -25,6 +25,7 @@ from sparkivm.frontend.order_by import (
     output_key,
     sort_key,
     takes_all,
+    takes_some,
 )
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
@@ -187,11 +188,7 @@ class QueryReader:
 
     def rows(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
         """A query whose rows are used by another one."""
-        if isinstance(tree, exp.Subquery):
-            if is_presented(tree):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "LIMIT below the top of the query", tree)
-            return self._with(tree).rows(tree.this)
-        if tree.args.get("limit") or tree.args.get("offset"):
+        if takes_some(tree):
             return self._with(tree)._limited(tree)
         return self._with(tree)._body(tree)
 
@@ -239,5 +236,5 @@ class QueryReader:
         if isinstance(tree, (exp.Intersect, exp.Except)):
             return SetOperations(self.rows, self.names).counted(tree)
         if isinstance(tree, exp.Subquery):
-            return self.rows(tree)
+            return self.rows(tree.this)
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, type(tree).__name__.upper(), tree)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Relation, Scalar, Scan
 from sparkivm.algebra.origin import origin
-from sparkivm.algebra.same_when_equal import same_when_equal
+from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equal
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
 from sparkivm.names import RESERVED_PREFIX
@@ -52,6 +52,11 @@ class NameAllocator:
         """Whether two expressions, each over its relation, are known to be the same value if equal."""
         left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
         return left is not None and right is not None and same_when_equal(left, right)
+
+    def same_to_expressions(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
+        """Whether an expression may read the one for the other where both are equal."""
+        left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
+        return left is not None and right is not None and same_to_expressions(left, right)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
         """The Spark type of a column that is passed on from a table, None of other expressions."""

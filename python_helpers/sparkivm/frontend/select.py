@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.query import SortKey
-from sparkivm.algebra.scalar import column
+from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.expressions import (
@@ -111,20 +111,23 @@ class SelectReader:
                 name = known[scalar] = self._names.name_for(scalar, relation, item.name)
                 columns[name] = scalar
             visible.append((item.name, name))
+        if distinct:
+            relation = Project(relation, tuple(columns.items()))
+            relation = Aggregate(relation, relation.columns, ())
+            columns = {name: column(name) for name in relation.columns}
+            sort_scalars = [
+                _over_distinct(scalar, known, node) for node, scalar in zip(sort, sort_scalars, strict=True)
+            ]
+            known = {scalar: name for name, scalar in columns.items()}
         keys: list[SortKey] = []
         for node, scalar in zip(sort, sort_scalars, strict=True):
             name = known.get(scalar)
             if name is None:
-                if distinct:
-                    raise not_incremental(
-                        Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node
-                    )
                 name = known[scalar] = self._names.name_for(scalar, relation, "sort_key")
                 columns[name] = scalar
             keys.append(sort_key(node, name))
-        relation = Project(relation, tuple(columns.items()))
-        if distinct:
-            relation = Aggregate(relation, relation.columns, ())
+        if not distinct or len(columns) > len(relation.columns):
+            relation = Project(relation, tuple(columns.items()))
         return relation, visible, keys
 
     def _grouped(
@@ -284,6 +287,19 @@ class SelectReader:
                     node,
                 )
         return resolve(tree, scope, aliases, subqueries.column)
+
+
+def _over_distinct(scalar: Scalar, known: Mapping[Scalar, str], node: exp.Expr) -> Scalar:
+    """An item of ORDER BY over the columns of a SELECT DISTINCT, by what these are."""
+
+    def replacement(part: exp.Expr) -> exp.Expr | None:
+        name = known.get(Scalar(part))
+        return None if name is None else column(name).tree
+
+    found = Scalar(replace_nodes(scalar.tree, replacement))
+    if not found.columns <= set(known.values()):
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node)
+    return found
 
 
 def _implicit_name(node: exp.Expr, resolved: exp.Expr, position: int) -> str:

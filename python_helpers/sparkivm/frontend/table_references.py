@@ -23,7 +23,8 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
     """The tables that are no CTEs, in the order of the text; None if a place is not known."""
     found: dict[int, TableReference] = {}
     for table in tree.find_all(exp.Table):
-        if not isinstance(table.this, exp.Identifier) or _is_cte(table):
+        # The names in a hint are aliases.
+        if not isinstance(table.this, exp.Identifier) or table.find_ancestor(exp.Hint) or _is_cte(table):
             continue
         metas = [part.meta for part in table.parts]
         if any("start" not in meta for meta in metas):

@@ -29,6 +29,11 @@ class Split:
     limit: int | None
     offset: int | None
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether all rows that `having` leaves are public."""
+        return self.limit is None and self.offset is None
+
 
 def split(query: Query) -> Split:
     """Cut below what stands on the topmost Aggregate: projections, HAVING, windows over all groups.

@@ -147,7 +147,7 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
     if (
         isinstance(plan.state, BagState)
         and pinned is not None
-        and plan.finalizer.split.limit is None
+        and plan.finalizer.split.takes_all
         and not plan.moments
         and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
         and plan.state.names == tuple(f.name for f in compiled.fields)
