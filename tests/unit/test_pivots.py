@@ -18,7 +18,7 @@ def pivot(aggregates: str, keys: str = "a in (1, 2 as two)") -> str:
 
 def test_values_without_an_alias_are_named_as_text():
     sql = pivot("sum(d)", "(a, s) in ((1, 'x'), (-2, 'y') as y)")
-    assert read(sql).output[-2:] == ("{1, x}", "y")
+    assert len(read(f"select `{{1, x}}`, y from ({sql})").output) == 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
+# Spark wraps the error of a row in one that says what it was doing.
+_SAYING_WHERE = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF"})
 # What follows a sentence: a stack, a chain of causes, or the logical plan after "line 1 pos 14;".
 _REST = re.compile(r"\n\s*(?:at [\w.$]+|JVM stacktrace|Driver stacktrace|Caused by)|;\n\s*(?='?[A-Z]\w*)")
 _LONGEST_CAUSE_CHAIN = 20
@@ -12,10 +14,10 @@ _LONGEST_CAUSE_CHAIN = 20
 
 def sentence(error: BaseException) -> str:
     """What Spark says, from its error class on if there is one, without plan and stack."""
-    for text in _texts(error):
-        if found := _CONDITION.search(text):
-            return _cut(text[found.start() :])
-    return _cut(next(iter(_texts(error)), "") or type(error).__name__)
+    texts = _texts(error)
+    found = [_cut(text[one.start() :]) for text in texts for one in _CONDITION.finditer(text)]
+    telling = (text for text in found if condition(text) not in _SAYING_WHERE)
+    return next(telling, None) or next(iter(found), None) or _cut(texts[0]) or type(error).__name__
 
 
 def condition(message: str) -> str:

@@ -28,6 +28,7 @@ from sparkivm.frontend.order_by import (
     takes_some,
 )
 from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
 from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
@@ -58,6 +59,7 @@ def read_query(
     Raises: NotIncremental for the first construct without a rule, with its place.
     """
     refuse_unknown_clauses(tree)
+    refuse_other_precedence(tree)
     reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
     return reader.query(tree)
 
@@ -114,6 +116,7 @@ class QueryReader:
         if not isinstance(tree, exp.Query):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
         refuse_unknown_clauses(tree)
+        refuse_other_precedence(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(tree)
         names = [field.name for field in view.fields]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,8 @@ from sparkivm.reasons import Reason
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
 
+# Delta refuses these in the columns of a state; a source may have them, by its column mapping.
+_NO_NAME = re.compile(r"[ ,;{}()\n\t=]")
 _UNNAMED = f"{RESERVED_PREFIX}expression_"
 
 
@@ -29,7 +32,7 @@ class NameAllocator:
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
-        wanted = wanted.removeprefix(RESERVED_PREFIX)
+        wanted = _NO_NAME.sub("_", wanted.removeprefix(RESERVED_PREFIX))
         key = wanted.lower()
         number = self._used.get(key, 0) + 1
         while number > 1 and f"{key}_{number}" in self._used:

@@ -10,6 +10,7 @@ from sparkivm.algebra import Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.plan.cast_types import cast_type
 from sparkivm.plan.types_of import TypesOf
 
 
@@ -31,6 +32,6 @@ def align_unions(relation: Relation, types_of: TypesOf) -> Relation:
 def _cast(relation: Relation, types: tuple[str, ...], wanted: tuple[str, ...]) -> Relation:
     items: list[tuple[str, Scalar]] = []
     for name, type_, target in zip(relation.columns, types, wanted, strict=True):
-        scalar = column(name) if type_ == target else expression(f"cast(x as {target})", x=name)
+        scalar = column(name) if type_ == target else expression(f"cast(x as {cast_type(target)})", x=name)
         items.append((name, scalar))
     return Project(relation, tuple(items))

@@ -13,6 +13,7 @@ from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.scalar import column
 from sparkivm.engine import Field
 from sparkivm.errors import InternalError
+from sparkivm.plan.cast_types import cast_type
 from sparkivm.plan.split import Split
 from sparkivm.plan.state import BagState, GroupState, State, stored
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
@@ -76,7 +77,7 @@ class Finalizer:
         )
         if not may_be_null:
             text = f"if(true, {text}, null)"
-        return f"cast({text} as {field.type})"
+        return f"cast({text} as {cast_type(field.type)})"
 
     def _source(self, table: str, entries: Entries, dialect: SqlDialect) -> str:
         if isinstance(self.state, BagState) or entries == "one":

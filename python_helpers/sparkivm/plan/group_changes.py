@@ -145,7 +145,7 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
         redo.append(f"{_REDO}{index}")
     decided = Project(merged, tuple(values))
     if not redo:
-        return GroupRows(decided, only(decided, keys))
+        return GroupRows(guarded(state, decided), only(decided, keys))
     lost_some = Filter(
         decided,
         expression(
@@ -166,7 +166,7 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
             )
         )
     rows = only(Project(both, tuple(final)), state.names)
-    return GroupRows(rows, only(decided, keys or (redo[0],)))
+    return GroupRows(guarded(state, rows), only(decided, keys or (redo[0],)))
 
 
 _OLD, _D, _CAME, _WENT, _NEW = (f"{RESERVED_PREFIX}{p}_" for p in ("o", "d", "i", "g", "r"))

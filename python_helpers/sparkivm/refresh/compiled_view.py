@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -30,8 +30,11 @@ from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
+from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.spark_sql.relations import select_text
+
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
 @dataclass
@@ -95,6 +98,7 @@ def compile_view(
     """
     same_text = frontier is not None and frontier.text == digest(sql)
     try:
+        _refuse_case_sensitivity(engine)
         tree = parse_model(str(model), sql)
     except NotIncremental as error:
         fields = _fields(engine, model, sql)
@@ -121,7 +125,11 @@ def compile_view(
     )
 
     def refused(fallback: Fallback) -> CompiledView:
-        complete = repeatable(tree) and _look_all_up(tree, catalog)
+        complete = (
+            repeatable(tree)
+            and _look_all_up(tree, catalog)
+            and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
+        )
         return CompiledView(
             fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
         )
@@ -132,6 +140,8 @@ def compile_view(
     if fallback is None and is_new:
         try:
             check_text_is_understood(engine, sql, tree)
+            for facts in catalog.views.values():
+                check_view_is_understood(engine, facts, catalog)
         except NotIncremental as error:
             fallback = error.fallback
     if fallback is not None:
@@ -157,9 +167,13 @@ def compile_view(
         if fallback is None and is_new:
             state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
             check_plan_is_understood(engine, plan.finalizer.text(state, "one"), fields)
-            fallback = _unmatched_keys(plan.state, engine.schema_of(f"select * from {state} as state"))
+            stored = engine.schema_of(f"select * from {state} as state")
+            fallback = _unmatched_keys(plan.state, stored) or _not_stored(stored)
     except NotIncremental as error:
         fallback = error.fallback
+    except EngineError as error:
+        detail = f"Spark refuses a part of the view's plan: {error}"
+        fallback = Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)
     if fallback is not None:
         return refused(fallback)
     return CompiledView(
@@ -183,6 +197,12 @@ def is_over_named_tables(relation: Relation, tables: Mapping[str, RelationFacts]
 def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
     """A part of a plan as the query of a view."""
     return select_text(relation, _live_texts(catalog))
+
+
+def _refuse_case_sensitivity(engine: Engine) -> None:
+    """Names are found without regard to case."""
+    if engine.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true":
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{_CASE_SENSITIVE} is true"))
 
 
 def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:
@@ -236,6 +256,15 @@ def _unmatched_keys(state: State, fields: tuple[Field, ...]) -> Fallback | None:
         for key, f in zip(state.keys, fields, strict=False):
             if f.holds_map:
                 return Fallback(Reason.TYPE_NOT_SUPPORTED, f"the group key {key} is {f.type}")
+    return None
+
+
+def _not_stored(columns: Sequence[Field]) -> Fallback | None:
+    """Delta has no intervals, also not in hidden columns."""
+    for f in columns:
+        if f.type.startswith("interval"):
+            detail = f"{f.name}, which the state would have to store, is {f.type}"
+            return Fallback(Reason.TYPE_NOT_SUPPORTED, detail)
     return None
 
 

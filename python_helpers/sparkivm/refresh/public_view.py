@@ -29,6 +29,10 @@ class PublicView:
         self._engine, self._sources, self._view, self._comment = engine, sources, view, comment
         self._facts: RelationFacts | None = None  # once they were asked for
 
+    @property
+    def is_there(self) -> bool:
+        return self._text is not None
+
     def is_as_left(self, frontier: Frontier) -> bool:
         """Whether it is what the last refresh made of it, and has its comment."""
         right = frontier.public[1:] if frontier.several else frontier.public

@@ -67,6 +67,7 @@ def rebuild(
     known = (
         stored.frontier is not None
         and stored.frontier.fields == frontier.fields
+        and stored.frontier.settings == frontier.settings  # Spark reads a view under those it was made with
         and not attempt.request.full_refresh
     )
     attempt.publish(compiled, frontier, attempt.state_facts(), known=known)
@@ -106,7 +107,7 @@ def rebuild_after(
 
 def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     """--empty: an existing view is left alone, a missing one built without rows, to be rebuilt."""
-    if stored.facts is not None:
+    if stored.facts is not None and attempt.public.is_there:
         return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
     frontier = Frontier(attempt.view.key, "full", "", "", {}, {}, deterministic=False)
     _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.model_text()}\n) as model limit 0")

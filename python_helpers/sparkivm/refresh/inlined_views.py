@@ -1,0 +1,65 @@
+"""Plain views whose text stands in the place of their name: is it what the name means to Spark?
+
+To Spark a view has the columns that it had when it was made: where a table below has others by now, their
+values are cast to them. Such views are not read through.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.table_references import replace_references, table_references
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.gate import check_text_is_understood
+from sparkivm.refresh.source_catalog import SourceCatalog
+
+_PADDED = re.compile(r"(?:var)?char\(\d+\)")  # a query has them as strings
+
+
+def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> None:
+    """Raises: NotIncremental for a view whose text Spark reads otherwise, or casts."""
+    text = _named_in_full(view, catalog)
+    if text is None:
+        raise _unclear(view, "its tables cannot be told from its text")
+    try:
+        check_text_is_understood(engine, text, parse_model(str(view.name), text))
+    except NotIncremental as error:
+        raise _unclear(view, error.fallback.detail) from None
+    if not is_what_its_text_says(engine, view, catalog):
+        raise _unclear(view, "a table below has other types than when it was made; make it anew")
+
+
+def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:
+    """Whether the text of a view has the types of its columns."""
+    text = _named_in_full(view, catalog)
+    if text is None:
+        return False
+    try:
+        found = engine.schema_of(text)
+    except EngineError:
+        return False
+    return [_PADDED.sub("string", f.type) for f in found] == [
+        _PADDED.sub("string", f.type) for f in view.fields
+    ]
+
+
+def _named_in_full(view: RelationFacts, catalog: SourceCatalog) -> str | None:
+    """The text of a view for a session in another schema; None if it cannot be told."""
+    try:
+        references = table_references(parse_model(str(view.name), view.view_text))
+    except NotIncremental:
+        return None
+    if references is None:
+        return None
+    return replace_references(
+        view.view_text,
+        references,
+        lambda reference: catalog.qualified(reference.parts, view.view_namespace).sql,
+    )
+
+
+def _unclear(view: RelationFacts, what: str) -> NotIncremental:
+    return NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.name}: {what}"))
