@@ -19,11 +19,28 @@ QUERIES = {
     "within": "select i, v from n where i in (select cast(s as int) from t group by s)",
     "large": "select n.v, max(d.x) as x, count(*) as c from n join d on n.v = d.x group by n.v",
 }
+# Expressions tell apart what compares as equal, so no column may be read for one that equals it.
+TOLD_APART = {
+    "sum_by_text": "select cast(n.i as string) as k, sum(c.x) as s from n join c on n.i = c.w group by 1",
+    "partition_by_text": "select n.i, sum(c.x) over (partition by cast(n.i as string)) as s from n join c on n.i = c.w",
+    "inner_by_text": "select k, m from (select cast(n.i as string) as k, max(c.x) as m from n join c on n.i = c.w "
+    "group by 1) where m > 1",
+    "filtered_by_text": "select n.i, max(c.x) as m from n left join c on n.i = c.w where cast(n.i as string) in ('1', '7') "
+    "group by n.i",
+    "first_days": "select cast(a.dt as string) as k, avg(b.x) as s from a left join b on a.dt = b.ts group by 1",
+    "no_day": "select cast(a.dt as string) as k, count(*) as c from a where exists (select 1 from b where b.ts = a.dt) "
+    "group by 1",
+    "within_text": "select n.i, (select max(c.x) from c where c.w = n.i and cast(n.i as string) < '5') as m from n",
+}
 CHANGES = (
     "insert into t values ('01', 5), ('3', 6), ('02', 4), (null, 9)",
     "delete from t where s = '2'",
     "insert into n values (1, 30), (7, 9007199254740993), (null, null)",
     "insert into u values (' 1', 7)",
+    "update c set x = x + 10",
+    "insert into c values (7.00, 4), (5.50, 2)",
+    "update b set x = x * 2",
+    "delete from b where x > 5",
 )
 
 
@@ -43,7 +60,10 @@ def test_what_is_equal_but_not_the_same(spark):
     lab.table("t", "s string, w int", "('1', 1)", "('2', 2)", "('1', 3)")
     lab.table("u", "s string, w int", "('1', 1)", "('2', 2)")
     lab.table("d", "x double", "(10.0)", "(20.5)", "(9007199254740992.0)")
-    views = [lab.view(name, sql) for name, sql in QUERIES.items()]
+    lab.table("c", "w decimal(10,2), x double", "(1.00, 1.5)", "(2.00, 4)", "(1.50, 8)")
+    lab.table("a", "dt date", "(date'2024-01-01')", "(date'2024-02-01')")
+    lab.table("b", "ts timestamp, x double", "(timestamp'2024-01-01', 1.5)", "(timestamp'2024-02-01', 3)")
+    views = [lab.view(name, sql) for name, sql in (QUERIES | TOLD_APART).items()]
     side_by_side(lab, views, View.build)
     lab.run(*CHANGES)
     assert refresh_all(lab, views) <= {"incremental", "no_op"}

@@ -229,6 +229,14 @@ FAMILIES = {
         "having": "select sum(qty) as s from orders having count(*) > 3",
         "over_nothing": "select count(*) as n, max(o.qty) as q from orders as o join customers as c on o.customer = c.id "
         "where c.region = 'moon'",
+        "all_but_the_first": "select id, customer from orders order by id offset 2",
+        "all_of_some": "select distinct customer, qty from orders order by customer + qty, customer limit all",
+        "hints": "select /*+ broadcast(c), repartition(3) */ o.id, c.name from orders o join customers c on o.customer = c.id",
+        "hinted_groups": "select /*+ broadcast(c) */ c.name, count(*) as n from orders o join customers c on o.customer = c.id "
+        "group by c.name",
+        "presented_twice": "(select id, amount from orders order by id desc limit 9) order by amount nulls first, id limit 4",
+        "with_within": "with c as (select 1 as k) select o.id, c.k, d.k as j from orders o, c, "
+        "(with c as (select 2 as k) select k from c) as d",
         "top": "select id, amount from orders where amount is not null order by amount desc, id limit 3",
         "top_groups": "select customer, sum(qty) as s from orders group by customer order by s desc nulls last, customer "
         "limit 2 offset 1",

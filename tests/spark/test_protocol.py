@@ -172,7 +172,6 @@ def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
     [
         ("spark.sql.session.timeZone", "Asia/Tokyo"),
         ("spark.sql.ansi.enabled", "true"),
-        ("spark.sql.caseSensitive", "true"),
     ],
 )
 def test_settings_that_change_the_meaning(lab, view, setting, value):
@@ -188,6 +187,25 @@ def test_types_are_asked_for_again_under_other_settings(lab):
     lab.engine.set({"spark.sql.ansi.enabled": "true"})
     view.must_be("full", Reason.CONFIG_CHANGED)
     assert dict(lab.session.table("wide").dtypes) == {"k": "int", "most": "bigint"}
+
+
+def test_public_view_is_read_under_the_settings_of_its_state(lab):
+    lab.table("moments", "k int, at timestamp", "(1, timestamp'2024-01-01 01:00:00')")
+    view = lab.view("hours", "select k, hour(max(at)) as h from moments group by k").build()
+    for session in (lab.session, lab.engine.session):
+        session.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    view.must_be("full", Reason.CONFIG_CHANGED)
+    lab.run("insert into moments values (2, timestamp'2024-01-01 01:00:00')")
+    view.must_be("incremental")
+
+
+def test_names_that_differ_in_case(lab):
+    lab.engine.session.conf.set("spark.sql.caseSensitive", "true")
+    lab.session.conf.set("spark.sql.caseSensitive", "true")
+    view = lab.view("cases", "select upper(x) as X, count(*) as n from t group by X")
+    view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+    lab.run("insert into t values (9, 9, 9)")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
 
 
 def test_session_that_overwrites_single_partitions(lab):

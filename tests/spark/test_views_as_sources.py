@@ -145,6 +145,31 @@ def test_plain_view_over_views(lab):
     view.must_be("incremental")
 
 
+def test_plain_view_that_spark_reads_otherwise(lab):
+    """The parser takes pipes apart, and prints what is something else."""
+    lab.run(
+        "create view piped as from t |> order by id |> limit 3 |> where k > 1 |> select id, k",
+        "create view bits as select id, id | k & 6 as x from t",
+    )
+    for name in ("piped", "bits"):
+        view = lab.view(f"over_{name}", f"select * from {name}")
+        view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+        lab.run("insert into t values (0, 7, 1)")
+        view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
+
+
+def test_plain_view_that_casts(lab):
+    """To Spark a view has the types that it was made with."""
+    widening = FEED[:-1] + ", 'delta.enableTypeWidening' = 'true')"
+    lab.table("wide", "id int, v decimal(10,2)", "(1, 1.25)", clauses=widening)
+    lab.run("create view narrow as select id, v from wide")
+    view = lab.view("m", "select count(*) as n, cast(sum(v) as double) as s from narrow").build()
+    lab.run("alter table wide alter column v type decimal(12,4)", "insert into wide values (2, 1.2345)")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
+    lab.run("insert into wide values (3, 1.1111)")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
+
+
 def test_temporary_view(lab):
     lab.engine.session.sql("create temporary view passing as select 1 as k")
     result = lab.view("m", "select * from passing").refresh()
