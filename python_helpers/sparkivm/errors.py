@@ -16,9 +16,7 @@ class ModelError(Exception):
             if place
             else ""
         )
-        super().__init__(
-            f"incremental_view {model} cannot be refreshed\n  what   {what}{where}\n  do     {do}"
-        )
+        super().__init__(f"incremental_view {model}\n  what   {what}{where}\n  do     {do}")
         self.model, self.what, self.do, self.place = model, what, do, place
 
 

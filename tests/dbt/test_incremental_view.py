@@ -3,12 +3,18 @@
 from decimal import Decimal
 
 import pytest
-from dbt.tests.util import run_dbt, run_dbt_and_capture
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
 from tests.dbt.shop_project import CHANGES, MODELS, TABLES, modes, responses, rows, run_sql
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
+CONSISTENT = """
+models:
+  - name: m
+    config: {materialized: "{{ var('as', 'table') }}"}
+    data_tests: [incremental_view_is_consistent]
+"""
 NO_OP = {"lines": "no_op", "sums": "no_op", "regions": "no_op"}
 INCREMENTAL = dict.fromkeys(NO_OP, "incremental")
 
@@ -113,6 +119,41 @@ class TestConsistency:
         session.sql(f"update {project.test_schema}.sums__ivm set __ivm_n = __ivm_n + 1 where name = 'Ada'")
         result = run_dbt(["test", "--select", "sums"], expect_pass=False)[0]
         assert (result.status, result.failures) == ("fail", 2)
+
+    def test_models_that_were_edited(self, project):
+        """dbt compiles tests for many commands, also of models that were not run since."""
+        run_dbt(["run"])
+        lines = MODELS["lines.sql"]
+        write_file(lines + "\n-- edited\n", project.project_root, "models", "lines.sql")
+        run_dbt(["run", "--select", "lines"])
+        assert modes(project) == {"lines": "no_op"}
+        run_dbt(["test", "--select", "lines"])
+        write_file(f"select * from ({lines}) where id > 1", project.project_root, "models", "lines.sql")
+        run_dbt(["compile"])
+        run_dbt(["docs", "generate"])
+        result = run_dbt(["test", "--select", "lines"], expect_pass=False)[0]
+        assert result.status == "error"
+        assert "not the one that the view was refreshed with" in result.message
+        write_file(lines, project.project_root, "models", "lines.sql")
+        run_dbt(["show", "--select", "lines"])
+
+
+class TestEmpty:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"m.sql": "select 1 as id", "m.yml": CONSISTENT}
+
+    def test_a_state_of_before(self, project):
+        """A table took the view's place since; what it held goes, and the name stays."""
+        built_as = ["--vars", "as: incremental_view"]
+        run_dbt(["run", *built_as])
+        run_dbt(["run", "--vars", "as: table"])
+        result = run_dbt(["test", "--vars", "as: table"], expect_pass=False)[0]
+        assert "is materialized as table" in result.message
+        run_dbt(["build", "--empty", *built_as])
+        assert rows(project, "m") == []
+        run_dbt(["build", *built_as])
+        assert rows(project, "m") == [(1,)]
 
 
 class TestAuxiliaryViews:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntime
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
 from sparkivm.errors import DeclarationError, ModelError
-from sparkivm.names import TableName, state_table, suffixed
+from sparkivm.names import TableName, suffixed
 from sparkivm.refresh.request import RefreshRequest
 
 logger = AdapterLogger("SparkIvm")
@@ -121,22 +122,29 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             return str(explain_view(self.ivm_engine(), request, format))
 
     @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_consistency_sql(self, relation: BaseRelation) -> str:
-        """A query for the rows in which a view and its SELECT differ, at the view's own source versions."""
+    def incremental_view_consistency_sql(self, relation: object) -> str:
+        """A query for the rows in which a view and its SELECT differ, at the view's own source versions.
+
+        Where they cannot be compared the query fails: dbt compiles tests for many commands, also of views
+        that are not built yet.
+        """
         from sparkivm.refresh.consistency import consistency_sql
 
         if not isinstance(relation, BaseRelation):
-            raise CompilationError(
+            return _failing_sql(
                 "incremental_view_is_consistent compares whole views: leave out where and limit"
             )
         view = _name(relation)
         with author_errors():
-            engine = self.ivm_engine()
-            # dbt compiles tests of views that are not built yet.
-            if engine.describe(state_table(view)) is None:
-                return "select 'the view has no state: run the model first' as which_diff"
-            code = self._model_of(view).compiled_code
-            return str(consistency_sql(engine, view, code, self._declared_sources()))
+            try:
+                model = self._model_of(view)
+                if model.config.materialized != "incremental_view":
+                    return _failing_sql(f"{view} is materialized as {model.config.materialized}")
+                return str(
+                    consistency_sql(self.ivm_engine(), view, model.compiled_code, self._declared_sources())
+                )
+            except (ModelError, DeclarationError) as error:
+                return _failing_sql(str(error))
 
     @available.parse(lambda *args, **kwargs: "")
     def readable_incremental_view_sql(self, relation: BaseRelation, sql: str) -> str:
@@ -204,10 +212,15 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _relation_named(self, source: str) -> TableName:
         """A relation by the name that it has in the project, or in the catalog."""
-        for node, name in _relations(self.get_macro_resolver()):
-            shown = f"{node.source_name}.{node.name}" if node.resource_type == "source" else node.name
-            if source in (node.unique_id, shown):
-                return name
+        found = {
+            name.key: name
+            for node, name in _relations(self.get_macro_resolver())
+            if source in _names_in_project(node)
+        }
+        if len(found) > 1:
+            raise CompilationError(f"{source} is the name of {', '.join(found)}: say which")
+        if found:
+            return next(iter(found.values()))
         parts = source.split(".")
         if len(parts) not in (2, 3):
             raise CompilationError(f"there is no source or model named {source}")
@@ -272,21 +285,27 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return [node for node in manifest.nodes.values() if node.resource_type == "model"]
 
     def _with_sql(self, node: Any) -> Any:
-        """A node with its compiled SQL, ephemeral models included."""
-        # Compiled twice in one invocation, it would lose its ephemeral models: dbt adds them once.
-        if getattr(node, "compiled", False) and node.compiled_code:
-            return node
+        """A copy of a node with its compiled SQL, ephemeral models included.
+
+        The node itself may hold another text by now: `dbt show` compiles a model with its LIMIT.
+        """
         # Not part of the adapter interface: only dbt-core can compile a node, and macros can not reach it.
         from dbt.compilation import Compiler
 
+        fresh = deepcopy(node)
+        fresh.compiled, fresh.compiled_code = False, None
+        fresh.extra_ctes, fresh.extra_ctes_injected = [], False
         manifest: Any = self.get_macro_resolver()
-        return Compiler(self.config).compile_node(node, manifest, {}, write=False)
+        return Compiler(self.config).compile_node(fresh, manifest, {}, write=False)
 
     def _compiled(self, model: str) -> Any:
         """A view's node with its compiled SQL, by the model's name."""
-        found = [node for node in self._models() if model in (node.name, node.unique_id)]
+        found = [node for node in self._models() if model in _names_in_project(node)]
         if not found:
-            raise CompilationError(f"there is no model named {model}")
+            raise CompilationError(f"there is no model named {model or '…: say which, as model'}")
+        if len(found) > 1:
+            names = ", ".join(node.unique_id for node in found)
+            raise CompilationError(f"{model} is the name of {names}: say which")
         node = found[0]
         if node.config.materialized != "incremental_view":
             raise CompilationError(
@@ -304,6 +323,23 @@ def author_errors() -> Generator[None, None, None]:
         raise CompilationError(str(error)) from error
     except EngineError as error:
         raise DbtDatabaseError(str(error)) from error
+
+
+def _names_in_project(node: Any) -> tuple[str, ...]:
+    """What an operation may call a node: of a versioned model also `fct.v2` and its alias."""
+    if node.resource_type == "source":
+        return node.unique_id, f"{node.source_name}.{node.name}"
+    if getattr(node, "version", None) is None:
+        return node.unique_id, node.name
+    return node.unique_id, node.name, f"{node.name}.v{node.version}", node.alias
+
+
+def _failing_sql(message: str) -> str:
+    """A query without rows that fails with a message."""
+    from sqlglot import exp
+
+    # In a filter, as dbt counts the rows, and Spark leaves out columns that nobody reads.
+    return f"select 1 as which_diff where raise_error({exp.Literal.string(message).sql('spark')}) is null"
 
 
 def _relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:

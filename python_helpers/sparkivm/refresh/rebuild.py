@@ -124,18 +124,21 @@ def _switch_on_capture(attempt: Attempt, compiled: CompiledView) -> None:
         source = compiled.tables[key]
         if records_changes(source):
             continue
+        problem: EngineError | None = None
         try:
             attempt.execute(attempt.engine.render("enable_change_capture", table=source.name.sql))
+            attempt.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
         except EngineError as error:
-            attempt.warnings.append(
-                f"{source.name} does not record its changes, and could not be told to: {error}"
-            )
-            continue
-        attempt.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
+            problem = error
         attempt.sources.forget(source.source)
         fresh = attempt.sources.facts(source.source)
         assert fresh is not None, f"{source.name} was there a moment ago"
         compiled.tables[key] = fresh
+        # The refresh of another view may have been faster.
+        if problem is not None and not records_changes(fresh):
+            attempt.warnings.append(
+                f"{source.name} does not record its changes, and could not be told to: {problem}"
+            )
 
 
 def _select(attempt: Attempt, compiled: CompiledView) -> str:

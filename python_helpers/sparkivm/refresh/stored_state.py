@@ -22,6 +22,7 @@ class StoredState:
     frontier: Frontier | None
     problem: Fallback | None
     frontier_commit: Commit | None = None
+    built_empty: bool = False  # by --empty: it has no rows, whatever the sources have
 
     @property
     def version(self) -> int:
@@ -44,7 +45,7 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
                 return StoredState(facts, None, Fallback(Reason.STATE_FORMAT_CHANGED))
             if frontier is not None and not frontier.text:
                 problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
-                return StoredState(facts, None, problem)
+                return StoredState(facts, None, problem, built_empty=True)
             foreign = commit if frontier is None and changes_rows(commit) else None
             if frontier is not None:
                 foreign = foreign_commit(engine, state, frontier, commit)
