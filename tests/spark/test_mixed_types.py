@@ -30,6 +30,8 @@ TOLD_APART = {
     "first_days": "select cast(a.dt as string) as k, avg(b.x) as s from a left join b on a.dt = b.ts group by 1",
     "no_day": "select cast(a.dt as string) as k, count(*) as c from a where exists (select 1 from b where b.ts = a.dt) "
     "group by 1",
+    "signs": "select k, cast(d as string) as t, cast(s as string) as u from z",
+    "by_sign": "select cast(d as string) as t, count(*) as c, min(cast(s as string)) as m from z group by 1",
     "within_text": "select n.i, (select max(c.x) from c where c.w = n.i and cast(n.i as string) < '5') as m from n",
 }
 CHANGES = (
@@ -37,6 +39,8 @@ CHANGES = (
     "delete from t where s = '2'",
     "insert into n values (1, 30), (7, 9007199254740993), (null, null)",
     "insert into u values (' 1', 7)",
+    "update z set d = 0.0, s = named_struct('x', 0.0D) where k = 1",
+    "update z set d = -0.0D where k = 2",
     "update c set x = x + 10",
     "insert into c values (7.00, 4), (5.50, 2)",
     "update b set x = x * 2",
@@ -61,6 +65,12 @@ def test_what_is_equal_but_not_the_same(spark):
     lab.table("u", "s string, w int", "('1', 1)", "('2', 2)")
     lab.table("d", "x double", "(10.0)", "(20.5)", "(9007199254740992.0)")
     lab.table("c", "w decimal(10,2), x double", "(1.00, 1.5)", "(2.00, 4)", "(1.50, 8)")
+    signs = (
+        "(1, -0.0D, named_struct('x', -0.0D))",
+        "(2, 0.0, null)",
+        "(3, double('NaN'), named_struct('x', 1))",
+    )
+    lab.table("z", "k int, d double, s struct<x:double>", *signs)
     lab.table("a", "dt date", "(date'2024-01-01')", "(date'2024-02-01')")
     lab.table("b", "ts timestamp, x double", "(timestamp'2024-01-01', 1.5)", "(timestamp'2024-02-01', 3)")
     views = [lab.view(name, sql) for name, sql in (QUERIES | TOLD_APART).items()]

@@ -6,7 +6,7 @@ first one resolved is taken for both (SPARK-58330, SPARK-58389; fixed in 4.3).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -64,7 +64,7 @@ class DeltaTexts:
             rows = f"select {', '.join([*map(quoted, fields), WEIGHT])}\nfrom {change.kept}"
         else:
             rows = _recorded_rows(pinned.name, change, fields)
-        return _netted(rows, fields) if change.nets else rows
+        return _netted(rows, fields, change.floats) if change.nets else rows
 
     def moment(self, key: str, before: bool) -> exp.Expr:
         return sqlglot.parse_one(self._moments[before][key], dialect=SparkText)
@@ -78,7 +78,7 @@ class DeltaTexts:
 def changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
     """The rows that changed, with their weights; what two versions have in common left out."""
     rows = _recorded_rows(table, change, fields)
-    return _netted(rows, fields) if change.how == "diff" else rows
+    return _netted(rows, fields, change.floats) if change.how == "diff" else rows
 
 
 def _recorded_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
@@ -86,11 +86,17 @@ def _recorded_rows(table: TableName, change: SourceChange, fields: Sequence[str]
     return _diff(table, change, columns) if change.how == "diff" else _feed(table, change, columns)
 
 
-def _netted(rows: str, fields: Sequence[str]) -> str:
+def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
+    """Rows with the sums of their weights, as far as any is left.
+
+    floats  of which equal values may differ: -0.0, which expressions tell from 0.0, as groups do not
+    """
     total = f"sum({WEIGHT})"
     columns = [quoted(field) for field in fields]
-    group = f"\ngroup by {', '.join(columns)}" if columns else ""
-    items = ", ".join([*columns, f"{total} as {WEIGHT}"])
+    keys = [*columns, *(f"cast({quoted(field)} as string)" for field in fields if field in floats)]
+    group = f"\ngroup by {', '.join(keys)}" if keys else ""
+    shown = (f"first({quoted(f)}) as {quoted(f)}" if f in floats else quoted(f) for f in fields)
+    items = ", ".join([*shown, f"{total} as {WEIGHT}"])
     return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -27,6 +28,7 @@ _WITHOUT_ROWS = frozenset(
 # Commits after which a column's name may stand for another column.
 _COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
+_FLOATING = re.compile(r"\b(?:float|double)\b")
 _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
 # it makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
@@ -49,6 +51,7 @@ class SourceChange:
     scans: int = 0  # how often the table itself is read to find them
     growth: int | None = None  # rows that came less rows that went, None if the commits do not say
     kept: str = ""  # the relation in which they were put in memory, with their weights
+    floats: frozenset[str] = frozenset()  # columns of FLOAT or DOUBLE, or with some inside
 
 
 def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
@@ -85,10 +88,16 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
         or any(map(_loses_columns, later))  # the feed has one schema for all versions
         or vector_deletes > _MOST_VECTOR_DELETES
     ):
-        return SourceChange("diff", old, new, rows, nets=True, scans=2)
+        return SourceChange("diff", old, new, rows, nets=True, scans=2, floats=_floats(source))
     append_only = all(map(_appends, changing))
     nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
-    return SourceChange("feed", old, new, rows, append_only, nets, vector_deletes, _growth(changing))
+    return SourceChange(
+        "feed", old, new, rows, append_only, nets, vector_deletes, _growth(changing), floats=_floats(source)
+    )
+
+
+def _floats(source: RelationFacts) -> frozenset[str]:
+    return frozenset(field.name for field in source.fields if _FLOATING.search(field.type))
 
 
 def changes_rows(commit: Commit) -> bool:
