@@ -68,3 +68,15 @@ def test_cancel_ends_the_running_job_of_this_connection_only(connect):
     assert not other_errors
     with pytest.raises(DbtRuntimeError, match="canceled"):
         run(victim, "select 1")
+
+
+def test_cancel_ends_a_job_that_starts_later(connect):
+    """A statement that Spark still plans has no job yet."""
+    victim = connect()
+    with victim.at_work():
+        victim.cancel()
+        time.sleep(0.5)
+        with pytest.raises(Exception, match=r"(?i)cancel"):
+            victim.session.sql(
+                f"select count(*) from range({10**13}) where cast(uuid() as string) = 'x'"
+            ).collect()

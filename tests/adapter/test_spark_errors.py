@@ -19,3 +19,13 @@ def test_stack_and_what_comes_before_the_error_class_are_cut():
 def test_without_error_class():
     assert sentence(ValueError("disk full")) == "disk full"
     assert condition("disk full") == ""
+
+
+def test_the_cause_of_a_task_that_failed():
+    text = (
+        "Job aborted: [TASK_WRITE_FAILED] Task failed while writing rows to s3. SQLSTATE: 58030\n\tat org.x.Y.z(Y.scala:1)\n"
+        "Caused by: org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] boom SQLSTATE: P0001\n\tat org.x.Z"
+    )
+    assert sentence(ValueError(text)) == "[USER_RAISED_EXCEPTION] boom SQLSTATE: P0001"
+    alone = "[TASK_WRITE_FAILED] Task failed while writing rows."
+    assert sentence(ValueError(alone)) == alone

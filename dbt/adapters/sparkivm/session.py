@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ logger = AdapterLogger("SparkIvm")
 
 _starting = threading.Lock()
 _thread = threading.local()
+_BETWEEN_INTERRUPTS_S = 0.2
 _SECOND_DRIVER = "XSDB6"  # Derby: the database is open in another process
 
 
@@ -35,6 +38,7 @@ class SessionConnection(SparkConnectionWrapper):
         self.opened_with = opened_with
         self.label = "dbt"
         self._canceled = False
+        self._working = 0  # statements that run; one at most, unless a thread took another one's connection
         for key, value in opened_with.items():
             session.conf.set(key, value)
 
@@ -67,10 +71,25 @@ class SessionConnection(SparkConnectionWrapper):
         else:
             self.session.conf.unset(key)
 
+    @contextmanager
+    def at_work(self) -> Generator[None, None, None]:
+        """While a statement runs."""
+        self._working += 1
+        try:
+            yield
+        finally:
+            self._working -= 1
+
     def cancel(self) -> None:
         """End the running jobs of this session; whatever its thread tries next is refused."""
         self._canceled = True
-        self.session.interruptAll()
+        threading.Thread(target=self._interrupt, daemon=True).start()
+
+    def _interrupt(self) -> None:
+        """Until the statement gives up: as long as Spark plans it there is no job to end."""
+        while self._working:
+            self.session.interruptAll()
+            time.sleep(_BETWEEN_INTERRUPTS_S)
 
     def close(self) -> None:
         self._canceled = True
@@ -101,13 +120,15 @@ class SessionCursor:
         self._connection.prepare()
         text = sql.strip().removesuffix(";")
         self._rows = None
-        self._frame = self._connection.session.sql(
-            text % tuple(map(_literal, bindings)) if bindings else text
-        )
+        with self._connection.at_work():
+            self._frame = self._connection.session.sql(
+                text % tuple(map(_literal, bindings)) if bindings else text
+            )
 
     def fetchall(self) -> list[Row]:
         if self._rows is None:
-            self._rows = self._frame.collect() if self._frame is not None else []
+            with self._connection.at_work():
+                self._rows = self._frame.collect() if self._frame is not None else []
         return self._rows
 
     def fetchmany(self, size: int) -> list[Row]:
