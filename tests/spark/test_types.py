@@ -33,6 +33,9 @@ INCREMENTAL = {
     "spread": "select id, e.* from things",
     "spread_items": "select id, i.*, i.x + 1 as more from things lateral view outer explode(a) as i",
     "spread_groups": "select t.e.at.*, count(*) as n from things as t group by all",
+    "odd_names": "select named_struct('first-name', id) as s from things "
+    "union all select named_struct('first-name', cast(id as bigint)) from things",
+    "odd_extrema": "select max(struct(id as `event-time`, a)) as m, count(*) as n from things",
     "entries": "select id, pos, key, value from things lateral view outer posexplode(m) e",
     "maps": "select id, m, struct(m) as s from things",
     "maps_of_a_join": "select t.id, t.m, u.m as other from things t left join things u on t.id = u.id + 1",

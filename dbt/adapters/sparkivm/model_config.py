@@ -83,6 +83,12 @@ class IncrementalViewOptions:
         if option("partition_by") and option("liquid_clustered_by"):
             raise refuse("partition_by and liquid_clustered_by exclude each other")
 
+        for name in ("partition_by", "liquid_clustered_by"):
+            if not _are_names(option(name)):
+                raise refuse(f"{name} is {option(name)!r}, and has to be a column or a list of columns")
+        if not isinstance(option("tblproperties") or {}, Mapping):
+            raise refuse(f"tblproperties is {option('tblproperties')!r}, and has to map names to values")
+
         persist_docs = config.get("persist_docs") or {}
         columns = model.get("columns") or {}
         described = {c["name"]: c["description"] for c in columns.values() if c.get("description")}
@@ -100,6 +106,11 @@ class IncrementalViewOptions:
             full_refresh_allowed=config.get("full_refresh") is not False,
             column_comments=described if persist_docs.get("columns") else {},
         )
+
+
+def _are_names(value: object) -> bool:
+    names = value if isinstance(value, list) else [value]
+    return value is None or all(isinstance(name, str) for name in names)
 
 
 def _names(value: str | list[str] | None) -> tuple[str, ...]:
