@@ -55,7 +55,7 @@ def test_docs_only_where_asked_for():
         ({"partition_by": "a", "liquid_clustered_by": "b"}, "exclude each other"),
         ({"partition_by": {"field": "id"}}, "has to be a column or a list of columns"),
         ({"liquid_clustered_by": ["a", 1]}, "has to be a column or a list of columns"),
-        ({"tblproperties": ["a"]}, "tblproperties is ['a'], and has to map names to values"),
+        ({"tblproperties": ["a"]}, "and has to map names to values"),
         ({"refresh_mod": "strict"}, "there is no option refresh_mod; write refresh_mode"),
         ({"liquid_cluster_by": "a"}, "there is no option liquid_cluster_by; write liquid_clustered_by"),
     ],
