@@ -24,7 +24,7 @@ class DeclarationError(Exception):
     """What the project declares of a source (`meta.sparkivm`) is wrong; its author can mend it."""
 
     def __init__(self, source: str, what: str, do: str) -> None:
-        super().__init__(f"meta.sparkivm of {source} is wrong\n  what   {what}\n  do     {do}")
+        super().__init__(f"source {source} (meta.sparkivm)\n  what   {what}\n  do     {do}")
         self.source, self.what, self.do = source, what, do
 
 
