@@ -67,7 +67,7 @@ def test_change_log_formats():
 )
 def test_mistakes(meta, words):
     declared = DeclaredSources("", {"shop.orders": meta})
-    with pytest.raises(DeclarationError, match="of shop") as error:
+    with pytest.raises(DeclarationError, match="source shop") as error:
         declared.of(ORDERS)
     assert words in str(error.value)
     assert "\n  do     " in str(error.value)
