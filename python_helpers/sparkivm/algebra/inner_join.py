@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.join_condition import JoinCondition
@@ -32,7 +33,7 @@ class InnerJoin(Relation):
     predicates: tuple[Scalar, ...]
     broadcast: int | None = None  # index of an input small enough to be sent to every task
 
-    @property
+    @cached_property
     def columns(self) -> Columns:
         return tuple(name for child in self.inputs for name in child.columns)
 
@@ -93,6 +94,16 @@ class InnerJoin(Relation):
 
     def _equal_columns(self, child: Relation) -> dict[str, str]:
         """Columns of the join that equal a column of `child`: their names, and its."""
+        known = self._known_equal.get(id(child))
+        if known is None:
+            known = self._known_equal[id(child)] = (child, self._find_equal_columns(child))
+        return known[1]
+
+    @cached_property
+    def _known_equal(self) -> dict[int, tuple[Relation, dict[str, str]]]:
+        return {}
+
+    def _find_equal_columns(self, child: Relation) -> dict[str, str]:
         found = {name: name for name in child.columns}
         pairs = [(left, right) for left, right, _ in filter(None, map(equality, self.predicates))]
         while more := {one: found[other] for a, b in pairs for one, other in ((a, b), (b, a))

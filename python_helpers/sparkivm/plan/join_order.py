@@ -75,7 +75,7 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
 def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
     """Left-deep, next the input of which a row meets the fewest. The columns' order changes."""
     waiting = sorted(node.inputs, key=estimate)
-    current = next((child for child in waiting if reads_changes(child)), None)
+    current = next((child for child in waiting if estimate.reads_changes(child)), None)
     if current is None or estimate(current) > BROADCAST_ROWS:
         return node
     waiting.remove(current)
@@ -98,21 +98,14 @@ def _next(
     Of equals, one that later predicates narrow down further waits for them.
     """
     connected = []
+    near = frozenset[str]().union(*(p.columns for p in predicates if p.columns & known))
     for child in waiting:
         columns = frozenset(child.columns)
-        mine = [p for p in predicates if p.columns & columns]
-        if any(p.columns & known for p in mine):
+        if columns & near:
+            mine = [p for p in predicates if p.columns & columns]
             usable = [p for p in mine if p.columns <= known | columns]
             connected.append((estimate.met_by_a_row(child, usable), len(mine) - len(usable), child))
     return min(connected, key=lambda found: found[:2])[2] if connected else waiting[0]
-
-
-def reads_changes(relation: Relation) -> bool:
-    """Whether the relation is made of changes, so that it may be small where tables are large."""
-    return any(
-        isinstance(node, Changes) or (isinstance(node, Scan) and node.table == STAGED)
-        for node in relation.walk()
-    )
 
 
 def _smaller(current: float, other: float) -> int | None:
@@ -130,6 +123,18 @@ class RowEstimate:
         self._sizes = sizes
         self._values = values
         self._known: dict[int, tuple[Relation, float]] = {}
+        self._of_changes: dict[int, tuple[Relation, bool]] = {}
+
+    def reads_changes(self, relation: Relation) -> bool:
+        """Whether a relation is made of changes, so that it may be small where tables are large."""
+        known = self._of_changes.get(id(relation))
+        if known is None:
+            itself = isinstance(relation, Changes) or (
+                isinstance(relation, Scan) and relation.table == STAGED
+            )
+            found = itself or any(map(self.reads_changes, relation.children))
+            known = self._of_changes[id(relation)] = (relation, found)
+        return known[1]
 
     def __call__(self, relation: Relation) -> float:
         known = self._known.get(id(relation))
@@ -173,7 +178,7 @@ class RowEstimate:
         if not relation.predicates:
             return math.prod(max(count, 1.0) for count in rows)
         # Whole tables are as many as the largest one (foreign keys); a row of a delta meets some others.
-        if not any(map(reads_changes, relation.inputs)):
+        if not any(map(self.reads_changes, relation.inputs)):
             return max(rows)
         return max(
             1.0, math.prod(max(count, 1.0) for count in rows) * self._kept(relation.predicates, max(rows))

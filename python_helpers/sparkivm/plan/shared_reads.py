@@ -29,7 +29,7 @@ from sparkivm.algebra import (
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, reads_changes
+from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate
 
 # Smaller tables are sliced only by the way.
 _LARGE_ROWS = 200_000
@@ -94,7 +94,7 @@ def _assigned(relation: Relation, estimate: RowEstimate) -> list[_Reads]:
 
 def _reads(node: Relation, estimate: RowEstimate) -> Iterator[_Read]:
     for child, keys, pairs in _lookups(node):
-        if estimate(keys) > BROADCAST_ROWS or not reads_changes(keys):
+        if estimate(keys) > BROADCAST_ROWS or not estimate.reads_changes(keys):
             continue
         for scan, fields in _scans(child):
             compared = tuple(replace(pair, left=fields[pair.left]) for pair in pairs if pair.left in fields)
