@@ -215,7 +215,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         found = {
             name.key: name
             for node, name in _relations(self.get_macro_resolver())
-            if source in _names_in_project(node)
+            if source in names_in_project(node)
         }
         if len(found) > 1:
             raise CompilationError(f"{source} is the name of {', '.join(found)}: say which")
@@ -300,7 +300,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _compiled(self, model: str) -> Any:
         """A view's node with its compiled SQL, by the model's name."""
-        found = [node for node in self._models() if model in _names_in_project(node)]
+        found = [node for node in self._models() if model in names_in_project(node)]
         if not found:
             raise CompilationError(f"there is no model named {model or '…: say which, as model'}")
         if len(found) > 1:
@@ -325,7 +325,7 @@ def author_errors() -> Generator[None, None, None]:
         raise DbtDatabaseError(str(error)) from error
 
 
-def _names_in_project(node: Any) -> tuple[str, ...]:
+def names_in_project(node: Any) -> tuple[str, ...]:
     """What an operation may call a node: of a versioned model also `fct.v2` and its alias."""
     if node.resource_type == "source":
         return node.unique_id, f"{node.source_name}.{node.name}"
