@@ -3,8 +3,9 @@
 import pytest
 import sqlglot.parser
 
-from sparkivm.errors import ModelError
-from sparkivm.frontend.parse import parse_model
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.parse import not_too_deep, parse_model
+from tests.reading import read
 
 
 def test_the_compiled_build_of_sqlglot_is_refused_by_name(monkeypatch):
@@ -13,3 +14,11 @@ def test_the_compiled_build_of_sqlglot_is_refused_by_name(monkeypatch):
     with pytest.raises(ModelError, match="compiled build") as refused:
         parse_model("m", "select 1 as a")
     assert "pip uninstall sqlglotc" in str(refused.value)
+
+
+def test_a_query_that_is_nested_too_deeply():
+    sql = "r"
+    for number in range(400):
+        sql = f"(select k, max(a) as a from {sql} as q{number} group by k)"
+    with pytest.raises(NotIncremental, match="nested too deeply"), not_too_deep():
+        read(f"select k, a from {sql}")

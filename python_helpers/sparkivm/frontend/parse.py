@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import sqlglot
 import sqlglot.parser
@@ -71,6 +73,16 @@ def parse_model(model: str, sql: str) -> exp.Query:
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement is read as {found}"))
     return trees[0]
+
+
+@contextmanager
+def not_too_deep() -> Generator[None, None, None]:
+    """Raises: NotIncremental for a query that is nested more deeply than Python's functions may be."""
+    try:
+        yield
+    except RecursionError:
+        detail = "it is nested too deeply for the compiler"
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from None
 
 
 def _refuse_compiled_sqlglot(model: str) -> None:

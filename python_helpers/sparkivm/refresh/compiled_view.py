@@ -17,7 +17,7 @@ from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.catalog import CatalogView
-from sparkivm.frontend.parse import parse_model, statement_end
+from sparkivm.frontend.parse import not_too_deep, parse_model, statement_end
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.stars import has_star
@@ -99,7 +99,8 @@ def compile_view(
     same_text = frontier is not None and frontier.text == digest(sql)
     try:
         _refuse_case_sensitivity(engine)
-        tree = parse_model(str(model), sql)
+        with not_too_deep():
+            tree = parse_model(str(model), sql)
     except NotIncremental as error:
         fields = _fields(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
@@ -107,7 +108,8 @@ def compile_view(
     names = NameAllocator()
     views_read: dict[str, tuple[Relation, Columns]] = {}
     try:
-        query = read_query(tree, catalog, names=names)
+        with not_too_deep():
+            query = read_query(tree, catalog, names=names)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
     except NotIncremental as error:
         fallback = error.fallback
@@ -159,7 +161,8 @@ def compile_view(
     answered = [] if known is None or is_new else list(known.types)
     try:
         types_of = _types(engine, catalog, answered, asked)
-        plan = compile_query(query, fields, types_of, read_from_views)
+        with not_too_deep():
+            plan = compile_query(query, fields, types_of, read_from_views)
         fallback = _ungroupable(plan, catalog)
         decided = decided_by_order(plan.written, types_of)
         if decided is not None and not (may_keep and _can_be_views(decided.by, catalog)):

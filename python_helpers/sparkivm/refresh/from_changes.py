@@ -34,7 +34,7 @@ def refresh_from_changes(
 ) -> RefreshResult:
     """Apply what was decided; a state for which Spark fails to do so is rebuilt.
 
-    Raises: ModelError if Spark fails and the mode is strict.
+    Raises: ModelError if it fails and the mode is strict.
     """
     plan, old = compiled.plan, stored.frontier
     assert plan is not None and old is not None and stored.facts is not None
@@ -58,7 +58,7 @@ def refresh_from_changes(
             predicate = part.predicate if part else ""
             sql = applying_statement(attempt.engine, attempt.state, plan.state, change, select, predicate)
             committed = attempt.commit(stored, frontier, sql)
-    except EngineError as error:
+    except (EngineError, RecursionError) as error:
         return rebuild_after(attempt, stored, compiled, settings, error)
     attempt.publish(compiled, frontier, stored.facts, known=True)
     return attempt.result(

@@ -92,15 +92,15 @@ def rebuild_after(
     stored: StoredState,
     compiled: CompiledView,
     settings: Mapping[str, str],
-    error: EngineError,
+    error: EngineError | RecursionError,
 ) -> RefreshResult:
-    """Rebuild where Spark failed a refresh from changes, as files of an old version may be gone.
+    """Rebuild where a refresh from changes failed: old files may be gone, or the delta nested too deeply.
 
     Raises: ModelError if the mode is strict.
     """
     if attempt.request.refresh_mode == "strict":
         raise ModelError(
-            str(attempt.view), f"Spark failed the refresh: {error}", "see the debug log"
+            str(attempt.view), f"the refresh from changes failed: {error}", "see the debug log"
         ) from error
     return rebuild(attempt, stored, compiled, settings, Fallback(Reason.REFRESH_FAILED, str(error)))
 

@@ -100,7 +100,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
             attempt.request.refresh_mode, attempt.request.change_capture, attempt.moments(compiled),
             _memory(attempt, compiled), attempt.public.adds_up(compiled),
         )  # fmt: skip
-    except EngineError as error:
+    except (EngineError, RecursionError) as error:
         return rebuild_after(attempt, stored, compiled, settings, error)
     if decision.fallback is not None:
         return rebuild(attempt, stored, compiled, settings, decision.fallback)
