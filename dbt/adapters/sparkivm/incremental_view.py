@@ -95,7 +95,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             facts = engine.describe(name)
             if facts is None:
                 return
-            wanted = {field.name: options.column_comments.get(field.name, "") for field in facts.fields}
+            comments = options.column_comments
+            wanted = {field.name: comments.get(field.name.lower(), "") for field in facts.fields}
             described = engine.query(f"describe table {name.sql}")
             if wanted == {row["col_name"]: row["comment"] or "" for row in described}:
                 return

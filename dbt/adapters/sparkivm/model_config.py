@@ -49,7 +49,7 @@ class IncrementalViewOptions:
     layout: StateLayout
     comment: str
     full_refresh_allowed: bool
-    column_comments: Mapping[str, str]
+    column_comments: Mapping[str, str]  # by the names in lower case
 
     @classmethod
     def of(cls, model: Mapping[str, Any]) -> IncrementalViewOptions:
@@ -91,7 +91,7 @@ class IncrementalViewOptions:
 
         persist_docs = config.get("persist_docs") or {}
         columns = model.get("columns") or {}
-        described = {c["name"]: c["description"] for c in columns.values() if c.get("description")}
+        described = {c["name"].lower(): c["description"] for c in columns.values() if c.get("description")}
         return cls(
             refresh_mode=option("refresh_mode", "auto"),
             change_capture=option("change_capture", "auto"),
