@@ -127,14 +127,17 @@ class SessionCursor:
 
     def fetchall(self) -> list[Row]:
         if self._rows is None:
-            with self._connection.at_work():
-                self._rows = self._frame.collect() if self._frame is not None else []
+            self._rows = self._collected(self._frame)
         return self._rows
 
     def fetchmany(self, size: int) -> list[Row]:
         if self._rows is None:
-            self._rows = self._frame.limit(size).collect() if self._frame is not None else []
+            self._rows = self._collected(None if self._frame is None else self._frame.limit(size))
         return self._rows[:size]
+
+    def _collected(self, frame: DataFrame | None) -> list[Row]:
+        with self._connection.at_work():
+            return frame.collect() if frame is not None else []
 
     def fetchone(self) -> Row | None:
         return next(iter(self.fetchmany(1)), None)

@@ -5,14 +5,13 @@ So are those that come close to it: a sum is added up from some of them, and mus
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from sparkivm.algebra.decimal_types import MOST_DIGITS, precision_and_scale
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.sql_expression import expression
 
 OVERFLOW = "a sum overflows its type"  # the error of a statement that finds one
-_WIDEST = re.compile(r"decimal\(38,\s*(\d+)\)")
 _DIGITS_TO_SPARE = 2  # a hundred sums can be added up
 
 
@@ -30,7 +29,7 @@ class Sum:
     @property
     def may_overflow(self) -> bool:
         """SUM has ten digits more than its argument, except where there are no more."""
-        return _WIDEST.fullmatch(self.type) is not None
+        return self._digits is not None and self._digits[0] == MOST_DIGITS
 
     def checked(self, total: str, count: str) -> Scalar:
         """A column `total`, NULL if it is the sum of no values, by the column that counts them."""
@@ -49,8 +48,11 @@ class Sum:
         return f"case when {large} then raise_error('{OVERFLOW}') else {total} end"
 
     @property
+    def _digits(self) -> tuple[int, int] | None:
+        return precision_and_scale(self.type)
+
+    @property
     def _is_large(self) -> str:
-        widest = _WIDEST.fullmatch(self.type)
-        assert widest is not None, "other sums have digits to spare"
-        digits = 38 - int(widest[1]) - _DIGITS_TO_SPARE
-        return f"abs(cast(s as double)) >= cast('1e{digits}' as double)"
+        assert self._digits is not None, "other sums have digits to spare"
+        precision, scale = self._digits
+        return f"abs(cast(s as double)) >= cast('1e{precision - scale - _DIGITS_TO_SPARE}' as double)"

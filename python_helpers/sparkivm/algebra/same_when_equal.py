@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+from sparkivm.algebra.decimal_types import MOST_DIGITS, precision_and_scale
+
 # Digits of the decimals that Spark compares whole numbers as.
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-_MOST_DIGITS = 38
 _TELLING = re.compile("float|double|collate", re.IGNORECASE)  # as 0.0 and -0.0
 _EXACT = ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
 
@@ -20,7 +20,7 @@ def same_when_equal(one: str, other: str) -> bool:
     if None in shapes:
         return False
     whole, fraction = (max(shape[i] for shape in shapes if shape) for i in (0, 1))
-    return whole + fraction <= _MOST_DIGITS
+    return whole + fraction <= MOST_DIGITS
 
 
 def same_to_expressions(one: str, other: str) -> bool:
@@ -32,5 +32,5 @@ def _decimal(type_: str) -> tuple[int, int] | None:
     """Digits before and after the point."""
     if type_ in _DIGITS:
         return _DIGITS[type_], 0
-    found = _DECIMAL.fullmatch(type_)
-    return (int(found[1]) - int(found[2]), int(found[2])) if found else None
+    found = precision_and_scale(type_)
+    return (found[0] - found[1], found[1]) if found else None

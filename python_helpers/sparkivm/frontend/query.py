@@ -58,10 +58,15 @@ def read_query(
     names  those of queries that are going to be parts of one plan with it
     Raises: NotIncremental for the first construct without a rule, with its place.
     """
-    refuse_unknown_clauses(tree)
-    refuse_other_precedence(tree)
+    _refuse_unread(tree)
     reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
     return reader.query(tree)
+
+
+def _refuse_unread(tree: exp.Query) -> None:
+    """What would be passed over, or taken for something else."""
+    refuse_unknown_clauses(tree)
+    refuse_other_precedence(tree)
 
 
 def _are_called(visible: Sequence[Visible], names: Sequence[str]) -> bool:
@@ -115,8 +120,7 @@ class QueryReader:
             ) from None
         if not isinstance(tree, exp.Query):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
-        refuse_unknown_clauses(tree)
-        refuse_other_precedence(tree)
+        _refuse_unread(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(tree)
         names = [field.name for field in view.fields]

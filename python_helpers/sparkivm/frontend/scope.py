@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -53,13 +53,17 @@ class NameAllocator:
 
     def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether two expressions, each over its relation, are known to be the same value if equal."""
-        left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
-        return left is not None and right is not None and same_when_equal(left, right)
+        return self._of_types(same_when_equal, one, other)
 
     def same_to_expressions(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether an expression may read the one for the other where both are equal."""
+        return self._of_types(same_to_expressions, one, other)
+
+    def _of_types(
+        self, rule: Callable[[str, str], bool], one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]
+    ) -> bool:
         left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
-        return left is not None and right is not None and same_to_expressions(left, right)
+        return left is not None and right is not None and rule(left, right)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
         """The Spark type of a column that is passed on from a table, None of other expressions."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sparkivm.algebra import Aggregate, Call, Keys, Project, Relation, Scalar, Scan
+from sparkivm.algebra.decimal_types import MOST_DIGITS, precision_and_scale
 from sparkivm.algebra.exact_sums import Sum
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
@@ -22,8 +22,6 @@ WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"  # of changes whose weights are an or
 
 Kind = Literal["count", "sum", "min", "max", "recomputed"]
 
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_MOST_DIGITS = 38
 _DIGITS_OF_A_SUM = 10  # Spark adds them to the argument's precision
 _DIGITS_ALWAYS_EXACT = 27  # weight (10 digits) times argument fits into 38 digits
 _SCALE_DIVIDED = 10  # up to it a quotient has nine digits to spare beyond those of AVG
@@ -173,10 +171,11 @@ class _GroupStateBuilder:
 def _average_of_sum(type_: str) -> bool:
     """Whether AVG can be had from sum and count to the last digit."""
     # Spark adds a BIGINT's average up in DOUBLE, where the last digits depend on the order.
-    decimal = _DECIMAL.fullmatch(type_)
+    decimal = precision_and_scale(type_)
     if decimal is None:
         return type_ != "bigint"
-    return int(decimal[1]) + 5 <= _MOST_DIGITS and int(decimal[2]) <= _SCALE_DIVIDED
+    precision, scale = decimal
+    return precision + 5 <= MOST_DIGITS and scale <= _SCALE_DIVIDED
 
 
 def _average(summed: str, count: str, type_: str) -> Scalar:
@@ -185,11 +184,11 @@ def _average(summed: str, count: str, type_: str) -> Scalar:
     The quotient of two decimals as SQL types it would be rounded twice, or have too few digits. So the whole
     part, which is exact, and the rest, of the same sign and below one, are divided by themselves.
     """
-    decimal = _DECIMAL.fullmatch(type_)
+    decimal = precision_and_scale(type_)
     if decimal is None:
         return expression("case when n > 0 then cast(s as double) / cast(n as double) end", n=count, s=summed)
-    precision, scale = int(decimal[1]), int(decimal[2])
-    result = f"decimal({min(precision + 4, _MOST_DIGITS)},{min(scale + 4, _MOST_DIGITS)})"
+    precision, scale = decimal
+    result = f"decimal({min(precision + 4, MOST_DIGITS)},{min(scale + 4, MOST_DIGITS)})"
     n = "cast(n as decimal(15,0))"
     whole = f"cast((s - s % {n}) / {n} as decimal({max(precision - scale, 1)},0))"
     rest = f"cast((s % {n}) / {n} as decimal({scale + 5},{scale + 4}))"
@@ -204,13 +203,13 @@ def linear_sum_type(argument_type: str) -> str | None:
     """
     if argument_type in WHOLE_NUMBERS:
         return "bigint"
-    decimal = _DECIMAL.fullmatch(argument_type)
+    decimal = precision_and_scale(argument_type)
     if decimal is None:
         return None
-    precision, scale = int(decimal[1]), int(decimal[2])
+    precision, scale = decimal
     if precision > _DIGITS_ALWAYS_EXACT and scale > _SCALE_KEPT:
         return None
-    return f"decimal({min(precision + _DIGITS_OF_A_SUM, _MOST_DIGITS)},{scale})"
+    return f"decimal({min(precision + _DIGITS_OF_A_SUM, MOST_DIGITS)},{scale})"
 
 
 def groups_of(state: GroupState, input: Relation) -> Relation:

@@ -31,10 +31,9 @@ from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
+from sparkivm.refresh.session_settings import refuse_case_sensitivity
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.spark_sql.relations import select_text
-
-_CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
 @dataclass
@@ -98,7 +97,7 @@ def compile_view(
     """
     same_text = frontier is not None and frontier.text == digest(sql)
     try:
-        _refuse_case_sensitivity(engine)
+        refuse_case_sensitivity(engine)
         with not_too_deep():
             tree = parse_model(str(model), sql)
     except NotIncremental as error:
@@ -200,12 +199,6 @@ def is_over_named_tables(relation: Relation, tables: Mapping[str, RelationFacts]
 def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
     """A part of a plan as the query of a view."""
     return select_text(relation, _live_texts(catalog))
-
-
-def _refuse_case_sensitivity(engine: Engine) -> None:
-    """Names are found without regard to case."""
-    if engine.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true":
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{_CASE_SENSITIVE} is true"))
 
 
 def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:

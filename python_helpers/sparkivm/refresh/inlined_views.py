@@ -1,7 +1,7 @@
 """Plain views whose text stands in the place of their name: is it what the name means to Spark?
 
 To Spark a view has the columns that it had when it was made: where a table below has others by now, their
-values are cast to them. Such views are not read through.
+values are cast to them. Such views are not read through (tests/spark/test_views_as_sources.py).
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
         check_text_is_understood(engine, text, parse_model(str(view.name), text))
     except NotIncremental as error:
         raise _unclear(view, error.fallback.detail) from None
-    if not is_what_its_text_says(engine, view, catalog):
+    if not _has_types_of(engine, text, view):
         raise _unclear(view, "a table below has other types than when it was made; make it anew")
 
 
 def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:
     """Whether the text of a view has the types of its columns."""
     text = _named_in_full(view, catalog)
-    if text is None:
-        return False
+    return text is not None and _has_types_of(engine, text, view)
+
+
+def _has_types_of(engine: Engine, text: str, view: RelationFacts) -> bool:
     try:
         found = engine.schema_of(text)
     except EngineError:

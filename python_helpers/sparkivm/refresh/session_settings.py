@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sparkivm.engine import Engine
-from sparkivm.errors import ModelError
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.reasons import Fallback, Reason
 
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 _SEMANTIC = (
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
-    "spark.sql.caseSensitive",
+    _CASE_SENSITIVE,
     "spark.sql.decimalOperations.allowPrecisionLoss",
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.mapKeyDedupPolicy",
@@ -30,6 +32,12 @@ _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorr
 def semantic_settings(engine: Engine) -> dict[str, str]:
     """Those that are set to something; a default stays unnamed until it is changed."""
     return dict(engine.settings(_SEMANTIC))
+
+
+def refuse_case_sensitivity(engine: Engine) -> None:
+    """Raises: NotIncremental if case tells names apart, as the compiler finds them without regard to it."""
+    if engine.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true":
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{_CASE_SENSITIVE} is true"))
 
 
 def refuse_lossy_settings(engine: Engine, model: str) -> None:
