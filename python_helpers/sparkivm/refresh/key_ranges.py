@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -13,6 +13,7 @@ from sparkivm.plan.key_ranges import KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn, needs
 from sparkivm.plan.state_change import StateChange
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
+from sparkivm.refresh.few_changes import few_rows
 from sparkivm.refresh.questions import ask, kept_to_ask, texts_of
 from sparkivm.refresh.run_memory import Memory
 
@@ -40,8 +41,29 @@ def find_key_ranges(
     asked = sorted(_asked(change, large, tables), key=repr)
     if not asked:
         return KeyRanges(), dict(changes)
+    few = few_rows(engine, tables, changes, {column.table for column in asked}, memory)
+    spans: dict[ChangedColumn, Span | None] = {}
+    for column in asked:
+        told = memory.answers(column.table, changes[column.table]).spans
+        if column.field in told:
+            spans[column] = told[column.field]
+        elif column.table in few:
+            spans[column] = few[column.table].span(column.field)
+    unknown = [column for column in asked if column not in spans]
+    if unknown:
+        changes = kept_to_ask(changes, {column.table for column in unknown}, memory)
+        for column, span in _spans(engine, tables, changes, unknown).items():
+            spans[column] = memory.answers(column.table, changes[column.table]).spans[column.field] = span
+    return KeyRanges(spans, large), dict(changes)
+
+
+def _spans(
+    engine: Engine,
+    tables: Mapping[str, RelationFacts],
+    changes: Mapping[str, SourceChange],
+    asked: Sequence[ChangedColumn],
+) -> dict[ChangedColumn, Span | None]:
     sources = {column.table for column in asked}
-    changes = kept_to_ask(changes, sources, memory)
     # Not netted: by the key alone, an update of another column would cancel itself.
     texts = texts_of(tables, {key: replace(changes[key], nets=False) for key in sources}, sources)
     questions = (
@@ -50,12 +72,10 @@ def find_key_ranges(
         for i, column in enumerate(asked)
         for name in [quoted(column.field)]
     )
-    spans = {
-        asked[row["number"]]: Span(row["low"], row["high"])
-        for row in ask(engine, questions)
-        if row["low"] is not None
+    rows = ask(engine, questions)
+    return {
+        asked[row["number"]]: None if row["low"] is None else Span(row["low"], row["high"]) for row in rows
     }
-    return KeyRanges({column: spans.get(column) for column in asked}, large), changes
 
 
 def _asked(

@@ -1,4 +1,4 @@
-"""Rows that a run reads once, and keeps in Spark's memory for whatever asks for them again.
+"""Rows that a run reads once, and keeps in Spark's memory for whatever asks for them again; and answers.
 
 Delta is slow to begin. To resolve a change feed, list its files and start its job takes 0.2 to 0.4 s at each
 place where a plan has it, whatever it holds; to list the files of a table takes 0.1 s. The views of a run
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ from sparkivm.changes.delta_texts import changed_rows
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.names import RESERVED_PREFIX, quoted
+from sparkivm.refresh.answers import Answers
 from sparkivm.refresh.planning_settings import planned_for_changes
 
 _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
@@ -57,6 +58,8 @@ class Memory(Protocol):
 
     def rows(self, table: str, uses: int) -> str: ...
 
+    def answers(self, table: str, change: SourceChange) -> Answers: ...
+
 
 class NoMemory(Memory):
     """Everything is read where it is."""
@@ -66,6 +69,9 @@ class NoMemory(Memory):
 
     def rows(self, table: str, uses: int) -> str:
         return ""
+
+    def answers(self, table: str, change: SourceChange) -> Answers:
+        return Answers()
 
 
 def keeps_changes(change: SourceChange, uses: int) -> bool:
@@ -86,6 +92,7 @@ class RunMemory:
         self._nonce = uuid.uuid4().hex[:8]
         self._kept: dict[_Key, list[_Kept]] = {}
         self._uses: Counter[_Key] = Counter()
+        self._answers: defaultdict[_Key, Answers] = defaultdict(Answers)
         self._refused = False
 
     def __len__(self) -> int:
@@ -96,6 +103,11 @@ class RunMemory:
         with self._lock:
             self._uses[key] += more
             return self._uses[key]
+
+    def answers(self, key: _Key) -> Answers:
+        """What is known of certain changes, to be read and added to."""
+        with self._lock:
+            return self._answers[key]
 
     def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], None]) -> str:
         """The relation that holds rows; "" if Spark refused to keep any.
@@ -146,8 +158,7 @@ class ViewMemory(Memory):
     warnings: MutableSequence[str]
 
     def changes(self, table: str, change: SourceChange, uses: int) -> SourceChange:
-        source = self.tables[table]
-        key = (source.name.key, source.table_id, change.old, change.new)
+        source, key = self.tables[table], self._key(table, change)
         if change.kept or not keeps_changes(change, self.run.uses(key, uses)):
             return change
         few = change.rows * len(source.fields) <= _MOST_VALUES
@@ -166,6 +177,13 @@ class ViewMemory(Memory):
             f"select {', '.join(map(quoted, fields))}\nfrom {source.name.sql} version as of {source.version}"
         )
         return self._find(key, fields, select, 0)
+
+    def answers(self, table: str, change: SourceChange) -> Answers:
+        return self.run.answers(self._key(table, change))
+
+    def _key(self, table: str, change: SourceChange) -> _Key:
+        source = self.tables[table]
+        return (source.name.key, source.table_id, change.old, change.new)
 
     def _fields(self, table: str, *, every: bool) -> list[str]:
         """Columns to keep, in the table's order: those that the view reads, or every one that may be."""

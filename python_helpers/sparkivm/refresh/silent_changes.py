@@ -7,13 +7,14 @@ sources in one query, whether anything is left of their changes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sparkivm.algebra import Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, RelationFacts
+from sparkivm.refresh.few_changes import few_rows
 from sparkivm.refresh.questions import ask, kept_to_ask, texts_of
 from sparkivm.refresh.run_memory import Memory
 
@@ -51,15 +52,33 @@ def without_silent(
     if not asked:
         return dict(changes)
     read = columns_read(core, Scan)
-    changes = kept_to_ask(changes, asked, memory)
+    few = {
+        key: rows
+        for key, rows in few_rows(engine, tables, changes, asked, memory).items()
+        if rows.know(read[key])
+    }
+    silent = {key for key, rows in few.items() if rows.are_silent(read[key])}
+    many = [key for key in asked if key not in few]
+    if many:
+        changes = kept_to_ask(changes, many, memory)
+        silent |= _silent_to_spark(engine, read, tables, changes, many)
+    return {
+        key: replace(change, how="none", rows=0) if key in silent else change
+        for key, change in changes.items()
+    }
+
+
+def _silent_to_spark(
+    engine: Engine,
+    read: Mapping[str, Sequence[str]],
+    tables: Mapping[str, RelationFacts],
+    changes: Mapping[str, SourceChange],
+    asked: Collection[str],
+) -> set[str]:
     texts = texts_of(tables, changes, asked)
     questions = (
         f"(select {index} as source from (\n{texts.changes(key, read[key])}\n) as changed limit 1)"
         for index, key in enumerate(asked)
     )
     loud = {int(row["source"]) for row in ask(engine, questions)}
-    silent = {key for index, key in enumerate(asked) if index not in loud}
-    return {
-        key: replace(change, how="none", rows=0) if key in silent else change
-        for key, change in changes.items()
-    }
+    return {key for index, key in enumerate(asked) if index not in loud}

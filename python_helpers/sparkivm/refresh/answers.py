@@ -1,0 +1,45 @@
+"""What a run was told of the changes of a source: the views of a run ask much the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from sparkivm.plan.key_ranges import Span
+
+NULL_TEXT = "null"
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """Changed rows with their weights, not netted; each value as a text, NULL_TEXT for NULL."""
+
+    fields: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+
+    def know(self, fields: Collection[str]) -> bool:
+        """Whether all of these columns are here."""
+        return set(fields) <= set(self.fields)
+
+    def are_silent(self, fields: Collection[str]) -> bool:
+        """Whether the changes cancel each other in these columns."""
+        places = [self.fields.index(field) for field in fields]
+        left: Counter[tuple[str, ...]] = Counter()
+        for weight, texts in self.rows:
+            left[tuple(texts[place] for place in places)] += weight
+        return not any(left.values())
+
+    def span(self, field: str) -> Span | None:
+        """The least and the greatest value of a column of whole numbers; None without one."""
+        place = self.fields.index(field)
+        values = [int(texts[place]) for _, texts in self.rows if texts[place] != NULL_TEXT]
+        return Span(min(values), max(values)) if values else None
+
+
+@dataclass
+class Answers:
+    """Of one source between two of its versions. Threads may ask the same twice; they get the same."""
+
+    few: FewRows | None = None  # not fetched yet, or more than a few
+    spans: dict[str, Span | None] = field(default_factory=dict)  # by column
