@@ -46,6 +46,12 @@ NOT_DECIDED = [
 LISTS = {
     "collect_list(a)": "COLLECT_LIST",
     "listagg(s, ',')": "LISTAGG",
+    "max_by(s, a)": "MAX_BY",
+    "min_by(s, a)": "MIN_BY",
+    "mode(s)": "MODE",
+    "mode() within group (order by s)": None,
+    "percentile_approx(a, 0.5)": "PERCENTILE_APPROX",
+    "percentile(a, 0.5)": None,
     "listagg(s, ',') within group (order by s)": None,
     "transform(collect_set(a), x -> x + 1)": "COLLECT_SET",
     "size(collect_set(a))": None,

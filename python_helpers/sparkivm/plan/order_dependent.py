@@ -2,7 +2,8 @@
 
 law  dF(A) = F(A₁) − F(A₀) takes away the rows that are stored only if F(A₀), computed again, is what it was
 
-The last digits of a sum of DOUBLE, or the order of COLLECT_LIST, may come out otherwise the second time. In a
+The last digits of a sum of DOUBLE, the order of COLLECT_LIST, or which of two rows that tie MAX_BY takes, may
+come out otherwise the second time. In a
 column of a stored row this is found: the row to take away is missing, and the view is rebuilt. In a filter, a
 join, a key, a count or an extremum it would not be; so there they have to come from a view that stores them.
 At the top of a query such values are computed again for each group that changes, and never taken away.
@@ -35,8 +36,9 @@ from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 
-# In the order of rows; the others in their last digits.
+# In the order of rows, in which of those that tie is taken, in their last digits.
 _IN_ORDER = frozenset("array_agg collect_list collect_set histogram_numeric listagg string_agg".split())
+_IN_TIES = frozenset("approx_percentile approx_top_k max_by min_by mode percentile_approx".split())
 _IN_DIGITS = frozenset(
     """
     corr covar_pop covar_samp kurtosis regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
@@ -209,7 +211,8 @@ class _Walk:
             call = call_within(argument.tree)
             name, arguments = spark_name(call), _arguments(call)
         shown = name.upper()
-        if name in _IN_DIGITS or (name in _IN_ORDER and not argument.tree.find(exp.WithinGroup)):
+        ordered = argument.tree.find(exp.WithinGroup) is not None
+        if name in _IN_DIGITS or (name in _IN_ORDER | _IN_TIES and not ordered):
             return shown
         if name not in _ADDING or not arguments:
             return ""
