@@ -43,6 +43,9 @@ class RelationFacts:
     view_text: str = ""
     comment: str = ""
     view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analysed
+    view_settings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # with which it was; all that were not default
     temporary: bool = False
     # anything else: parquet, csv, hive, jdbc ...
     provider: str = ""

@@ -95,6 +95,7 @@ def test_view(engines, schema):
     assert facts.kind == "view"
     assert facts.view_text == "select a, b from metadata.d"
     assert facts.view_namespace == ("spark_catalog", "default")
+    assert facts.view_settings["spark.sql.ansi.enabled"] == "false"
     assert facts.fields == (Field("k", "int", nullable=False), Field("other name", "string"))
     assert facts.properties["mine"] == "x"
 

@@ -170,6 +170,28 @@ def test_plain_view_that_casts(lab):
     view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
 
 
+def test_plain_view_of_another_session(lab):
+    """To Spark its text means what it meant under the settings with which it was made."""
+    lab.run("set spark.sql.session.timeZone = Asia/Tokyo")
+    lab.run(
+        "create view days as select id, cast(to_timestamp('2024-01-01 00:00:00Z') + make_interval(0, 0, 0, 0, k) as date) as day from t"
+    )
+    view = lab.view("m", "select day, count(*) as n from days group by day")
+    assert "spark.sql.session.timeZone = Asia/Tokyo" in str(
+        view.must_be("create", Reason.SQL_NOT_UNDERSTOOD).fallback
+    )
+    lab.run("insert into t values (0, 20, 1)")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
+    lab.run(
+        "reset spark.sql.session.timeZone",
+        "alter view days as select id, cast('2024-01-01' as date) + k as day from t",
+    )
+    assert view.refresh().mode == "full"
+    view.check()
+    lab.run("insert into t values (0, 21, 1)")
+    view.must_be("incremental")
+
+
 def test_temporary_view(lab):
     lab.engine.session.sql("create temporary view passing as select 1 as k")
     result = lab.view("m", "select * from passing").refresh()

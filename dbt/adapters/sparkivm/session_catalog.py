@@ -121,6 +121,7 @@ class SessionCatalog:
                 view_text=str(text.get()) if text.isDefined() else "",
                 comment=str(comment.get()) if comment.isDefined() else "",
                 view_namespace=tuple(namespace.split(_SEPARATOR)) if namespace else (),
+                view_settings=self._map(table.viewSQLConfigs()),
                 temporary=temporary,
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
@@ -43,6 +44,7 @@ class SqlCatalog:
                 view_text=table.get("View Text", ""),
                 comment=table.get("Comment", ""),
                 view_namespace=_parts(table.get("View Catalog and Namespace", "")),
+                view_settings=self._view_settings(sql) if table else {},
                 temporary=not table,
             )
         provider = table.get("Provider", "").lower()
@@ -108,6 +110,10 @@ class SqlCatalog:
     def _view_properties(self, sql: str) -> dict[str, str]:
         rows = self._query(f"show tblproperties {sql}")
         return {row["key"]: row["value"] for row in rows if not row["key"].startswith("view.")}
+
+    def _view_settings(self, sql: str) -> dict[str, str]:
+        rows = self._query(f"describe table extended {sql} as json")
+        return dict(json.loads(rows[0]["json_metadata"]).get("view_creation_spark_configuration", {}))
 
 
 def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict[str, str]]:

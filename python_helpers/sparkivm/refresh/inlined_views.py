@@ -1,7 +1,8 @@
 """Plain views whose text stands in the place of their name: is it what the name means to Spark?
 
 To Spark a view has the columns that it had when it was made: where a table below has others by now, their
-values are cast to them. Such views are not read through (tests/spark/test_views_as_sources.py).
+values are cast to them. And its text means what it meant under the settings of then. Such views are not read
+through (tests/spark/test_views_as_sources.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import replace_references, table_references
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_text_is_understood
+from sparkivm.refresh.session_settings import otherwise_in
 from sparkivm.refresh.source_catalog import SourceCatalog
 
 _PADDED = re.compile(r"(?:var)?char\(\d+\)")  # a query has them as strings
@@ -21,6 +23,11 @@ _PADDED = re.compile(r"(?:var)?char\(\d+\)")  # a query has them as strings
 
 def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> None:
     """Raises: NotIncremental for a view whose text Spark reads otherwise, or casts."""
+    others = otherwise_in(engine, view.view_settings)
+    if others:
+        raise _unclear(
+            view, f"it was made with {', '.join(others)}, which this session has otherwise; make it anew"
+        )
     text = _named_in_full(view, catalog)
     if text is None:
         raise _unclear(view, "its tables cannot be told from its text")

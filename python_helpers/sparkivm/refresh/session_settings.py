@@ -26,12 +26,28 @@ _SEMANTIC = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.timestampType",
 )
+_UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
 
 def semantic_settings(engine: Engine) -> dict[str, str]:
     """Those that are set to something; a default stays unnamed until it is changed."""
     return dict(engine.settings(_SEMANTIC))
+
+
+def decisive(settings: Mapping[str, str]) -> dict[str, str]:
+    """Those of some settings that decide what a query means, each value in one spelling."""
+    return {
+        name: _UTC[0] if (value := text.lower()) in _UTC else value
+        for name, text in settings.items()
+        if name in _SEMANTIC
+    }
+
+
+def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of some settings that have another meaning in the session."""
+    then, now = decisive(settings), decisive(semantic_settings(engine))
+    return tuple(f"{name} = {settings[name]}" for name in then if then[name] != now.get(name))
 
 
 def refuse_case_sensitivity(engine: Engine) -> None:

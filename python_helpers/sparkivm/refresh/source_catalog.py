@@ -9,6 +9,7 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.catalog import CatalogTable, CatalogView
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.session_settings import decisive
 from sparkivm.refresh.sources import Sources
 
 _SESSION_CATALOG = "spark_catalog"
@@ -83,8 +84,9 @@ class SourceCatalog:
 
 
 def view_hash(facts: RelationFacts) -> str:
-    """What a view means: its text, the schema that its names are of, and its columns."""
-    return digest(repr((facts.view_text, facts.view_namespace, columns_hash(facts))))
+    """What a view means: its text, the schema that its names are of, its columns, its settings."""
+    settings = sorted(decisive(facts.view_settings).items())
+    return digest(repr((facts.view_text, facts.view_namespace, columns_hash(facts), settings)))
 
 
 def columns_hash(facts: RelationFacts) -> str:
