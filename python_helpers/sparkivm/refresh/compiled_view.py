@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -11,6 +12,7 @@ from sqlglot import exp
 from sparkivm.algebra import Aggregate, Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import function_of
+from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
@@ -95,7 +97,6 @@ def compile_view(
     may_keep     whether there may be such views
     Raises: ModelError for what Spark refuses or what could never be a view.
     """
-    same_text = frontier is not None and frontier.text == digest(sql)
     try:
         refuse_case_sensitivity(engine)
         with not_too_deep():
@@ -103,88 +104,131 @@ def compile_view(
     except NotIncremental as error:
         fields = _fields(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
-    fallback: Fallback | None = None
     names = NameAllocator()
-    views_read: dict[str, tuple[Relation, Columns]] = {}
+    unread: NotIncremental | None = None
     try:
         with not_too_deep():
             query = read_query(tree, catalog, names=names)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
     except NotIncremental as error:
-        fallback = error.fallback
+        unread = error
         if repeatable(tree):
             _look_all_up(tree, catalog)
     schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
     views = {key: view_hash(facts) for key, facts in catalog.views.items()}
-    known = (
-        frontier
-        if same_text and frontier and frontier.schemas == schemas and frontier.views == views
-        else None
-    )
+    known = frontier if frontier and _answers_are_known(frontier, sql, schemas, views) else None
     fields = (
         tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
     )
-
-    def refused(fallback: Fallback) -> CompiledView:
+    is_new = known is None or known.kind == "full"  # what was refused once is asked again
+    types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
+    try:
+        if unread is not None:
+            raise unread
+        _check_comparable(fields)
+        if is_new:
+            check_text_is_understood(engine, sql, tree)
+            for facts in catalog.views.values():
+                check_view_is_understood(engine, facts, catalog)
+        compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new)
+        with _refusals_of_spark():
+            plan, replaced, decided = compilation.plan(query, fields)
+    except NotIncremental as error:
         complete = (
             repeatable(tree)
             and _look_all_up(tree, catalog)
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
         return CompiledView(
-            fields, None, fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
+            fields, None, error.fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
         )
-
-    if fallback is None:
-        fallback = _incomparable(fields)
-    is_new = known is None or known.kind == "full"  # what was refused once is asked again
-    if fallback is None and is_new:
-        try:
-            check_text_is_understood(engine, sql, tree)
-            for facts in catalog.views.values():
-                check_view_is_understood(engine, facts, catalog)
-        except NotIncremental as error:
-            fallback = error.fallback
-    if fallback is not None:
-        return refused(fallback)
-    asked: list[tuple[str, ...]] = []
-    replaced: dict[str, Aggregate] = {}
-
-    def read_from_views(core: Relation) -> Relation:
-        core, found = read_from_auxiliaries(
-            core, lambda relation: auxiliary_query(relation, catalog), views_read
-        )
-        replaced.update(found)
-        return core
-
-    answered = [] if known is None or is_new else list(known.types)
-    try:
-        types_of = _types(engine, catalog, answered, asked)
-        with not_too_deep():
-            plan = compile_query(query, fields, types_of, read_from_views)
-        fallback = _ungroupable(plan, catalog)
-        decided = decided_by_order(plan.written, types_of)
-        if decided is not None and not (may_keep and _can_be_views(decided.by, catalog)):
-            fallback = fallback or decided.reason
-        if fallback is None and is_new:
-            state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
-            check_plan_is_understood(engine, plan.finalizer.text(state, "one"), fields)
-            stored = engine.schema_of(f"select * from {state} as state")
-            fallback = _unmatched_keys(plan.state, stored) or _not_stored(stored)
-    except NotIncremental as error:
-        fallback = error.fallback
-    except EngineError as error:
-        detail = f"Spark refuses a part of the view's plan: {error}"
-        fallback = Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)
-    if fallback is not None:
-        return refused(fallback)
     return CompiledView(
-        fields, plan, None, catalog.tables, views, schemas, tuple(asked), tree,
+        fields, plan, None, catalog.tables, views, schemas, tuple(types_of.asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
         behind=frozenset().union(*(node.tables for node in replaced.values())),
         decided=decided,
         catalog=catalog,
     )  # fmt: skip
+
+
+def _answers_are_known(
+    frontier: Frontier, sql: str, schemas: Mapping[str, str], views: Mapping[str, str]
+) -> bool:
+    """Whether Spark was asked about this very text over these very columns."""
+    return frontier.text == digest(sql) and frontier.schemas == schemas and frontier.views == views
+
+
+@dataclass
+class _TypesOf:
+    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
+
+    engine: Engine
+    texts: _NeutralTexts
+    known: Sequence[tuple[str, ...]]
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def __call__(self, relation: Relation) -> tuple[str, ...]:
+        if len(self.asked) < len(self.known):
+            answer = self.known[len(self.asked)]
+        else:
+            answer = tuple(f.type for f in self.engine.schema_of(select_text(relation, self.texts)))
+        self.asked.append(answer)
+        return answer
+
+
+@dataclass(frozen=True)
+class _Compilation:
+    """From a query to its plan.
+
+    views_read  rows of auxiliary views, by the queries that they are the answer to
+    is_new      whether Spark has not analysed the plan of this text before
+    """
+
+    engine: Engine
+    catalog: SourceCatalog
+    types_of: _TypesOf
+    views_read: Mapping[str, tuple[Relation, Columns]]
+    may_keep: bool
+    is_new: bool
+
+    def plan(
+        self, query: Query, fields: tuple[Field, ...]
+    ) -> tuple[ViewPlan, dict[str, Aggregate], Decided | None]:
+        """The plan, the aggregates that it reads from auxiliary views, and what has to become one.
+
+        Raises: NotIncremental; EngineError for what Spark does not take.
+        """
+        replaced: dict[str, Aggregate] = {}
+
+        def read_from_views(core: Relation) -> Relation:
+            core, found = read_from_auxiliaries(
+                core, lambda relation: auxiliary_query(relation, self.catalog), self.views_read
+            )
+            replaced.update(found)
+            return core
+
+        with not_too_deep():
+            plan = compile_query(query, fields, self.types_of, read_from_views)
+        _check_groupable(plan, self.catalog)
+        decided = decided_by_order(plan.written, self.types_of)
+        if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
+            raise NotIncremental(decided.reason)
+        if self.is_new:
+            state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"
+            check_plan_is_understood(self.engine, plan.finalizer.text(state, "one"), fields)
+            stored = self.engine.schema_of(f"select * from {state} as state")
+            _check_keys(plan.state, stored)
+            _check_stored(stored)
+        return plan, replaced, decided
+
+
+@contextmanager
+def _refusals_of_spark() -> Generator[None, None, None]:
+    try:
+        yield
+    except EngineError as error:
+        detail = f"Spark refuses a part of the view's plan: {error}"
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from error
 
 
 def _can_be_views(nodes: Iterable[Aggregate], catalog: SourceCatalog) -> bool:
@@ -224,44 +268,40 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
     return fields
 
 
-def _incomparable(fields: tuple[Field, ...]) -> Fallback | None:
+def _check_comparable(fields: tuple[Field, ...]) -> None:
     """Rows are taken away by comparing them, which Spark does not do for every type."""
     for f in fields:
         if _told_apart_by_no_rule(f.type):
-            return Fallback(Reason.TYPE_NOT_SUPPORTED, f"{f.name} is {f.type}, which cannot be compared")
-    return None
+            raise _unsupported(f"{f.name} is {f.type}, which cannot be compared")
 
 
-def _ungroupable(plan: ViewPlan, catalog: SourceCatalog) -> Fallback | None:
+def _check_groupable(plan: ViewPlan, catalog: SourceCatalog) -> None:
     """Changes are netted by grouping rows by the columns that the view reads."""
     for table, names in columns_read(plan.core, Scan).items():
         source = catalog.tables[table]
         types = {field.name: field.type for field in source.fields}
         for name in names:
             if _told_apart_by_no_rule(types[name]):
-                return Fallback(
-                    Reason.TYPE_NOT_SUPPORTED,
-                    f"{source.source}.{name} is {types[name]}, which rows are not told by",
-                )
-    return None
+                raise _unsupported(f"{source.source}.{name} is {types[name]}, which rows are not told by")
 
 
-def _unmatched_keys(state: State, fields: tuple[Field, ...]) -> Fallback | None:
+def _check_keys(state: State, fields: tuple[Field, ...]) -> None:
     """Groups whose aggregates do not add up are found by their keys, which Spark does not do for maps."""
     if isinstance(state, GroupState) and not state.linear:
         for key, f in zip(state.keys, fields, strict=False):
             if f.holds_map:
-                return Fallback(Reason.TYPE_NOT_SUPPORTED, f"the group key {key} is {f.type}")
-    return None
+                raise _unsupported(f"the group key {key} is {f.type}")
 
 
-def _not_stored(columns: Sequence[Field]) -> Fallback | None:
+def _check_stored(columns: Sequence[Field]) -> None:
     """Delta has no intervals, also not in hidden columns."""
     for f in columns:
         if f.type.startswith("interval"):
-            detail = f"{f.name}, which the state would have to store, is {f.type}"
-            return Fallback(Reason.TYPE_NOT_SUPPORTED, detail)
-    return None
+            raise _unsupported(f"{f.name}, which the state would have to store, is {f.type}")
+
+
+def _unsupported(what: str) -> NotIncremental:
+    return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
 
 
 def _told_apart_by_no_rule(type_: str) -> bool:
@@ -277,24 +317,6 @@ def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
             return catalog.tables[table].name.sql
 
     return Texts()
-
-
-def _types(
-    engine: Engine, catalog: SourceCatalog, known: list[tuple[str, ...]], asked: list[tuple[str, ...]]
-) -> Callable[[Relation], tuple[str, ...]]:
-    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
-
-    texts = _live_texts(catalog)
-
-    def types_of(relation: Relation) -> tuple[str, ...]:
-        if len(asked) < len(known):
-            answer = known[len(asked)]
-        else:
-            answer = tuple(f.type for f in engine.schema_of(select_text(relation, texts)))
-        asked.append(answer)
-        return answer
-
-    return types_of
 
 
 def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:

@@ -40,9 +40,13 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
 
 
 def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:
-    """Whether the text of a view has the types of its columns."""
+    """Whether the text of a view stands for it: this session's settings, the types of its columns."""
     text = _named_in_full(view, catalog)
-    return text is not None and _has_types_of(engine, text, view)
+    return (
+        text is not None
+        and not otherwise_in(engine, view.view_settings)
+        and _has_types_of(engine, text, view)
+    )
 
 
 def _has_types_of(engine: Engine, text: str, view: RelationFacts) -> bool:
