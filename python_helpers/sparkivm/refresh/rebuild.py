@@ -22,6 +22,10 @@ from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text
 
+_NAMELESS = (
+    "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"  # as count(1), which an expression is called without a name
+)
+
 
 def rebuild(
     attempt: Attempt,
@@ -175,4 +179,13 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         tblproperties=properties,
         location=location,
     )
-    return attempt.commit(stored, frontier, sql)
+    try:
+        return attempt.commit(stored, frontier, sql)
+    except EngineError as error:
+        if error.condition != _NAMELESS:
+            raise
+        raise ModelError(
+            str(attempt.view),
+            f"Delta does not take the names of all output columns: {error}",
+            "name each expression with AS; or add 'delta.columnMapping.mode': name to tblproperties",
+        ) from error
