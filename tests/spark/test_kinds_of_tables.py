@@ -7,6 +7,8 @@ import itertools
 import pytest
 
 from sparkivm.reasons import Reason
+from sparkivm.refresh.consistency import consistency_sql
+from tests.plain_engine import PlainEngine
 from tests.spark.lab import FEED, Lab, View
 
 pytestmark = pytest.mark.spark
@@ -156,3 +158,43 @@ def test_type_that_is_widened(lab):
     view.must_be("incremental")
     lab.run("alter table t alter column x type bigint", "insert into t values (3, 1, 5000000000, 1)")
     view.must_be("full", Reason.SOURCE_SCHEMA_CHANGED)
+
+
+def test_columns_with_a_default(lab):
+    """Spark passes it on to what is made of them."""
+    with_defaults = FEED[:-1] + ", 'delta.feature.allowColumnDefaults' = 'supported')"
+    lab.table("d", "id int, k int default 7, s string default 'x'", "(1, 1, 'a')", clauses=with_defaults)
+    view = lab.view("over_defaults", "select k, s, count(*) as n from d group by k, s").build()
+    lab.run("insert into d (id) values (2), (3)", "delete from d where id = 1")
+    view.must_be("incremental")
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+
+
+def test_session_that_assigns_strictly(lab):
+    """Sums of decimals have more digits in a delta than in their column."""
+    lab.table("amounts", "k int, x decimal(10,2)", "(1, 1.5)")
+    view = lab.view("sums", "select k, sum(x) as s from amounts group by k").build()
+    lab.engine.session.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
+    lab.run("insert into amounts values (1, 2.25), (2, 1)")
+    view.must_be("incremental")
+
+
+def test_names_without_schema_where_metadata_comes_by_sql(lab):
+    lab.table("plain", "id int", "(1)")
+    lab.engine = PlainEngine(lab.session, by_sql=True)
+    lab.engine.session.sql(f"use {lab.schema}")
+    view = lab.view("unqualified", "select id from plain").build()
+    lab.run("insert into plain values (2)")
+    view.must_be("incremental")
+
+
+def test_consistency_with_a_subquery_per_row(lab):
+    """A filter over a UNION with one breaks Spark's optimizer."""
+    lab.table("tree", "id int, k int", "(1, 1)", "(2, 1)", "(3, null)")
+    view = lab.view(
+        "latest", "select id, k, (select max(b.id) from tree b where b.k = a.k) as m from tree a"
+    ).build()
+    test = consistency_sql(lab.engine, view.request.view, view.request.sql)
+    assert lab.rows(test) == []
+    lab.run(f"update {view.state} set m = 9 where id = 3")
+    assert [row.which_diff for row in lab.rows(test)] != []

@@ -207,6 +207,21 @@ def test_what_is_not_mirrored(lab):
     assert lab.rows("select * from q__ivm_mirror") == []
 
 
+@pytest.mark.parametrize("key", [None, "id"])
+def test_zero_with_another_sign_is_another_value(lab, key):
+    lab.run(
+        "create table p (id int, f double) using parquet", "insert into p values (1, -0d), (1, 0d), (2, 1d)"
+    )
+    if key:
+        lab.run("insert overwrite p values (1, -0d), (2, 1d)")
+    text = "select id, cast(f as string) as t from p"
+    view = lab.view("m", text, declared=declared(lab, p={"key": key} if key else {})).build()
+    lab.run("insert overwrite p values (1, 0d), (2, -0d)")
+    view.must_be("incremental")
+    lab.run("insert overwrite p values (1, 0d), (2, 0d)")
+    view.must_be("incremental")
+
+
 @pytest.fixture
 def view(lab) -> View:
     """A view of a parquet table with three rows, of which two are equal."""

@@ -7,7 +7,9 @@ import pytest
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.changes.source_change import CHANGE_FEED, source_change
 from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.errors import NotIncremental
 from sparkivm.names import TableName
+from sparkivm.reasons import Reason
 
 FRONTIER = SourceFrontier("s.t", "id", 1, 10, {"k": "int"})
 
@@ -49,3 +51,15 @@ def test_columns_that_go_need_a_comparison_of_versions(operation):
     assert source_change(source(3), FRONTIER, commits).how == "diff"
     commits[1] = Commit(2, 11, "OPTIMIZE", {}, {})
     assert source_change(source(3), FRONTIER, commits).how == "none"
+
+
+def test_files_put_back_from_a_backup_have_another_history():
+    """The same identity and the same versions, written at another time."""
+    a_day_later = 10 + 24 * 3600 * 1000
+    commits = [Commit(1, a_day_later, "WRITE", {}, {}), Commit(2, a_day_later + 1, "WRITE", {}, {})]
+    with pytest.raises(NotIncremental) as raised:
+        source_change(source(2), FRONTIER, commits)
+    assert raised.value.fallback.reason is Reason.SOURCE_REPLACED
+    # The same commit as DESCRIBE HISTORY tells of it, by the time of its file.
+    commits = [Commit(1, 10 + 900, "WRITE", {}, {}), Commit(2, 3000, "WRITE", {}, {"mode": "Append"})]
+    assert source_change(source(2), FRONTIER, commits).append_only

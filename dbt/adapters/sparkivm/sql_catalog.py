@@ -34,7 +34,9 @@ class SqlCatalog:
             raise
         columns, table = _columns_and_facts(rows)
         fields = self._with_nullability(columns, sql)
-        name = TableName(name.schema or table.get("Database", ""), name.identifier, name.catalog)
+        if not name.schema and table:
+            schema = table.get("Database") or self._query("select current_schema() as name")[0]["name"]
+            name = TableName(schema, name.identifier, name.catalog)
         if table.get("Type") == "VIEW" or not table:
             return RelationFacts(
                 name,

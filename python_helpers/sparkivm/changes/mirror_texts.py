@@ -20,12 +20,17 @@ _GONE = f"{RESERVED_PREFIX}gone"
 
 @dataclass(frozen=True)
 class MirrorTexts:
-    """The texts for one mirror. `key` is empty where rows are compared as wholes."""
+    """The texts for one mirror.
+
+    key     empty where rows are compared as wholes
+    floats  columns whose equal values may differ: -0.0 and 0.0, which have different texts
+    """
 
     source: TableName
     mirror: TableName
     columns: tuple[str, ...]
     key: tuple[str, ...] = ()
+    floats: tuple[str, ...] = ()
 
     @property
     def content(self) -> str:
@@ -41,9 +46,15 @@ class MirrorTexts:
             f"  select {shown}, -1 as {WEIGHT} from {self.mirror.sql} version as of {version}"
         )
         if not self.key:
+            # Grouping turns -0.0 into 0.0.
+            items = ", ".join(
+                f"first({quoted(name)}) as {quoted(name)}" if name in self.floats else quoted(name)
+                for name in self.columns
+            )
+            groups = ", ".join([shown, *(_as_text(quoted(name)) for name in self.floats)])
             return (
-                f"select {shown}, count_if({WEIGHT} > 0) as {_NEW}, count_if({WEIGHT} < 0) as {_OLD}\n"
-                f"from (\n{both}\n) as both_sides\ngroup by {shown}\nhaving sum({WEIGHT}) <> 0"
+                f"select {items}, count_if({WEIGHT} > 0) as {_NEW}, count_if({WEIGHT} < 0) as {_OLD}\n"
+                f"from (\n{both}\n) as both_sides\ngroup by {groups}\nhaving sum({WEIGHT}) <> 0"
             )
         row = f"struct({shown})"
         items = ",\n  ".join(
@@ -55,7 +66,14 @@ class MirrorTexts:
             ]
         )
         by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {_listed(self.key)}"
-        changed = f"not ({_NEW} <=> {_OLD}) or {_N_NEW} > 1 or {_N_OLD} > 1"
+        floats = (quoted(name) for name in self.floats)
+        alike = " and ".join(
+            [
+                f"{_NEW} <=> {_OLD}",
+                *(f"{_as_text(f'{_NEW}.{f}')} <=> {_as_text(f'{_OLD}.{f}')}" for f in floats),
+            ]
+        )
+        changed = f"not ({alike}) or {_N_NEW} > 1 or {_N_OLD} > 1"
         return f"select * from (\n{by_key}\n) as by_key\nwhere {changed}"
 
     def counts(self, differences: str) -> str:
@@ -97,7 +115,11 @@ class MirrorTexts:
     @property
     def on(self) -> str:
         same = [f"t.{quoted(name)} <=> s.{quoted(name)}" for name in self.key or self.columns]
-        return " and ".join(same if self.key else [f"s.{_GONE}", *same])
+        if self.key:
+            return " and ".join(same)
+        floats = (quoted(name) for name in self.floats)
+        same_text = (f"{_as_text(f't.{f}')} <=> {_as_text(f's.{f}')}" for f in floats)
+        return " and ".join([f"s.{_GONE}", *same, *same_text])
 
     @property
     def clauses(self) -> Sequence[str]:
@@ -115,6 +137,10 @@ class MirrorTexts:
             f"select {_listed(self.columns)}{mark}\nfrom {differences}\n"
             f"lateral view explode(array_repeat(0, cast({number} as int))) as {RESERVED_PREFIX}copy"
         )
+
+
+def _as_text(column: str) -> str:
+    return f"cast({column} as string)"
 
 
 def _listed(names: Sequence[str]) -> str:

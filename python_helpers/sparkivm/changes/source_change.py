@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sparkivm.changes.frontier import SourceFrontier
-from sparkivm.engine import Commit, RelationFacts
+from sparkivm.engine import Commit, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
@@ -33,6 +33,8 @@ _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
 # it makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
 _MOST_VECTOR_DELETES = 20
+# The times of one commit: Delta notes when it was prepared, DESCRIBE HISTORY says when its file was written.
+_SAME_COMMIT_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,13 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     same_log = (
         bool(commits) and commits[0].version == old and commits[0].timestamp_ms == frontier.timestamp_ms
     )
-    if new < old or (replaced and not same_log):
-        raise _fallback(Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again")
+    another = (
+        bool(commits)
+        and commits[0].version == old
+        and abs(commits[0].timestamp_ms - frontier.timestamp_ms) > _SAME_COMMIT_MS
+    )  # files put back from a backup, and written to since
+    if new < old or (replaced and not same_log) or (another and frontier.timestamp_ms):
+        raise _fallback(Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back")
     _check_fields(source, frontier)
     later = [commit for commit in commits if commit.version > old]
     missing = set(range(old + 1, new + 1)) - {commit.version for commit in later}
@@ -96,8 +103,13 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     )
 
 
+def floating(fields: Iterable[Field]) -> tuple[str, ...]:
+    """Columns of FLOAT or DOUBLE, or with some inside."""
+    return tuple(field.name for field in fields if _FLOATING.search(field.type))
+
+
 def _floats(source: RelationFacts) -> frozenset[str]:
-    return frozenset(field.name for field in source.fields if _FLOATING.search(field.type))
+    return frozenset(floating(source.fields))
 
 
 def changes_rows(commit: Commit) -> bool:

@@ -36,6 +36,7 @@ from sparkivm.algebra import (
     UnionAll,
     Window,
 )
+from sparkivm.algebra.of_nothing import EMPTY_OF_NOTHING, NULL_OF_NOTHING, ZERO_OF_NOTHING
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
 from sparkivm.algebra.scalars_of import scalars_of
@@ -317,13 +318,19 @@ def _no_rule(relation: Relation) -> NotIncremental:
 
 
 def or_of_nothing(call: Call) -> Scalar:
-    """An aggregate beside an outer join: its value for no rows where no group was found."""
-    if call.function in ("count_rows", "count"):
-        return expression("coalesce(x, 0)", x=call.name)
+    """An aggregate beside an outer join: its value for no rows where no group was found.
+
+    Raises: NotIncremental for an aggregate of which that value is not known.
+    """
     if call.function == "other" and call.argument is not None:
-        word = call.argument.sql("spark").partition("(")[0].lower()
-        if word in ("count", "approx_count_distinct", "regr_count"):
-            return expression("coalesce(x, 0)", x=call.name)
-        if word in ("collect_list", "collect_set", "array_agg"):
-            return expression("coalesce(x, array())", x=call.name)
-    return column(call.name)
+        function = call.argument.sql("spark").partition("(")[0].lower()
+    else:
+        function = "count" if call.function == "count_rows" else call.function
+    if function in ZERO_OF_NOTHING:
+        return expression("coalesce(x, 0)", x=call.name)
+    if function in EMPTY_OF_NOTHING:
+        return expression("coalesce(x, array())", x=call.name)
+    if function in NULL_OF_NOTHING:
+        return column(call.name)
+    detail = f"{function} in a correlated subquery: it is not known what it is over no rows"
+    raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Filter, Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.function_call import AROUND_AGGREGATES, spark_name
+from sparkivm.algebra.of_nothing import EMPTY_OF_NOTHING, NULL_OF_NOTHING, ZERO_OF_NOTHING
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.aggregate_calls import read_call
@@ -22,17 +23,10 @@ from sparkivm.frontend.scope import NameAllocator, Scope, Visible
 from sparkivm.frontend.windows import Windows
 from sparkivm.reasons import Reason
 
-_OF_NOTHING_NULL = frozenset(
-    """
-    approx_percentile avg bit_and bit_or bit_xor bool_and bool_or corr covar_pop covar_samp every kurtosis
-    max max_by mean median min min_by mode percentile percentile_approx skewness some std stddev stddev_pop
-    stddev_samp sum var_pop var_samp variance
-    """.split()
-)
 _OF_TYPE = {
-    **dict.fromkeys(("count", "count_if", "approx_count_distinct", "regr_count"), "bigint"),
+    **dict.fromkeys(ZERO_OF_NOTHING, "bigint"),
     **dict.fromkeys(("bool_and", "bool_or", "every", "some"), "boolean"),
-    **dict.fromkeys(("collect_list", "collect_set", "array_agg"), "array"),
+    **dict.fromkeys(EMPTY_OF_NOTHING, "array"),
 }
 _NULL_OF_NULL = (
     exp.Abs, exp.Add, exp.Cast, exp.Ceil, exp.Div, exp.Floor, exp.Mul, exp.Neg, exp.Paren, exp.Round, exp.Sub
@@ -145,7 +139,7 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
 def _is_null_of_nothing(tree: exp.Expr) -> bool:
     """Whether an expression of aggregates is NULL over no rows."""
     if is_aggregate(tree):
-        return spark_name(tree) in _OF_NOTHING_NULL
+        return spark_name(tree) in NULL_OF_NOTHING
     return isinstance(tree, _NULL_OF_NULL) and any(map(_is_null_of_nothing, tree.iter_expressions()))
 
 

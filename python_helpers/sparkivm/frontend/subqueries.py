@@ -101,6 +101,11 @@ class Subqueries:
             for part in parts:
                 check_accepted(part)
             operands = tuple(map(Scalar, parts))
+            if len(operands) == 1 and not operands[0].columns and operand.find(exp.Null, exp.Nullif):
+                # Spark folds it to NULL, as it does for no other operand.
+                raise not_incremental(
+                    Reason.OPERATOR_NOT_SUPPORTED, "IN of a constant that may be NULL", node
+                )
         rows, visible = self._reader.read_subquery(query, scope, exists=kind == "exists")
         values = [name for _, name in visible]
         expected = {"scalar": 1, "in": len(operands), "exists": len(values)}[kind]

@@ -15,9 +15,10 @@ from sparkivm.refresh.stored_state import StoredState, foreign_commit
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
-_OVERWRITE = (
-    "spark.sql.sources.partitionOverwriteMode"  # INSERT OVERWRITE replaces the table, not some partitions
-)
+_AS_WE_WRITE = {
+    "spark.sql.sources.partitionOverwriteMode": "static",  # INSERT OVERWRITE replaces all partitions
+    "spark.sql.storeAssignmentPolicy": "ANSI",  # sums of decimals have more digits than their column
+}
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 
 
@@ -72,7 +73,7 @@ def commit_tagged(
         _METADATA: metadata,
         _APPLICATION: transaction[0],
         _NUMBER: str(transaction[1]),
-        _OVERWRITE: "static",
+        **_AS_WE_WRITE,
         **OLD_VERSIONS,
     }
     engine.set(settings)

@@ -10,7 +10,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
-from sparkivm.names import WEIGHT, TableName, quoted, state_table
+from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted, state_table
 from sparkivm.refresh.compiled_view import compile_view, pinned_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
@@ -55,7 +55,9 @@ def consistency_sql(
     public = engine.describe(view)
     if public is None or public.kind != "view":
         raise ModelError(str(view), "its public view is missing", "run the model, then test it")
-    more = f"sum({WEIGHT})"
+    more = f"{RESERVED_PREFIX}more"
+    # Not WHERE or HAVING: Spark's optimizer fails where a filter stands over a UNION with a scalar subquery
+    # in a filter of its own (UnionBase.rewriteConstraints, Spark 4.1).
     return f"""\
 with query as (
 {indent(query, "  ")}
@@ -65,12 +67,15 @@ select
     case when abs({more}) > 1 then concat(', ', abs({more}), ' times') else '' end) as which_diff,
   {columns}
 from (
-  select {columns}, 1 as {WEIGHT} from {view.sql}
-  union all
-  select {columns}, -1 as {WEIGHT} from query
-) as both_sides
-group by {columns}
-having {more} <> 0"""
+  select {columns}, sum({WEIGHT}) as {more}
+  from (
+    select {columns}, 1 as {WEIGHT} from {view.sql}
+    union all
+    select {columns}, -1 as {WEIGHT} from query
+  ) as both_sides
+  group by {columns}
+) as differences
+lateral view explode(if({more} <> 0, array(1), array())) as {RESERVED_PREFIX}differs"""
 
 
 class _FrontierCatalog(SourceCatalog):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.mirror_texts import MirrorTexts
-from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, changes_rows
+from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, changes_rows, floating
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
@@ -138,7 +138,9 @@ class Mirror:
         if found is not None and _types(found.fields) == _types(fields):
             try:
                 for key in dict.fromkeys((self.declaration.key, ())):
-                    texts = MirrorTexts(self.source.name, self.name, columns, _as_named(key, columns))
+                    texts = MirrorTexts(
+                        self.source.name, self.name, columns, _as_named(key, columns), floating(fields)
+                    )
                     version = self._apply_differences(found, texts)
                     if version is not None:
                         return found if version == found.version else self._at(version)

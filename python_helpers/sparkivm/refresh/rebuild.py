@@ -22,6 +22,9 @@ from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text
 
+# Columns of a source pass their DEFAULT on to a table made of them.
+_DEFAULTS = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED"
+_ALLOWS_DEFAULTS = "delta.feature.allowColumnDefaults"
 _NAMELESS = (
     "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"  # as count(1), which an expression is called without a name
 )
@@ -170,22 +173,30 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
     if layout.location_root and stored.facts is None:
         location = f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}"
     properties = {CHANGE_FEED: "true", **layout.tblproperties, STATE_OF: attempt.view.key}
-    sql = attempt.engine.render(
-        "rebuild_state",
-        state=attempt.state.sql,
-        select=select,
-        partition_by=[quoted(name) for name in layout.partition_by],
-        liquid_clustered_by=[quoted(name) for name in layout.liquid_clustered_by],
-        tblproperties=properties,
-        location=location,
-    )
+
+    def statement(properties: Mapping[str, str]) -> str:
+        return attempt.engine.render(
+            "rebuild_state",
+            state=attempt.state.sql,
+            select=select,
+            partition_by=[quoted(name) for name in layout.partition_by],
+            liquid_clustered_by=[quoted(name) for name in layout.liquid_clustered_by],
+            tblproperties=properties,
+            location=location,
+        )
+
     try:
-        return attempt.commit(stored, frontier, sql)
+        try:
+            return attempt.commit(stored, frontier, statement(properties))
+        except EngineError as error:
+            if error.condition != _DEFAULTS:
+                raise
+            return attempt.commit(stored, frontier, statement({**properties, _ALLOWS_DEFAULTS: "supported"}))
     except EngineError as error:
         if error.condition != _NAMELESS:
             raise
         raise ModelError(
             str(attempt.view),
             f"Delta does not take the names of all output columns: {error}",
-            "name each expression with AS; or add 'delta.columnMapping.mode': name to tblproperties",
+            "name each expression with AS, without blanks and signs",
         ) from error
