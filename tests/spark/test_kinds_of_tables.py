@@ -164,7 +164,8 @@ def test_columns_with_a_default(lab):
     """Spark passes it on to what is made of them."""
     with_defaults = FEED[:-1] + ", 'delta.feature.allowColumnDefaults' = 'supported')"
     lab.table("d", "id int, k int default 7, s string default 'x'", "(1, 1, 'a')", clauses=with_defaults)
-    view = lab.view("over_defaults", "select k, s, count(*) as n from d group by k, s").build()
+    view = lab.view("over_defaults", "select k, s, count(*) as n from d group by k, s")
+    view.must_be("create")
     lab.run("insert into d (id) values (2), (3)", "delete from d where id = 1")
     view.must_be("incremental")
     view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
