@@ -168,6 +168,9 @@ FAMILIES = {
         "extrema_of_floats": "select order_id, min(f) as low, max(f) as high from items group by order_id",
         "of_groups": "select n, count(*) as customers from (select customer, count(*) as n from orders group by customer) "
         "as x group by n",
+        "having_output": "select customer, sum(qty) as qty from orders group by customer having qty > 2",
+        "having_key": "select coalesce(customer, 7) as customer, count(*) as n from orders group by customer having customer > 1",
+        "having_compared": "select coalesce(customer, 7) as customer, count(*) as n from orders group by coalesce(customer, 7) having customer > 1",
         "of_ordered": "select customer, max_by(note, id) as last, min_by(id, at) as first, percentile(qty, 0.5) as p, median(amount) as m, "
         "percentile_cont(0.25) within group (order by qty) as q, percentile_approx(id, 0.5) as a, mode(qty) as o, "
         "listagg(note, ',') within group (order by note) as l, percentile(distinct qty, 0.5) as d from orders group by customer",
@@ -237,6 +240,7 @@ FAMILIES = {
         "presented_twice": "(select id, amount from orders order by id desc limit 9) order by amount nulls first, id limit 4",
         "with_within": "with c as (select 1 as k) select o.id, c.k, d.k as j from orders o, c, "
         "(with c as (select 2 as k) select k from c) as d",
+        "by_output": "select id, -qty as qty from orders order by qty * 2, id limit 3",
         "top": "select id, amount from orders where amount is not null order by amount desc, id limit 3",
         "top_groups": "select customer, sum(qty) as s from orders group by customer order by s desc nulls last, customer "
         "limit 2 offset 1",

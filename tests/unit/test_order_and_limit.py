@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Reason
 from tests.reading import read, refusal
 
@@ -57,9 +56,46 @@ def test_order_by_a_name_means_the_output_column(sql):
     assert [key.column for key in found.sort] == [found.output[1]]
 
 
-def test_order_by_an_expression_over_both_is_refused():
-    with pytest.raises(NotIncremental, match="both a column and another expression's alias"):
-        read("select k, -a as a from r order by a + 1")
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        ("select k, -a as a from r order by a + 1", "(-`a`) + 1"),
+        (
+            "select k, upper(s) as s, count(*) as n from r group by k, upper(s) order by upper(s)",
+            "UPPER(`s_2`)",
+        ),
+        ("select -a as a, k from r order by A * k", "(-`a`) * `k`"),
+    ],
+)
+def test_order_by_an_expression_means_output_columns(sql, key):
+    found = read(sql)
+    assert (
+        key.lower() in str(found.root).lower()
+        or key.lower() in dict(found.root.items)[found.sort[0].column].sql("spark").lower()
+    )
+
+
+HAVING_FROM = ("coalesce(k, 9) as k, count(*) as n from r group by k having k > 1",)
+HAVING_OUTPUT = (
+    "k, sum(a) as a from r group by k having a > 3",
+    "coalesce(k, 9) as k, count(*) as n from r group by coalesce(k, 9) having k > 1",
+)
+HAVING_UNCLEAR = (
+    "-k as k, count(*) as n from r group by -k having -k > 1",
+    "-k as k, count(*) as n from r group by 1 having abs(-k) > 1",
+    "k > 1 as k, count(*) as n from r group by k > 1 having k > 1",
+    "-k as k, count(*) as n from r group by rollup (k) having k > 1",
+)
+
+
+@pytest.mark.parametrize("sql", [*HAVING_FROM, *HAVING_OUTPUT])
+def test_having_means_output_columns_but_keys_of_from(sql):
+    read(f"select {sql}")
+
+
+@pytest.mark.parametrize("sql", HAVING_UNCLEAR)
+def test_having_that_may_name_a_key(sql):
+    assert "both a column and another expression's alias" in refusal(f"select {sql}").detail
 
 
 def test_a_union_is_ordered_by_expressions_over_its_output():

@@ -31,6 +31,7 @@ from sparkivm.frontend.stars import is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
 from sparkivm.frontend.windows import Windows, with_named_windows
+from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ class SelectReader:
         condition = None
         if having is not None:
             aliases = {item.name.lower(): item.tree for item in items}
-            condition = self._over_output(having.this, items, aliases, scope, subqueries)
+            keys = _keys_as_written(tree, items)
+            condition = self._over_output(having.this, aliases, scope, subqueries, keys)
             if not isinstance(condition.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
                 condition = exp.cast(condition, "boolean")  # as Spark does
         grouping = self._grouping(tree, scope, items, subqueries)
@@ -254,23 +256,27 @@ class SelectReader:
             return items[position - 1].tree
         if isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name.lower() in aliases:
             return aliases[tree.name.lower()]  # a column of FROM by the same name stands back
-        return self._over_output(tree, items, aliases, scope, subqueries)
+        return self._over_output(tree, aliases, scope, subqueries)
 
     @staticmethod
     def _over_output(
         tree: exp.Expr,
-        items: list[_Item],
         aliases: dict[str, exp.Expr],
         scope: Scope,
         subqueries: Subqueries,
+        keys: Sequence[exp.Expr] | None = (),
     ) -> exp.Expr:
-        """An expression in which names are output columns first, columns of FROM second.
+        """An expression of ORDER BY or HAVING: over output columns and columns of FROM.
 
-        Which of the two Spark takes depends on the place; where both exist and differ the query is refused.
+        Where a name is both, and they differ, Spark takes the output column; but in HAVING a column of FROM
+        by which the query is grouped.
+
+        keys  what HAVING's query is grouped by, as it is written; None if that is no plain list
         """
+        tree, aliases = tree.copy(), dict(aliases)
         calls = [call for call in outside_of_subqueries(tree) if is_aggregate(call)]
         in_calls = {id(node) for call in calls for node in call.walk()}
-        for node in outside_of_subqueries(tree):
+        for node in list(outside_of_subqueries(tree)):
             if is_star(node) and not isinstance(node.parent, exp.Count):
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* in ORDER BY or HAVING", node)
             if not isinstance(node, exp.Column) or id(node) in in_calls:
@@ -280,13 +286,50 @@ class SelectReader:
             found = scope.find(node)
             if alias is None and found is None and scope.find_outside(node) is None:
                 raise unresolved(node)
-            if alias is not None and found is not None and Scalar(alias) != column(found[0]):
+            if alias is None or found is None or Scalar(alias) == column(found[0]):
+                continue
+            if keys is not None and any(_is_column(key, parts[0]) for key in keys):
+                continue
+            if (
+                keys is None
+                or any(_may_be_key(key, node) for key in keys)
+                or len(parts) > 1
+                or node.find_ancestor(exp.Window)
+            ):
                 raise not_incremental(
                     Reason.SQL_NOT_UNDERSTOOD,
                     f"{parts[0]} is both a column and another expression's alias",
                     node,
                 )
+            name = f"{RESERVED_PREFIX}alias_{parts[0].lower()}"
+            aliases[name] = alias
+            node.set("this", exp.to_identifier(name, quoted=True))
         return resolve(tree, scope, aliases, subqueries.column)
+
+
+def _keys_as_written(tree: exp.Select, items: Sequence[_Item]) -> list[exp.Expr] | None:
+    """What a query is grouped by, ordinals as their items; None for ALL and for grouping sets."""
+    group = tree.args.get("group")
+    if group is None:
+        return []
+    sets = (exp.Cube, exp.GroupingSets, exp.Rollup)
+    if any(value for name, value in group.args.items() if name != "expressions") or group.find(*sets):
+        return None
+    positions = ((ordinal(node, len(items), "GROUP BY"), node) for node in group.expressions)
+    return [
+        (node if position is None else items[position - 1].source.unalias()).unnest()
+        for position, node in positions
+    ]
+
+
+def _is_column(tree: exp.Expr, name: str) -> bool:
+    return isinstance(tree, exp.Column) and tree.name.lower() == name.lower()
+
+
+def _may_be_key(key: exp.Expr, node: exp.Column) -> bool:
+    """Whether a column in HAVING is maybe part of an expression that Spark recognizes as a key."""
+    compared = isinstance(node.parent, exp.Predicate) and not isinstance(key, exp.Predicate)
+    return not compared and any(_is_column(one, node.name) for one in key.find_all(exp.Column))
 
 
 def _over_distinct(scalar: Scalar, known: Mapping[Scalar, str], node: exp.Expr) -> Scalar:
