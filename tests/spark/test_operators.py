@@ -37,6 +37,12 @@ FAMILIES = {
         "date_part('year', at) as y, months_between(at, date'2024-01-01') as mb, next_day(at, 'mon') as nd, "
         "unix_timestamp(cast(at as string), 'yyyy-MM-dd') as u, date_trunc('month', at) as t, datediff(at, date'2024-01-01') "
         "as dd, date_sub(at, 1) as ds, at + interval 1 day as tomorrow, make_date(year(at), 1, 1) as jan from orders",
+        "functions_with_units": "select id, qty as day, datediff(DAY, at, date'2024-01-09') as d, timestampdiff(month, at, "
+        "date'2024-01-09') as m, date_diff(week, at, date'2024-01-09') as w, timestampadd(quarter, qty, at) as q, "
+        "dateadd(year, 1, at) as y, date_add(hour, 1, at) as h, date_add(at, 1) as n, datediff(at, at) as z from orders",
+        "text_in_other_words": "select id, len(note) as l, regexp_replace(note, r'\\W|a', '') as w, '\\W' as t from orders",
+        "values_in_parentheses": "select o.id, m.label from orders o join (values ('a', 'first'), ('b', 'second')) as m(note, label) "
+        "on o.note = m.note",
         "functions_of_numbers": "select id, round(amount, 1) as r, ceil(amount) as c, width_bucket(qty, 0, 10, 5) as w, "
         "qty % 2 as m, pmod(-qty, 3) as p, shiftleft(qty, 1) as s, qty << 1 as s2, try_divide(amount, qty) as q, "
         "log10(qty) as l, pow(qty, 2) as p2, greatest(qty, 2) as g, hash(qty, note) as h, conv(qty, 10, 2) as b from orders",

@@ -19,7 +19,7 @@ SCALAR_FUNCTIONS = frozenset(
     element_at elt encode endswith equal_null expm1 factorial field filter find_in_set flatten
     forall format_number format_string from_csv from_json from_unixtime from_utc_timestamp from_xml
     get get_json_object getbit hash hll_sketch_estimate hll_union hypot ifnull instr is_valid_utf8
-    is_variant_null isnan isnotnull isnull json_array_length json_object_keys lcase log10 log1p log2
+    is_variant_null isnan isnotnull isnull json_array_length json_object_keys lcase len log10 log1p log2
     lpad ltrim luhn_check make_date make_dt_interval make_interval make_time make_timestamp
     make_timestamp_ltz make_timestamp_ntz make_valid_utf8 make_ym_interval map map_concat
     map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys map_values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -13,6 +13,7 @@ from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIO
 
 # TRANSFORM (…) USING and OVERLAY(… PLACING … FROM …) have a syntax of their own.
 _WORD_FOR_WORD = (SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS) - {"transform", "overlay"}
+_ALIASED_OUTSIDE = "aliased_outside"
 _TYPED_LITERALS = {
     exp.DataType.Type.DATE: "DATE",
     exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
@@ -48,6 +49,21 @@ class SparkText(Spark):
             if name.lower() not in _WORD_FOR_WORD
         }
 
+        def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
+            """`(VALUES …) AS t` stays in its parentheses: to Spark's plan they make a difference."""
+            if not self._match_pair(TokenType.L_PAREN, TokenType.VALUES, advance=False):
+                return cast("exp.Values | None", super()._parse_derived_table_values(allow_value_synonym))
+            self._match_pair(TokenType.L_PAREN, TokenType.VALUES)
+            values = exp.Values(
+                expressions=self._parse_csv(self._parse_value), alias=self._parse_table_alias()
+            )
+            self._match_r_paren()
+            outside = self._parse_table_alias()
+            if outside is not None:
+                values.set("alias", outside)
+                values.meta[_ALIASED_OUTSIDE] = True
+            return values
+
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
         # A WITH stays where it is; further out its names could be others'.
         EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
@@ -62,6 +78,12 @@ class SparkText(Spark):
             if expression.args.get("format"):
                 return str(self.func("TO_DATE", expression.this, self.format_time(expression)))
             return str(Spark.Generator.TRANSFORMS[exp.TsOrDsToDate](self, expression))
+
+        def values_sql(self, expression: exp.Values, values_as_table: bool = True) -> str:
+            if not expression.meta.get(_ALIASED_OUTSIDE) or expression.args.get("pivots"):
+                return str(super().values_sql(expression, values_as_table))
+            rows = exp.Values(expressions=[row.copy() for row in expression.expressions])
+            return f"({super().values_sql(rows)}) AS {self.sql(expression, 'alias')}"
 
         def localtimestamp_sql(self, expression: exp.Localtimestamp) -> str:
             """Without parentheses it is a column."""

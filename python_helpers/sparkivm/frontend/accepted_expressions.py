@@ -24,8 +24,8 @@ _SYNTAX: tuple[type[exp.Expr], ...] = (
     exp.IntDiv, exp.Interval, exp.Is, exp.JSONPath, exp.JSONPathKey, exp.JSONPathRoot,
     exp.JSONPathSubscript, exp.JSONPathWildcard, exp.Lambda, exp.Like, exp.Literal, exp.LT, exp.LTE, exp.Mod,
     exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Or, exp.Paren,
-    exp.Placeholder, exp.PropertyEQ, exp.RegexpILike, exp.RegexpLike, exp.Slice, exp.Sub, exp.TryCast,
-    exp.Tuple, exp.Var,
+    exp.Placeholder, exp.PropertyEQ, exp.RawString, exp.RegexpILike, exp.RegexpLike, exp.Slice, exp.Sub,
+    exp.TryCast, exp.Tuple, exp.Var,
 )  # fmt: skip
 
 _FUNCTIONS: tuple[type[exp.Expr], ...] = (

@@ -19,6 +19,8 @@ from sparkivm.reasons import Fallback, Place, Reason
 
 _TRAILING = re.compile(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*.*?\*/)+\Z", re.DOTALL)
 _LEADING = re.compile(r"\A(?:\s|\ufeff|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
+_WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
+_UNITS = tuple("year quarter month week day dayofyear hour minute second millisecond microsecond".split())
 _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
 
 
@@ -72,7 +74,17 @@ def parse_model(model: str, sql: str) -> exp.Query:
         if trees and isinstance(trees[0], (exp.Command, exp.DDL, exp.DML, exp.Set, exp.Drop, exp.Create)):
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement is read as {found}"))
-    return trees[0]
+    return _with_units(trees[0])
+
+
+def _with_units(tree: exp.Query) -> exp.Query:
+    """DATEDIFF(day, a, b): to Spark the first of three arguments is a unit, also beside a column `day`."""
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.lower() in _WITH_UNIT and len(call.expressions) == 3:
+            unit = call.expressions[0]
+            if isinstance(unit, exp.Column) and unit.sql("spark").lower() in _UNITS:
+                unit.replace(exp.Var(this=unit.name))
+    return tree
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import state_table
 from sparkivm.plan.state import GroupState
-from sparkivm.reasons import Reason
 from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.public_view import public_texts
 from sparkivm.refresh.request import RefreshRequest
@@ -42,9 +41,7 @@ def next_frontier(
         fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
         sources[key] = SourceFrontier(str(facts.source), facts.table_id, facts.version, timestamp, fields)
     kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
-    undecided = compiled.fallback is not None and (
-        not compiled.complete or compiled.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
-    )
+    undecided = compiled.fallback is not None and not compiled.complete
     return Frontier(
         view=request.view.key,
         kind=kind,  # type: ignore[arg-type]
