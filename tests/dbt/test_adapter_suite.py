@@ -8,6 +8,8 @@ from dbt.tests.adapter.basic.test_ephemeral import BaseEphemeral
 from dbt.tests.adapter.basic.test_generic_tests import BaseGenericTests
 from dbt.tests.adapter.basic.test_singular_tests import BaseSingularTests
 from dbt.tests.adapter.dbt_show.test_dbt_show import BaseShowLimit
+from dbt.tests.adapter.utils.test_dateadd import BaseDateAdd
+from dbt.tests.adapter.utils.test_datediff import BaseDateDiff
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
@@ -47,4 +49,23 @@ class TestSimpleMaterializations(BaseSimpleMaterializations):
 
 
 class TestSingularTests(BaseSingularTests):
+    pass
+
+
+class InViews:
+    """The models that call dbt's macros are incremental views; to strict ones nothing may be unknown."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {
+            "models": {"+materialized": "incremental_view", "+refresh_mode": "strict"},
+            "seeds": {"+file_format": "delta"},
+        }
+
+
+class TestDateAddInViews(InViews, BaseDateAdd):
+    pass
+
+
+class TestDateDiffInViews(InViews, BaseDateDiff):
     pass
