@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
-from tests.reading import read, refusal
+from tests.reading import assert_refused, read, refusal
 
 PASSED_OVER = {
     "select k from r tablesample (10 rows)": "TABLESAMPLE",
@@ -51,3 +51,17 @@ def test_pivot_behind_a_join_is_of_what_the_join_makes():
 def test_pivot_behind_a_comma_or_a_cross_join_is_unclear():
     found = refusal("select * from r cross join s pivot (sum(s.a) for s.b in (1, 2))")
     assert found.reason is Reason.SQL_NOT_UNDERSTOOD
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("select k, explode(collect_list(a)) from r group by k", "an aggregate inside of EXPLODE"),
+        (
+            "select k from r group by k having max(a) in (select a from s)",
+            "an aggregate as the operand of IN",
+        ),
+    ],
+)
+def test_an_aggregate_where_it_has_to_be_computed_before(sql, what):
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, what)

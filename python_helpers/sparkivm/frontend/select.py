@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
+from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.query import SortKey
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
@@ -206,6 +207,9 @@ class SelectReader:
             call = node.this if isinstance(node, (exp.Alias, exp.Aliases)) else node
             if not is_generator(call):
                 continue
+            if has_aggregate(call):
+                what = f"an aggregate inside of {spark_name(call).upper()}; compute it in a subquery below"
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
             given = [one.name for one in node.aliases] if isinstance(node, exp.Aliases) else []
             given = [node.alias] if isinstance(node, exp.Alias) else given
             relation, made[id(node)] = generated(relation, resolve(call, scope), given, self._names)

@@ -38,7 +38,7 @@ from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, equal
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
-from sparkivm.frontend.expressions import resolve
+from sparkivm.frontend.expressions import has_aggregate, resolve
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason
@@ -99,6 +99,9 @@ class Subqueries:
             operand = resolve(node.this, scope, aliases, self.column)
             parts = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
             for part in parts:
+                if has_aggregate(part):
+                    what = "an aggregate as the operand of IN; compute it in a subquery below"
+                    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
                 check_accepted(part)
             operands = tuple(map(Scalar, parts))
             if len(operands) == 1 and not operands[0].columns and operand.find(exp.Null, exp.Nullif):

@@ -25,9 +25,8 @@ from sparkivm.spark_sql.relations import select_text
 # Columns of a source pass their DEFAULT on to a table made of them.
 _DEFAULTS = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED"
 _ALLOWS_DEFAULTS = "delta.feature.allowColumnDefaults"
-_NAMELESS = (
-    "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"  # as count(1), which an expression is called without a name
-)
+# As of count(1), which an expression is called that has no name.
+_NAMELESS = "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
 
 
 def rebuild(
@@ -186,17 +185,14 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         )
 
     try:
-        try:
-            return attempt.commit(stored, frontier, statement(properties))
-        except EngineError as error:
-            if error.condition != _DEFAULTS:
-                raise
-            return attempt.commit(stored, frontier, statement({**properties, _ALLOWS_DEFAULTS: "supported"}))
+        return attempt.commit(stored, frontier, statement(properties))
     except EngineError as error:
-        if error.condition != _NAMELESS:
-            raise
-        raise ModelError(
-            str(attempt.view),
-            f"Delta does not take the names of all output columns: {error}",
-            "name each expression with AS, without blanks and signs",
-        ) from error
+        if error.condition == _DEFAULTS:
+            return attempt.commit(stored, frontier, statement({**properties, _ALLOWS_DEFAULTS: "supported"}))
+        if error.condition == _NAMELESS:
+            raise ModelError(
+                str(attempt.view),
+                f"Delta does not take the names of all output columns: {error}",
+                "name each expression with AS, without blanks and signs",
+            ) from error
+        raise
