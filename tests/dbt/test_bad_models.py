@@ -27,7 +27,7 @@ BAD = {
     "missing_source": (_VIEW + "select * from {{ source('shop', 'missing') }}", "missing"),
     "duplicate_columns": (_VIEW + "select id, id + 1 as ID from {{ source('shop', 'orders') }}", "two output columns are named"),
     "hidden_name": (_VIEW + "select id as __ivm_n from {{ source('shop', 'orders') }}", "is named like a hidden one"),
-    "without_name": (_VIEW + "select count(*) from {{ source('shop', 'orders') }}", "name each expression with AS"),
+    "without_name": (_VIEW + "select first(id) from {{ source('shop', 'orders') }}", "name each expression with AS"),
     "wrong_column": (_VIEW + "select nope from {{ source('shop', 'orders') }}", "nope"),
     "wrong_syntax": (_VIEW + "selec id form {{ source('shop', 'orders') }}", ""),
 }  # fmt: skip
