@@ -9,9 +9,10 @@ import pytest
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import Span
-from sparkivm.refresh import few_changes, silent_changes
+from sparkivm.refresh import silent_changes
 from sparkivm.refresh.few_changes import few_rows
-from sparkivm.refresh.questions import ask as questions_asked
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.questions import ChangedSources
 from sparkivm.refresh.run_memory import NoMemory
 from tests.seeds import seed
 from tests.spark.lab import Lab
@@ -22,8 +23,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 def test_a_source_of_which_nothing_is_left_is_not_joined(spark, monkeypatch):
     monkeypatch.setattr(silent_changes, "_WORTH_ASKING_BYTES", 0)
     asked = []
+    ask = ChangedSources.ask
     monkeypatch.setattr(
-        few_changes, "ask", lambda engine, questions: asked.append(1) or questions_asked(engine, questions)
+        ChangedSources, "ask", lambda self, questions: asked.append(1) or ask(self, questions)
     )
     lab = Lab(spark, "silent_changes")
     lab.table("orders", "id int, customer int, note string", "(1, 1, 'a')", "(2, 2, 'b')")
@@ -41,6 +43,21 @@ def test_a_source_of_which_nothing_is_left_is_not_joined(spark, monkeypatch):
     asked.clear()
     view.must_be("incremental")
     assert not asked, "it has a row more"
+
+
+def test_changes_kept_in_fewer_columns_are_asked_of_too(spark, monkeypatch):
+    lab = Lab(spark, "silent_kept")
+    clauses = "tblproperties (delta.enableChangeDataFeed = true, delta.enableDeletionVectors = true)"
+    rows = (f"({n}, {n % 2}, 'a')" for n in range(9))
+    lab.table("t", "id int, other int, note string", *rows, clauses=clauses)
+    pairs = lab.view("pairs", "select a.id, b.id as x from t a join t b on a.id = b.other").build()
+    ids = lab.view("ids", "select id, count(*) as n from t group by id").build()
+    lab.run("delete from t where id = 4", "update t set note = 'z' where id = 1")
+    lab.run("insert into t values (4, 0, 'a')")
+    run = Pins()
+    pairs.refresh(run)
+    monkeypatch.setattr(silent_changes, "_WORTH_ASKING_BYTES", 0)
+    assert ids.refresh(run).mode == "no_op"
 
 
 _TYPES = {
@@ -75,13 +92,13 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
     facts = lab.engine.describe(TableName(lab.schema, "t"))
     assert facts is not None
     change = SourceChange("feed", old, facts.version, 12, nets=True, floats=frozenset("fgo"))
-    tables, changes = {"t": facts}, {"t": change}
-    few = few_rows(lab.engine, tables, changes, ["t"], NoMemory())["t"]
+    sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, NoMemory())
+    few = few_rows(sources, ["t"])["t"]
     assert set(few.fields) == {"id", *_TYPES} - {"a", "o"}
     answers = set()
     for _ in range(15):
         asked = rng.sample(list(few.fields), rng.choice((1, 1, 2, 3)))
-        by_spark = bool(silent_changes._silent_to_spark(lab.engine, {"t": asked}, tables, changes, ["t"]))
+        by_spark = bool(silent_changes._silent_to_spark(sources, {"t": asked}, ["t"]))
         assert few.are_silent(asked) == by_spark, asked
         answers.add(by_spark)
     assert answers == {True, False}

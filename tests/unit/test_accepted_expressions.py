@@ -49,6 +49,9 @@ filter(a, (y, i) -> i > y)
 exists(a, y -> y is null)
 aggregate(a, 0, (acc, y) -> acc + y)
 zip_with(a, b, (y, z) -> y + z)
+cast(s as struct<x: int, y: array<string>>)
+d + interval '1-2' year to month
+t - interval '1 02:30' day to minute
 """.strip().splitlines()
 
 REFUSED = {

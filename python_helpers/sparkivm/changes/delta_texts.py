@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 
 from sparkivm.algebra.spark_text import SparkText
+from sparkivm.changes.signed_zeros import grouped
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.names import WEIGHT, TableName, literal, quoted
 
@@ -87,15 +88,10 @@ def _recorded_rows(table: TableName, change: SourceChange, fields: Sequence[str]
 
 
 def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
-    """Rows with the sums of their weights, as far as any is left.
-
-    floats  of which equal values may differ: -0.0, which expressions tell from 0.0, as groups do not
-    """
+    """Rows with the sums of their weights, as far as any is left."""
     total = f"sum({WEIGHT})"
-    columns = [quoted(field) for field in fields]
-    keys = [*columns, *(f"cast({quoted(field)} as string)" for field in fields if field in floats)]
+    shown, keys = grouped(fields, floats)
     group = f"\ngroup by {', '.join(keys)}" if keys else ""
-    shown = (f"first({quoted(f)}) as {quoted(f)}" if f in floats else quoted(f) for f in fields)
     items = ", ".join([*shown, f"{total} as {WEIGHT}"])
     return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
 

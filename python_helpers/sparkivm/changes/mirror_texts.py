@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sparkivm.changes.signed_zeros import as_text, grouped
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted
 
 _NEW = f"{RESERVED_PREFIX}new"  # copies in the source; by key: the row there
@@ -45,18 +46,18 @@ class MirrorTexts:
             f"  union all\n"
             f"  select {shown}, -1 as {WEIGHT} from {self.mirror.sql} version as of {version}"
         )
-        if not self.key:
-            # Grouping turns -0.0 into 0.0.
-            items = ", ".join(
-                f"first({quoted(name)}) as {quoted(name)}" if name in self.floats else quoted(name)
-                for name in self.columns
-            )
-            groups = ", ".join([shown, *(_as_text(quoted(name)) for name in self.floats)])
-            return (
-                f"select {items}, count_if({WEIGHT} > 0) as {_NEW}, count_if({WEIGHT} < 0) as {_OLD}\n"
-                f"from (\n{both}\n) as both_sides\ngroup by {groups}\nhaving sum({WEIGHT}) <> 0"
-            )
-        row = f"struct({shown})"
+        return self._keys_that_differ(both) if self.key else self._values_that_differ(both)
+
+    def _values_that_differ(self, both: str) -> str:
+        shown, keys = grouped(self.columns, self.floats)
+        items = [*shown, f"count_if({WEIGHT} > 0) as {_NEW}", f"count_if({WEIGHT} < 0) as {_OLD}"]
+        return (
+            f"select {', '.join(items)}\nfrom (\n{both}\n) as both_sides\n"
+            f"group by {', '.join(keys)}\nhaving sum({WEIGHT}) <> 0"
+        )
+
+    def _keys_that_differ(self, both: str) -> str:
+        row = f"struct({_listed(self.columns)})"
         items = ",\n  ".join(
             [
                 f"any_value({row}) filter (where {WEIGHT} > 0) as {_NEW}",
@@ -67,12 +68,8 @@ class MirrorTexts:
         )
         by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {_listed(self.key)}"
         floats = (quoted(name) for name in self.floats)
-        alike = " and ".join(
-            [
-                f"{_NEW} <=> {_OLD}",
-                *(f"{_as_text(f'{_NEW}.{f}')} <=> {_as_text(f'{_OLD}.{f}')}" for f in floats),
-            ]
-        )
+        texts = (f"{as_text(f'{_NEW}.{f}')} <=> {as_text(f'{_OLD}.{f}')}" for f in floats)
+        alike = " and ".join([f"{_NEW} <=> {_OLD}", *texts])
         changed = f"not ({alike}) or {_N_NEW} > 1 or {_N_OLD} > 1"
         return f"select * from (\n{by_key}\n) as by_key\nwhere {changed}"
 
@@ -118,7 +115,7 @@ class MirrorTexts:
         if self.key:
             return " and ".join(same)
         floats = (quoted(name) for name in self.floats)
-        same_text = (f"{_as_text(f't.{f}')} <=> {_as_text(f's.{f}')}" for f in floats)
+        same_text = (f"{as_text(f't.{f}')} <=> {as_text(f's.{f}')}" for f in floats)
         return " and ".join([f"s.{_GONE}", *same, *same_text])
 
     @property
@@ -137,10 +134,6 @@ class MirrorTexts:
             f"select {_listed(self.columns)}{mark}\nfrom {differences}\n"
             f"lateral view explode(array_repeat(0, cast({number} as int))) as {RESERVED_PREFIX}copy"
         )
-
-
-def _as_text(column: str) -> str:
-    return f"cast({column} as string)"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -66,15 +66,7 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     replaced = source.table_id != frontier.table_id
     if not replaced and old == new:
         return SourceChange("none", old, new)
-    same_log = (
-        bool(commits) and commits[0].version == old and commits[0].timestamp_ms == frontier.timestamp_ms
-    )
-    another = (
-        bool(commits)
-        and commits[0].version == old
-        and abs(commits[0].timestamp_ms - frontier.timestamp_ms) > _SAME_COMMIT_MS
-    )  # files put back from a backup, and written to since
-    if new < old or (replaced and not same_log) or (another and frontier.timestamp_ms):
+    if new < old or not _goes_on(commits, frontier, replaced=replaced):
         raise _fallback(Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back")
     _check_fields(source, frontier)
     later = [commit for commit in commits if commit.version > old]
@@ -101,6 +93,20 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     return SourceChange(
         "feed", old, new, rows, append_only, nets, vector_deletes, _growth(changing), floats=_floats(source)
     )
+
+
+def _goes_on(commits: Sequence[Commit], frontier: SourceFrontier, *, replaced: bool) -> bool:
+    """Whether the log has the commit that the view knows.
+
+    Another one is there where files were put back from a backup and written to since. A table that was
+    replaced has to show the very one; else nothing is said of a commit whose time is not known.
+    """
+    known = next((commit for commit in commits if commit.version == frontier.version), None)
+    if replaced:
+        return known is not None and known.timestamp_ms == frontier.timestamp_ms
+    if known is None or not frontier.timestamp_ms:
+        return True
+    return abs(known.timestamp_ms - frontier.timestamp_ms) <= _SAME_COMMIT_MS
 
 
 def floating(fields: Iterable[Field]) -> tuple[str, ...]:

@@ -94,8 +94,9 @@ def _values_given(call: exp.Expr) -> list[exp.Expr]:
 
 def _refuse_arbitrary(node: exp.Expr, whole: exp.Expr) -> None:
     for part in node.walk():
-        name = function_name(part)
-        if name in ARBITRARY_AGGREGATES or isinstance(part, (exp.IgnoreNulls, exp.RespectNulls)):
+        chosen = isinstance(part, (exp.IgnoreNulls, exp.RespectNulls))
+        name = function_name(part.this if chosen else part)
+        if chosen or name in ARBITRARY_AGGREGATES:
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION, f"{name} takes the value of any row of the group", whole
             )

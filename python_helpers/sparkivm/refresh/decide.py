@@ -20,6 +20,7 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import Estimate, estimate
 from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
 from sparkivm.refresh.key_ranges import find_key_ranges
+from sparkivm.refresh.questions import ChangedSources
 from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.run_memory import Memory
 from sparkivm.refresh.silent_changes import may_be_silent, without_silent
@@ -112,7 +113,7 @@ def decide(
     # Questions take time too: none if a rebuild is cheaper whatever the answers are.
     if asked and certain and is_dear(costs := way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
-    changes = without_silent(engine, plan.core, tables, changes, asked, memory)
+    changes = without_silent(ChangedSources(engine, tables, changes, memory), plan.core, asked)
     moved = _moved(changes)
     if not moved and not moving:
         return Decision("no_op", changes)
@@ -124,7 +125,7 @@ def decide(
     found = way(moved)
     if is_dear(found.costs, at_best=True):
         return _cheaper_in_full(changes, found.costs)
-    ranges, changes = find_key_ranges(engine, found.change, tables, changes, memory)
+    ranges, changes = find_key_ranges(ChangedSources(engine, tables, changes, memory), found.change)
     moved = _moved(changes)
     costs = found.costs
     if ranges.changed:

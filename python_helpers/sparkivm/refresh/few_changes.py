@@ -10,66 +10,51 @@ takes them for the same. So a question gets Spark's answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 
-from sparkivm.changes.source_change import SourceChange
-from sparkivm.engine import Engine, Field, RelationFacts
+from sparkivm.engine import Field
 from sparkivm.names import WEIGHT, quoted
 from sparkivm.refresh.answers import NULL_TEXT, FewRows
-from sparkivm.refresh.questions import ask, texts_of
-from sparkivm.refresh.run_memory import Memory
+from sparkivm.refresh.questions import ChangedSources
 
 _MOST_ROWS = 2_000
+_FOR_ANSWER = 1  # uses of changes
 _AS_STRING = re.compile(
     r"tinyint|smallint|int|bigint|decimal\(\d+,\d+\)|boolean|date|timestamp_ntz|float|double"
 )
 _AS_DIGEST = re.compile(r"string|binary|(?:var)?char\(\d+\)")  # but not collated strings
 
 
-def few_rows(
-    engine: Engine,
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    asked: Iterable[str],
-    memory: Memory,
-) -> dict[str, FewRows]:
+def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:
     """The rows of those changes of `asked` that are few; what the run has not fetched yet in one query."""
     few = {
-        key: memory.answers(key, changes[key])
+        key: sources.answers(key)
         for key in asked
-        if changes[key].how == "feed" and changes[key].rows <= _MOST_ROWS
+        if sources.changes[key].how == "feed" and sources.changes[key].rows <= _MOST_ROWS
     }
     missing = [key for key, answers in few.items() if answers.few is None]
-    for key, rows in _fetched(engine, tables, changes, missing, memory).items():
+    for key, rows in _fetched(sources, missing).items():
         few[key].few = rows
     return {key: answers.few for key, answers in few.items() if answers.few is not None}
 
 
-def _fetched(
-    engine: Engine,
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    asked: Iterable[str],
-    memory: Memory,
-) -> dict[str, FewRows]:
-    columns = {key: texts for key in asked if (texts := _texts(tables[key].fields))}
+def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:
+    columns = {key: fields for key in asked if (fields := _texts(sources.tables[key].fields))}
     if not columns:
         return {}
-    read = {key: replace(memory.changes(key, changes[key], uses=1), nets=False) for key in columns}
-    sources = texts_of(tables, read, read)
+    texts = sources.kept(columns, _FOR_ANSWER).texts(columns, netted=False)
     questions = (
-        f"select {index} as source, {WEIGHT} as weight, concat_ws(',', {', '.join(texts.values())}) as texts"
-        f"\nfrom (\n{sources.changes(key, list(texts))}\n) as changed"
-        for index, (key, texts) in enumerate(columns.items())
+        f"select {index} as source, {WEIGHT} as weight, concat_ws(',', {', '.join(fields.values())}) as texts"
+        f"\nfrom (\n{texts.changes(key, list(fields))}\n) as changed"
+        for index, (key, fields) in enumerate(columns.items())
     )
-    rows = ask(engine, questions)
+    rows = sources.ask(questions)
     return {
         key: FewRows(
-            tuple(texts),
+            tuple(fields),
             tuple((row["weight"], tuple(row["texts"].split(","))) for row in rows if row["source"] == index),
         )
-        for index, (key, texts) in enumerate(columns.items())
+        for index, (key, fields) in enumerate(columns.items())
     }
 
 

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.engine import WHOLE_NUMBERS, Engine, RelationFacts
+from sparkivm.engine import WHOLE_NUMBERS, RelationFacts
 from sparkivm.names import quoted
 from sparkivm.plan.key_ranges import KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn, needs
 from sparkivm.plan.state_change import StateChange
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
 from sparkivm.refresh.few_changes import few_rows
-from sparkivm.refresh.questions import ask, kept_to_ask, texts_of
-from sparkivm.refresh.run_memory import Memory
+from sparkivm.refresh.questions import FOR_ANSWER_AND_REFRESH, ChangedSources
 
 # Tables of which less is read are not worth the question.
 _WORTH_ASKING_BYTES = 128 << 20
 
 
 def find_key_ranges(
-    engine: Engine,
-    change: StateChange,
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    memory: Memory,
+    sources: ChangedSources, change: StateChange
 ) -> tuple[KeyRanges, dict[str, SourceChange]]:
     """What is worth knowing of the keys that a plan looks up in large tables.
 
@@ -34,45 +28,39 @@ def find_key_ranges(
     """
     large = {
         (key, field.name): estimated_rows(facts)
-        for key, facts in tables.items()
+        for key, facts in sources.tables.items()
         for field in facts.fields
         if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
     }
-    asked = sorted(_asked(change, large, tables), key=repr)
+    asked = sorted(_asked(change, large, sources.tables), key=repr)
     if not asked:
-        return KeyRanges(), dict(changes)
-    few = few_rows(engine, tables, changes, {column.table for column in asked}, memory)
+        return KeyRanges(), dict(sources.changes)
+    few = few_rows(sources, {column.table for column in asked})
     spans: dict[ChangedColumn, Span | None] = {}
     for column in asked:
-        told = memory.answers(column.table, changes[column.table]).spans
+        told = sources.answers(column.table).spans
         if column.field in told:
             spans[column] = told[column.field]
         elif column.table in few:
             spans[column] = few[column.table].span(column.field)
     unknown = [column for column in asked if column not in spans]
     if unknown:
-        changes = kept_to_ask(changes, {column.table for column in unknown}, memory)
-        for column, span in _spans(engine, tables, changes, unknown).items():
-            spans[column] = memory.answers(column.table, changes[column.table]).spans[column.field] = span
-    return KeyRanges(spans, large), dict(changes)
+        sources = sources.kept({column.table for column in unknown}, FOR_ANSWER_AND_REFRESH)
+        for column, span in _spans(sources, unknown).items():
+            spans[column] = sources.answers(column.table).spans[column.field] = span
+    return KeyRanges(spans, large), dict(sources.changes)
 
 
-def _spans(
-    engine: Engine,
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    asked: Sequence[ChangedColumn],
-) -> dict[ChangedColumn, Span | None]:
-    sources = {column.table for column in asked}
+def _spans(sources: ChangedSources, asked: Sequence[ChangedColumn]) -> dict[ChangedColumn, Span | None]:
     # Not netted: by the key alone, an update of another column would cancel itself.
-    texts = texts_of(tables, {key: replace(changes[key], nets=False) for key in sources}, sources)
+    texts = sources.texts({column.table for column in asked}, netted=False)
     questions = (
         f"select {i} as number, cast(min({name}) as bigint) as low, cast(max({name}) as bigint) as high\n"
         f"from ({texts.changes(column.table, (column.field,))}) as changed"
         for i, column in enumerate(asked)
         for name in [quoted(column.field)]
     )
-    rows = ask(engine, questions)
+    rows = sources.ask(questions)
     return {
         asked[row["number"]]: None if row["low"] is None else Span(row["low"], row["high"]) for row in rows
     }

@@ -3,34 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, RelationFacts, Row
+from sparkivm.refresh.answers import Answers
 from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.run_memory import Memory
 
-
-def kept_to_ask(
-    changes: Mapping[str, SourceChange], asked: Collection[str], memory: Memory
-) -> dict[str, SourceChange]:
-    """The changes, those of `asked` in memory: they are read for the answer, and again by the refresh."""
-    return {
-        key: memory.changes(key, change, uses=2) if key in asked else change
-        for key, change in changes.items()
-    }
+FOR_ANSWER_AND_REFRESH = 2  # uses of changes
 
 
-def texts_of(
-    tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange], asked: Iterable[str]
-) -> DeltaTexts:
-    """How a question reads the changes of sources."""
-    return DeltaTexts(
-        {key: PinnedTable(tables[key].name, tables[key].version, changes[key]) for key in asked}
-    )
+@dataclass(frozen=True)
+class ChangedSources:
+    """The sources of a refresh and their changes, by the keys of the plan's tables.
 
+    memory  where changes are that are read for an answer and again by the refresh
+    """
 
-def ask(engine: Engine, questions: Iterable[str]) -> Sequence[Row]:
-    """The rows of all questions, which are SELECTs of the same columns."""
-    with planned_for_changes(engine, 0):
-        return engine.query("\nunion all\n".join(questions))
+    engine: Engine
+    tables: Mapping[str, RelationFacts]
+    changes: Mapping[str, SourceChange]
+    memory: Memory
+
+    def kept(self, asked: Collection[str], uses: int) -> ChangedSources:
+        """The same, the changes of `asked` in memory if so many uses are worth it."""
+        changes = {
+            key: self.memory.changes(key, change, uses) if key in asked else change
+            for key, change in self.changes.items()
+        }
+        return replace(self, changes=changes)
+
+    def answers(self, table: str) -> Answers:
+        """What the run was told of the changes of one source, to be read and added to."""
+        return self.memory.answers(table, self.changes[table])
+
+    def texts(self, asked: Iterable[str], *, netted: bool) -> DeltaTexts:
+        """How a question reads the changes of `asked`.
+
+        netted  without those that cancel each other
+        """
+        return DeltaTexts(
+            {
+                key: PinnedTable(table.name, table.version, replace(change, nets=netted and change.nets))
+                for key in asked
+                for table, change in [(self.tables[key], self.changes[key])]
+            }
+        )
+
+    def ask(self, questions: Iterable[str]) -> Sequence[Row]:
+        """The rows of all questions, which are SELECTs of the same columns."""
+        with planned_for_changes(self.engine, 0):
+            return self.engine.query("\nunion all\n".join(questions))

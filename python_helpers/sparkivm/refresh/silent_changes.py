@@ -13,10 +13,9 @@ from dataclasses import replace
 from sparkivm.algebra import Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import RelationFacts
 from sparkivm.refresh.few_changes import few_rows
-from sparkivm.refresh.questions import ask, kept_to_ask, texts_of
-from sparkivm.refresh.run_memory import Memory
+from sparkivm.refresh.questions import FOR_ANSWER_AND_REFRESH, ChangedSources
 
 # Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
 _WORTH_ASKING_BYTES = 8 << 20
@@ -38,47 +37,31 @@ def may_be_silent(
 
 
 def without_silent(
-    engine: Engine,
-    core: Relation,
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    asked: Collection[str],
-    memory: Memory,
+    sources: ChangedSources, core: Relation, asked: Collection[str]
 ) -> dict[str, SourceChange]:
-    """The changes of sources, those of `asked` of which no row is left to `core` as none.
-
-    memory  where changes are that are going to be read here and by the refresh
-    """
+    """The changes of sources, those of `asked` of which no row is left to `core` as none."""
     if not asked:
-        return dict(changes)
+        return dict(sources.changes)
     read = columns_read(core, Scan)
-    few = {
-        key: rows
-        for key, rows in few_rows(engine, tables, changes, asked, memory).items()
-        if rows.know(read[key])
-    }
+    few = {key: rows for key, rows in few_rows(sources, asked).items() if rows.know(read[key])}
     silent = {key for key, rows in few.items() if rows.are_silent(read[key])}
     many = [key for key in asked if key not in few]
     if many:
-        changes = kept_to_ask(changes, many, memory)
-        silent |= _silent_to_spark(engine, read, tables, changes, many)
+        sources = sources.kept(many, FOR_ANSWER_AND_REFRESH)
+        silent |= _silent_to_spark(sources, read, many)
     return {
         key: replace(change, how="none", rows=0) if key in silent else change
-        for key, change in changes.items()
+        for key, change in sources.changes.items()
     }
 
 
 def _silent_to_spark(
-    engine: Engine,
-    read: Mapping[str, Sequence[str]],
-    tables: Mapping[str, RelationFacts],
-    changes: Mapping[str, SourceChange],
-    asked: Collection[str],
+    sources: ChangedSources, read: Mapping[str, Sequence[str]], asked: Collection[str]
 ) -> set[str]:
-    texts = texts_of(tables, changes, asked)
+    texts = sources.texts(asked, netted=True)
     questions = (
         f"(select {index} as source from (\n{texts.changes(key, read[key])}\n) as changed limit 1)"
         for index, key in enumerate(asked)
     )
-    loud = {int(row["source"]) for row in ask(engine, questions)}
+    loud = {int(row["source"]) for row in sources.ask(questions)}
     return {key for index, key in enumerate(asked) if index not in loud}
