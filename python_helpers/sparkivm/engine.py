@@ -14,11 +14,20 @@ WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})  # types of 
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a relation: `type` as Spark prints it (`decimal(10,2)`)."""
+    """One column of a relation: `type` as Spark prints it (`decimal(10,2)`).
+
+    char_length  n of CHAR(n) in a table or view, whose type is string: Spark pads what is compared with it
+    """
 
     name: str
     type: str
     nullable: bool = True
+    char_length: int | None = None
+
+    @property
+    def declared_type(self) -> str:
+        """The type, or CHAR(n)."""
+        return self.type if self.char_length is None else f"char({self.char_length})"
 
     @property
     def holds_map(self) -> bool:

@@ -20,6 +20,9 @@ def schema(spark):
         "s struct<x: int, y: array<string>>, `odd ``name` date) using delta partitioned by (a) "
         "tblproperties (delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name')"
     )
+    spark.sql("create table metadata.chars (a char(3), b string, `odd``name` char(12) not null) using delta")
+    spark.sql("create table metadata.others (a char(3), b varchar(4)) using parquet")
+    spark.sql("create view metadata.swapped as select b as a, a as b from metadata.chars")
     spark.sql("create table metadata.off using delta as select 1L as id")
     spark.sql(
         "create view metadata.v (k, `other name` comment 'it') tblproperties (mine = 'x') "
@@ -51,6 +54,19 @@ def test_delta_table(engines, schema):
         Field("s", "struct<x:int,y:array<string>>"),
         Field("odd `name", "date"),
     )
+
+
+def test_char_is_told_from_string(engines, schema):
+    def lengths(name):
+        return [
+            (f.type, f.char_length)
+            for f in both(engines, lambda e: e.describe(TableName(schema, name))).fields
+        ]
+
+    assert lengths("chars") == [("string", 3), ("string", None), ("string", 12)]
+    assert lengths("others") == [("string", 3), ("string", None)]
+    assert lengths("swapped") == [("string", None), ("string", 3)]
+    both(engines, lambda e: e.schema_of("select a, a || b as c from metadata.chars"))
 
 
 def test_what_a_commit_needs_is_looked_up_beforehand(spark, schema):

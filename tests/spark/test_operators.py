@@ -36,7 +36,7 @@ FAMILIES = {
         "functions_of_time": "select id, date_format(at, 'yyyy-MM') as month, to_date(cast(at as string), 'yyyy-MM-dd') as d, "
         "date_part('year', at) as y, months_between(at, date'2024-01-01') as mb, next_day(at, 'mon') as nd, "
         "unix_timestamp(cast(at as string), 'yyyy-MM-dd') as u, date_trunc('month', at) as t, datediff(at, date'2024-01-01') "
-        "as dd, date_sub(at, 1) as ds, at + interval 1 day as tomorrow, make_date(year(at), 1, 1) as jan from orders",
+        "as dd, date_sub(at, 1) as ds, at + interval 1 day as tomorrow, at + interval '1-2' year to month as later, make_date(year(at), 1, 1) as jan from orders",
         "functions_with_units": "select id, qty as day, datediff(DAY, at, date'2024-01-09') as d, timestampdiff(month, at, "
         "date'2024-01-09') as m, date_diff(week, at, date'2024-01-09') as w, timestampadd(quarter, qty, at) as q, "
         "dateadd(year, 1, at) as y, date_add(hour, 1, at) as h, date_add(at, 1) as n, datediff(at, at) as z from orders",
@@ -48,7 +48,8 @@ FAMILIES = {
         "log10(qty) as l, pow(qty, 2) as p2, greatest(qty, 2) as g, hash(qty, note) as h, conv(qty, 10, 2) as b from orders",
         "functions_of_nested": "select id, array_join(sort_array(array(note, 'm')), ',') as a, element_at(array(qty, 1), 1) as e, "
         "map('k', qty)['k'] as m, named_struct('q', qty).q as q, size(split(note, 'a')) as n, to_json(struct(qty)) as j, "
-        "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c from orders",
+        "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c, "
+        "cast(struct(id, qty) as struct<x: bigint, y: string>) as casted from orders",
         "lambdas": "select id, transform(array(qty, 1), x -> x + o.qty) as t, exists(array(o.note), n -> n = 'a') as e, "
         "aggregate(filter(array(qty, 5), x -> x > 1), 0, (acc, x) -> acc + x) as s from orders o",
         "semicolon": "select id -- the key\nfrom orders /* all */ ;",

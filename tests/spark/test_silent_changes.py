@@ -57,7 +57,8 @@ def test_changes_kept_in_fewer_columns_are_asked_of_too(spark, monkeypatch):
     run = Pins()
     pairs.refresh(run)
     monkeypatch.setattr(silent_changes, "_WORTH_ASKING_BYTES", 0)
-    assert ids.refresh(run).mode == "no_op"
+    result = ids.refresh(run)
+    assert (result.mode, result.fallback) == ("no_op", None)
 
 
 _TYPES = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,8 @@ logger = AdapterLogger("SparkIvm")
 _SESSION_CATALOG = "spark_catalog"
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
 _SEPARATOR = "\x01"
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps the type of a column that is a string to it
+_CHAR = re.compile(r"char\((\d+)\)")
 
 
 class SessionCatalog:
@@ -91,7 +94,8 @@ class SessionCatalog:
             logger.debug(f"transaction numbers are looked up by the commit: {error}")
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        return _fields(self._session.sql(sql)._jdf.schema().json())
+        fields = _fields(self._session.sql(sql)._jdf.schema().json())
+        return tuple(replace(field, char_length=None) for field in fields)
 
     def analyzed_plan(self, sql: str) -> str:
         return str(self._session.sql(sql)._jdf.queryExecution().analyzed().toString()).strip()
@@ -236,4 +240,11 @@ def _text(value: Any) -> str:
 
 def _fields(schema_json: str) -> tuple[Field, ...]:
     schema = StructType.fromJson(json.loads(schema_json))
-    return tuple(Field(f.name, f.dataType.simpleString(), f.nullable) for f in schema.fields)
+    return tuple(
+        Field(f.name, f.dataType.simpleString(), f.nullable, _char_length(f.metadata)) for f in schema.fields
+    )
+
+
+def _char_length(metadata: Mapping[str, Any]) -> int | None:
+    found = _CHAR.fullmatch(metadata.get(_DECLARED, ""))
+    return int(found[1]) if found else None

@@ -15,11 +15,13 @@ NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXC
 _READINGS = 3  # of a table that is replaced while it is read
 _ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
 # Columns of these types hold strings, and Spark's plans treat them so.
+_PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
+_CHAR = re.compile(r"char\((\d+)\)")
 _STRING_TYPE = re.compile(r"\b(?:var)?char\(\d+\)", re.IGNORECASE)
 
 
 class SqlCatalog:
-    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability from the plan of `column is null`."""
+    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability and CHAR from the plan of `c is null`."""
 
     def __init__(self, query: Callable[[str], Sequence[Row]]) -> None:
         self._query = query
@@ -33,7 +35,8 @@ class SqlCatalog:
                 return None
             raise
         columns, table = _columns_and_facts(rows)
-        fields = self._with_nullability(columns, sql)
+        provider = table.get("Provider", "").lower()
+        fields = self._fields(columns, sql, of_delta=provider == "delta")
         if not name.schema and table:
             schema = table.get("Database") or self._query("select current_schema() as name")[0]["name"]
             name = TableName(schema, name.identifier, name.catalog)
@@ -49,7 +52,6 @@ class SqlCatalog:
                 view_settings=self._view_settings(sql) if table else {},
                 temporary=not table,
             )
-        provider = table.get("Provider", "").lower()
         if provider != "delta":
             return RelationFacts(name, "other", fields, provider=provider)
         version, detail = self._version_and_detail(sql)
@@ -75,7 +77,7 @@ class SqlCatalog:
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         rows = self._query(f"describe query {sql}")
         columns = [(row["col_name"], row["data_type"]) for row in rows]
-        return self._with_nullability(columns, f"(\n{sql}\n)")
+        return self._fields(columns, f"(\n{sql}\n)", of_delta=False)
 
     def analyzed_plan(self, sql: str) -> str:
         plan = _section(self._explained(sql), "Analyzed Logical Plan")
@@ -87,16 +89,25 @@ class SqlCatalog:
             raise EngineError(text)
         return text
 
-    def _with_nullability(self, columns: Sequence[tuple[str, str]], relation: str) -> tuple[Field, ...]:
-        """No statement tells nullability, but Spark replaces `x is null` by false where x never is."""
+    def _fields(
+        self, columns: Sequence[tuple[str, str]], relation: str, *, of_delta: bool
+    ) -> tuple[Field, ...]:
+        """No statement tells nullability, but Spark replaces `x is null` by false where x never is.
+
+        of_delta  whether it is a Delta table, of whose CHAR(n) DESCRIBE says string, but not the plan
+        """
         names = ", ".join(f"c{i}" for i in range(len(columns)))
         tests = ", ".join(f"c{i} is null as n{i}" for i in range(len(columns)))
-        plan = _section(
-            self._explained(f"select {tests} from {relation} as q({names})"), "Optimized Logical Plan"
-        )
+        explained = self._explained(f"select {tests} from {relation} as q({names})")
+        plan = _section(explained, "Optimized Logical Plan")
         never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
+        if of_delta:
+            padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
+            lengths = {name: int(length) for length, name in padded}
+        else:
+            lengths = {name: int(found[1]) for name, type_ in columns if (found := _CHAR.fullmatch(type_))}
         return tuple(
-            Field(name, _STRING_TYPE.sub("string", type_), i not in never)
+            Field(name, _STRING_TYPE.sub("string", type_), i not in never, lengths.get(name))
             for i, (name, type_) in enumerate(columns)
         )
 

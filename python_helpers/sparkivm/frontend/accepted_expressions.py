@@ -19,8 +19,8 @@ from sparkivm.reasons import Reason
 _SYNTAX: tuple[type[exp.Expr], ...] = (
     exp.Add, exp.Alias, exp.All, exp.And, exp.Any, exp.Between, exp.BitwiseAnd, exp.BitwiseLeftShift,
     exp.BitwiseNot, exp.BitwiseOr, exp.BitwiseRightShift, exp.BitwiseXor, exp.Boolean, exp.Bracket,
-    exp.Case, exp.Cast, exp.Column, exp.ColumnDef, exp.DataType, exp.DataTypeParam, exp.Div, exp.Dot, exp.DPipe,
-    exp.EQ, exp.Escape, exp.GT, exp.GTE, exp.HexString, exp.Identifier, exp.If, exp.ILike, exp.In,
+    exp.Case, exp.Cast, exp.Column, exp.ColumnDef, exp.DataType, exp.DataTypeParam, exp.Div, exp.Dot,
+    exp.DPipe, exp.EQ, exp.Escape, exp.GT, exp.GTE, exp.HexString, exp.Identifier, exp.If, exp.ILike, exp.In,
     exp.IntDiv, exp.Interval, exp.IntervalSpan, exp.Is, exp.JSONPath, exp.JSONPathKey, exp.JSONPathRoot,
     exp.JSONPathSubscript, exp.JSONPathWildcard, exp.Lambda, exp.Like, exp.Literal, exp.LT, exp.LTE, exp.Mod,
     exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Or, exp.Paren,

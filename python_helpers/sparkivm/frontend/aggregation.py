@@ -10,6 +10,7 @@ from sparkivm.algebra.scalar import column, integer, replace_nodes
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregate_calls import ReadCall, read_call
+from sparkivm.frontend.char_padding import passing_on
 from sparkivm.frontend.expressions import is_called, is_windowed
 from sparkivm.frontend.grouping_sets import Grouping, in_sets, ingredients, numbered
 from sparkivm.frontend.place import not_incremental
@@ -138,7 +139,8 @@ class Aggregation:
     def _over_sets(self, number: str, keys: tuple[str, ...], calls: tuple[Call, ...]) -> Aggregate:
         rows = numbered(self._input, number, len(self._sets))
         items = {
-            name: in_sets(number, self._sets_with(scalar), scalar, "null") for name, scalar in self._keys
+            name: passing_on(in_sets(number, self._sets_with(scalar), scalar, "null"), scalar)
+            for name, scalar in self._keys
         }
         below = self._computed(rows, {**items, number: column(number)}, calls)
         return Aggregate(below, (*keys, number), calls)

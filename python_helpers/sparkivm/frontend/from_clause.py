@@ -244,7 +244,7 @@ class FromReader:
             else:
                 fields = tuple((self._reader.names.fresh(field.name), field.name) for field in found.fields)
                 relation = Scan(found.key, fields)
-                types = {field.name: field.type for field in found.fields}
+                types = {field.name: field.declared_type for field in found.fields}
                 self._reader.names.types |= {name: types[source] for name, source in fields}
                 visible = [(source, name) for name, source in fields]
         visible = _with_column_aliases(visible, node)

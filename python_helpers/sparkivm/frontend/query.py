@@ -15,6 +15,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
+from sparkivm.frontend.char_padding import with_padding
 from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
 from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
@@ -60,7 +61,7 @@ def read_query(
     """
     _refuse_unread(tree)
     reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
-    return reader.query(tree)
+    return with_padding(reader.query(tree), reader.names.types)
 
 
 def _refuse_unread(tree: exp.Query) -> None:

@@ -28,7 +28,7 @@ class NameAllocator:
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
-        self.types: dict[str, str] = {}  # of the columns of tables
+        self.types: dict[str, str] = {}  # of the columns of tables, CHAR(n) as that
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.

@@ -10,6 +10,7 @@ from sparkivm.algebra import Aggregate, Call, Filter, Project, Relation, Repeat,
 from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
 from sparkivm.reasons import Reason
@@ -71,6 +72,7 @@ class SetOperations:
         """The branches of a set operation, their columns under the names of the first one's."""
         inputs: list[Project] = []
         output: list[Visible] = []
+        lengths: list[list[int | None]] = []  # of each branch's columns of CHAR
         for branch in trees:
             if not isinstance(branch, exp.Query):
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"this branch of {what}", branch)
@@ -81,6 +83,9 @@ class SetOperations:
                 raise not_incremental(
                     Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their columns", branch
                 )
+            lengths.append([char_length(relation, name, self._names.types) for _, name in visible])
+            for first, mine in zip(lengths[0], lengths[-1], strict=True):
+                refuse_different_lengths((first, mine), what, branch)
             inputs.append(
                 renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True)))
             )

@@ -37,6 +37,7 @@ from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, equality, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
+from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
 from sparkivm.frontend.expressions import has_aggregate, resolve
 from sparkivm.frontend.place import not_incremental, place_of
@@ -333,6 +334,10 @@ class Subqueries:
         self, waiting: _Waiting, relation: Relation, operands: Sequence[str], rows: Relation
     ) -> tuple[Scalar, ...]:
         """How IN compares its operands, columns of the relation, with the values among `rows`."""
+        types = self._reader.names.types
+        for x, y in zip(operands, waiting.values, strict=True):
+            lengths = (char_length(relation, x, types), char_length(rows, y, types))
+            refuse_different_lengths(lengths, "IN", waiting.node)
         return tuple(
             equal(x, y)
             if self._reader.names.same_when_equal((relation, column(x)), (rows, column(y)))

@@ -33,7 +33,7 @@ from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
-from sparkivm.refresh.session_settings import refuse_case_sensitivity
+from sparkivm.refresh.session_settings import refuse_case_sensitivity, refuse_other_padding
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.spark_sql.relations import select_text
 
@@ -109,6 +109,8 @@ def compile_view(
     try:
         with not_too_deep():
             query = read_query(tree, catalog, names=names)
+        if any(field.char_length for facts in catalog.tables.values() for field in facts.fields):
+            refuse_other_padding(engine)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
     except NotIncremental as error:
         unread = error

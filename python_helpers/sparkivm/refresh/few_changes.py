@@ -42,7 +42,7 @@ def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
     columns = {key: fields for key in asked if (fields := _texts(sources.tables[key].fields))}
     if not columns:
         return {}
-    texts = sources.kept(columns, _FOR_ANSWER).texts(columns, netted=False)
+    texts = sources.kept(columns, _FOR_ANSWER, every=True).texts(columns, netted=False)
     questions = (
         f"select {index} as source, {WEIGHT} as weight, concat_ws(',', {', '.join(fields.values())}) as texts"
         f"\nfrom (\n{texts.changes(key, list(fields))}\n) as changed"

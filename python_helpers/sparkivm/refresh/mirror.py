@@ -241,7 +241,7 @@ class Mirror:
 
 
 def _types(fields: tuple[Field, ...]) -> list[tuple[str, str]]:
-    return [(field.name, field.type) for field in fields]
+    return [(field.name, field.declared_type) for field in fields]
 
 
 def _as_named(key: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:

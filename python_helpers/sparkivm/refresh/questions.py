@@ -27,10 +27,13 @@ class ChangedSources:
     changes: Mapping[str, SourceChange]
     memory: Memory
 
-    def kept(self, asked: Collection[str], uses: int) -> ChangedSources:
-        """The same, the changes of `asked` in memory if so many uses are worth it."""
+    def kept(self, asked: Collection[str], uses: int, *, every: bool = False) -> ChangedSources:
+        """The same, the changes of `asked` in memory if so many uses are worth it.
+
+        every  in all columns that can be kept, not only those that the view reads
+        """
         changes = {
-            key: self.memory.changes(key, change, uses) if key in asked else change
+            key: self.memory.changes(key, change, uses, every=every) if key in asked else change
             for key, change in self.changes.items()
         }
         return replace(self, changes=changes)

@@ -51,10 +51,13 @@ class _Kept:
 class Memory(Protocol):
     """Tells a view where rows of its sources are read; sources by their keys.
 
-    uses  how often a plan reads them
+    uses   how often a plan reads them
+    every  in all columns that can be kept, not only those that the view reads
     """
 
-    def changes(self, table: str, change: SourceChange, uses: int) -> SourceChange: ...
+    def changes(
+        self, table: str, change: SourceChange, uses: int, *, every: bool = False
+    ) -> SourceChange: ...
 
     def rows(self, table: str, uses: int) -> str: ...
 
@@ -64,7 +67,7 @@ class Memory(Protocol):
 class NoMemory(Memory):
     """Everything is read where it is."""
 
-    def changes(self, table: str, change: SourceChange, uses: int) -> SourceChange:
+    def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         return change
 
     def rows(self, table: str, uses: int) -> str:
@@ -157,12 +160,12 @@ class ViewMemory(Memory):
     statements: MutableSequence[str]
     warnings: MutableSequence[str]
 
-    def changes(self, table: str, change: SourceChange, uses: int) -> SourceChange:
+    def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         source, key = self.tables[table], self._key(table, change)
         if change.kept or not keeps_changes(change, self.run.uses(key, uses)):
             return change
         few = change.rows * len(source.fields) <= _MOST_VALUES
-        fields = self._fields(table, every=few and change.scans == 0)
+        fields = self._fields(table, every=every or (few and change.scans == 0))
         read_bytes = change.scans * (source.size_bytes or 0)
         select = changed_rows(source.name, change, fields)
         return replace(change, kept=self._find(key, fields, select, read_bytes))

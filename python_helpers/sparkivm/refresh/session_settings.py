@@ -26,6 +26,12 @@ _SEMANTIC = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.timestampType",
 )
+# As Spark has them.
+_PADDING = {
+    "spark.sql.readSideCharPadding": "true",
+    "spark.sql.legacy.charVarcharAsString": "false",
+    "spark.sql.legacy.noCharPaddingInPredicate": "false",
+}
 _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
@@ -54,6 +60,15 @@ def refuse_case_sensitivity(engine: Engine) -> None:
     """Raises: NotIncremental if case tells names apart, as the compiler finds them without regard to it."""
     if engine.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true":
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{_CASE_SENSITIVE} is true"))
+
+
+def refuse_other_padding(engine: Engine) -> None:
+    """Raises: NotIncremental if columns of CHAR are compared otherwise than the compiler knows."""
+    for name, value in engine.settings(tuple(_PADDING)).items():
+        if value.lower() != _PADDING[name]:
+            raise NotIncremental(
+                Fallback(Reason.TYPE_NOT_SUPPORTED, f"columns of CHAR while {name} is {value}")
+            )
 
 
 def refuse_lossy_settings(engine: Engine, model: str) -> None:
