@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from sparkivm.algebra import Aggregate, Relation, Scan
-from sparkivm.algebra.columns_read import columns_read
+from sparkivm.algebra import Aggregate, Relation
 from sparkivm.algebra.moment import function_of
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
@@ -19,22 +18,21 @@ from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.catalog import CatalogView
-from sparkivm.frontend.parse import not_too_deep, parse_model, statement_end
+from sparkivm.frontend.parse import not_too_deep, parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
-from sparkivm.frontend.stars import has_star
-from sparkivm.frontend.table_references import TableReference, replace_references, table_references
-from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.frontend.table_references import table_references
+from sparkivm.names import RESERVED_PREFIX, TableName
 from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
 from sparkivm.plan.order_dependent import Decided, decided_by_order
-from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.session_settings import refuse_case_sensitivity, refuse_other_padding
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
+from sparkivm.refresh.types_of_rows import check_comparable, check_groupable, check_keys, check_stored
 from sparkivm.spark_sql.relations import select_text
 
 
@@ -127,7 +125,7 @@ def compile_view(
     try:
         if unread is not None:
             raise unread
-        _check_comparable(fields)
+        check_comparable(fields)
         if is_new:
             check_text_is_understood(engine, sql, tree)
             for facts in catalog.views.values():
@@ -211,7 +209,7 @@ class _Compilation:
 
         with not_too_deep():
             plan = compile_query(query, fields, self.types_of, read_from_views)
-        _check_groupable(plan, self.catalog)
+        check_groupable(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)
@@ -219,8 +217,8 @@ class _Compilation:
             state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"
             check_plan_is_understood(self.engine, plan.finalizer.text(state, "one"), fields)
             stored = self.engine.schema_of(f"select * from {state} as state")
-            _check_keys(plan.state, stored)
-            _check_stored(stored)
+            check_keys(plan.state, stored)
+            check_stored(stored)
         return plan, replaced, decided
 
 
@@ -270,47 +268,6 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
     return fields
 
 
-def _check_comparable(fields: tuple[Field, ...]) -> None:
-    """Rows are taken away by comparing them, which Spark does not do for every type."""
-    for f in fields:
-        if _told_apart_by_no_rule(f.type):
-            raise _unsupported(f"{f.name} is {f.type}, which cannot be compared")
-
-
-def _check_groupable(plan: ViewPlan, catalog: SourceCatalog) -> None:
-    """Changes are netted by grouping rows by the columns that the view reads."""
-    for table, names in columns_read(plan.core, Scan).items():
-        source = catalog.tables[table]
-        types = {field.name: field.type for field in source.fields}
-        for name in names:
-            if _told_apart_by_no_rule(types[name]):
-                raise _unsupported(f"{source.source}.{name} is {types[name]}, which rows are not told by")
-
-
-def _check_keys(state: State, fields: tuple[Field, ...]) -> None:
-    """Groups whose aggregates do not add up are found by their keys, which Spark does not do for maps."""
-    if isinstance(state, GroupState) and not state.linear:
-        for key, f in zip(state.keys, fields, strict=False):
-            if f.holds_map:
-                raise _unsupported(f"the group key {key} is {f.type}")
-
-
-def _check_stored(columns: Sequence[Field]) -> None:
-    """Delta has no intervals, also not in hidden columns."""
-    for f in columns:
-        if f.type.startswith("interval"):
-            raise _unsupported(f"{f.name}, which the state would have to store, is {f.type}")
-
-
-def _unsupported(what: str) -> NotIncremental:
-    return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
-
-
-def _told_apart_by_no_rule(type_: str) -> bool:
-    """Rows of VARIANT cannot be grouped, and of texts under a collation different ones are equal."""
-    return "variant" in type_ or " collate " in type_.lower()
-
-
 def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
     """Tables as they are now."""
 
@@ -341,54 +298,3 @@ def _look_up(parts: tuple[str, ...], namespace: tuple[str, ...], catalog: Source
         and inner is not None
         and all(_look_up(r.parts, found.namespace, catalog) for r in inner)
     )
-
-
-def pinned_text(sql: str, compiled: CompiledView) -> str | None:
-    """The model's own text with every source at its target version; None if its tables cannot be told."""
-    if compiled.tree is None or compiled.catalog is None or not compiled.complete:
-        return None
-    return _pinned(sql, compiled.tree, (), compiled.catalog, stars_are_known=compiled.plan is not None)
-
-
-def _pinned(
-    sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog, *, stars_are_known: bool
-) -> str | None:
-    sql = sql[: statement_end(sql)].replace("\ufeff", " ")
-    references = table_references(tree)
-    if references is None:
-        return None
-    unknown = False
-    # `schema.t.c` cannot be said of what stands in the place of the table t.
-    by_schema = any(column.args.get("db") for column in tree.find_all(exp.Column))
-
-    def text_of(reference: TableReference) -> str | None:
-        nonlocal unknown
-        if reference.fixed:
-            return None
-        name = catalog.qualified(reference.parts, namespace)
-        facts = catalog.facts(name)
-        alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
-        if facts.kind == "delta" and facts.mirror_of is None:
-            return f"{facts.name.sql} version as of {facts.version}"
-        if alias and by_schema:
-            unknown = True
-            return None
-        if facts.kind == "delta":
-            return f"{facts.name.sql} version as of {facts.version}{alias}"
-        if facts.kind == "view":
-            body = parse_model(str(name), facts.view_text)
-            inner = None
-            # Spark finds the columns of a view by their names, which a star need not have in their order.
-            if stars_are_known or not has_star(body):
-                inner = _pinned(
-                    facts.view_text, body, facts.view_namespace, catalog, stars_are_known=stars_are_known
-                )
-            if inner is None:
-                unknown = True
-                return None
-            columns = ", ".join(quoted(f.name) for f in facts.fields)
-            return f"(select * from (\n{inner}\n) as inlined ({columns})){alias}"
-        return None
-
-    text = replace_references(sql, references, text_of)
-    return None if unknown else text

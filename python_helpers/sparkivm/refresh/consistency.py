@@ -11,7 +11,8 @@ from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted, state_table
-from sparkivm.refresh.compiled_view import compile_view, pinned_text
+from sparkivm.refresh.compiled_view import compile_view
+from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
 from sparkivm.refresh.sources import Sources

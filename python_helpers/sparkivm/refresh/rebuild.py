@@ -17,7 +17,8 @@ from sparkivm.plan.state import BagState
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Committed
-from sparkivm.refresh.compiled_view import CompiledView, pinned_text
+from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text

@@ -1,0 +1,63 @@
+"""The model's own text, each source in it at a version: for a full refresh and for the consistency test."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sparkivm.frontend.parse import parse_model, statement_end
+from sparkivm.frontend.stars import has_star
+from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.names import quoted
+from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.source_catalog import SourceCatalog
+
+
+def pinned_text(sql: str, compiled: CompiledView) -> str | None:
+    """The model's own text with every source at its target version; None if its tables cannot be told."""
+    if compiled.tree is None or compiled.catalog is None or not compiled.complete:
+        return None
+    return _pinned(sql, compiled.tree, (), compiled.catalog, stars_are_known=compiled.plan is not None)
+
+
+def _pinned(
+    sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog, *, stars_are_known: bool
+) -> str | None:
+    sql = sql[: statement_end(sql)].replace("\ufeff", " ")
+    references = table_references(tree)
+    if references is None:
+        return None
+    unknown = False
+    # `schema.t.c` cannot be said of what stands in the place of the table t.
+    by_schema = any(column.args.get("db") for column in tree.find_all(exp.Column))
+
+    def text_of(reference: TableReference) -> str | None:
+        nonlocal unknown
+        if reference.fixed:
+            return None
+        name = catalog.qualified(reference.parts, namespace)
+        facts = catalog.facts(name)
+        alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
+        if facts.kind == "delta" and facts.mirror_of is None:
+            return f"{facts.name.sql} version as of {facts.version}"
+        if alias and by_schema:
+            unknown = True
+            return None
+        if facts.kind == "delta":
+            return f"{facts.name.sql} version as of {facts.version}{alias}"
+        if facts.kind == "view":
+            body = parse_model(str(name), facts.view_text)
+            inner = None
+            # Spark finds the columns of a view by their names, which a star need not have in their order.
+            if stars_are_known or not has_star(body):
+                inner = _pinned(
+                    facts.view_text, body, facts.view_namespace, catalog, stars_are_known=stars_are_known
+                )
+            if inner is None:
+                unknown = True
+                return None
+            columns = ", ".join(quoted(f.name) for f in facts.fields)
+            return f"(select * from (\n{inner}\n) as inlined ({columns})){alias}"
+        return None
+
+    text = replace_references(sql, references, text_of)
+    return None if unknown else text

@@ -1,0 +1,53 @@
+"""Types that rows are not told by, or that a state cannot hold. Each check raises NotIncremental for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sparkivm.algebra import Relation, Scan
+from sparkivm.algebra.columns_read import columns_read
+from sparkivm.engine import Field, RelationFacts
+from sparkivm.errors import NotIncremental
+from sparkivm.plan.state import GroupState, State
+from sparkivm.reasons import Fallback, Reason
+
+
+def check_comparable(fields: tuple[Field, ...]) -> None:
+    """Rows are taken away by comparing them, which Spark does not do for every type."""
+    for f in fields:
+        if _told_apart_by_no_rule(f.type):
+            raise _unsupported(f"{f.name} is {f.type}, which cannot be compared")
+
+
+def check_groupable(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
+    """Changes are netted by grouping rows by the columns that the view reads."""
+    for table, names in columns_read(core, Scan).items():
+        source = tables[table]
+        types = {field.name: field.type for field in source.fields}
+        for name in names:
+            if _told_apart_by_no_rule(types[name]):
+                raise _unsupported(f"{source.source}.{name} is {types[name]}, which rows are not told by")
+
+
+def check_keys(state: State, fields: tuple[Field, ...]) -> None:
+    """Groups whose aggregates do not add up are found by their keys, which Spark does not do for maps."""
+    if isinstance(state, GroupState) and not state.linear:
+        for key, f in zip(state.keys, fields, strict=False):
+            if f.holds_map:
+                raise _unsupported(f"the group key {key} is {f.type}")
+
+
+def check_stored(columns: Sequence[Field]) -> None:
+    """Delta has no intervals, also not in hidden columns."""
+    for f in columns:
+        if f.type.startswith("interval"):
+            raise _unsupported(f"{f.name}, which the state would have to store, is {f.type}")
+
+
+def _unsupported(what: str) -> NotIncremental:
+    return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
+
+
+def _told_apart_by_no_rule(type_: str) -> bool:
+    """Rows of VARIANT cannot be grouped, and of texts under a collation different ones are equal."""
+    return "variant" in type_ or " collate " in type_.lower()
