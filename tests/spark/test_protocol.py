@@ -208,6 +208,17 @@ def test_names_that_differ_in_case(lab):
     view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
 
 
+def test_settings_by_which_the_text_means_something_else(lab):
+    """INTERSECT binds no tighter than UNION then."""
+    lab.engine.session.conf.set("spark.sql.legacy.setopsPrecedence.enabled", "true")
+    view = lab.view("p", "select k from t union select x from t intersect select k from t where k > 1")
+    created = view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+    assert created.fallback is not None
+    assert "spark.sql.legacy.setopsPrecedence.enabled is true" in created.fallback.detail
+    lab.engine.session.conf.unset("spark.sql.legacy.setopsPrecedence.enabled")
+    view.must_be("full", Reason.CONFIG_CHANGED)
+
+
 def test_session_that_overwrites_single_partitions(lab):
     """INSERT OVERWRITE would leave the partitions whose rows are all gone."""
     view = lab.view(

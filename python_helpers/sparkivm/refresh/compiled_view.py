@@ -30,7 +30,7 @@ from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
-from sparkivm.refresh.session_settings import refuse_case_sensitivity, refuse_other_padding
+from sparkivm.refresh.session_settings import refuse_other_meanings
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.refresh.types_of_rows import check_comparable, check_groupable, check_keys, check_stored
 from sparkivm.spark_sql.relations import select_text
@@ -96,7 +96,7 @@ def compile_view(
     Raises: ModelError for what Spark refuses or what could never be a view.
     """
     try:
-        refuse_case_sensitivity(engine)
+        refuse_other_meanings(engine)
         with not_too_deep():
             tree = parse_model(str(model), sql)
     except NotIncremental as error:
@@ -108,7 +108,7 @@ def compile_view(
         with not_too_deep():
             query = read_query(tree, catalog, names=names)
         if any(field.char_length for facts in catalog.tables.values() for field in facts.fields):
-            refuse_other_padding(engine)
+            refuse_other_meanings(engine, of_char=True)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
     except NotIncremental as error:
         unread = error

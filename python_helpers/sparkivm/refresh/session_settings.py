@@ -8,11 +8,10 @@ from sparkivm.engine import Engine
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
-_CASE_SENSITIVE = "spark.sql.caseSensitive"
 _SEMANTIC = (
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
-    _CASE_SENSITIVE,
+    "spark.sql.caseSensitive",
     "spark.sql.decimalOperations.allowPrecisionLoss",
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.mapKeyDedupPolicy",
@@ -26,8 +25,17 @@ _SEMANTIC = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.timestampType",
 )
-# As Spark has them.
-_PADDING = {
+# What the compiler takes for granted: Spark's defaults.
+_TAKEN_FOR_GRANTED = {
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.groupByAliases": "true",
+    "spark.sql.legacy.setopsPrecedence.enabled": "false",
+    "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "false",
+    "spark.sql.legacy.statisticalAggregate": "false",
+    "spark.sql.legacy.ctePrecedencePolicy": "corrected",
+}
+_OF_CHAR = {
     "spark.sql.readSideCharPadding": "true",
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
@@ -56,19 +64,15 @@ def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]
     return tuple(f"{name} = {settings[name]}" for name in then if then[name] != now.get(name))
 
 
-def refuse_case_sensitivity(engine: Engine) -> None:
-    """Raises: NotIncremental if case tells names apart, as the compiler finds them without regard to it."""
-    if engine.settings((_CASE_SENSITIVE,)).get(_CASE_SENSITIVE, "").lower() == "true":
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{_CASE_SENSITIVE} is true"))
+def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
+    """Raises: NotIncremental if queries mean something else in the session than the compiler reads in them.
 
-
-def refuse_other_padding(engine: Engine) -> None:
-    """Raises: NotIncremental if columns of CHAR are compared otherwise than the compiler knows."""
-    for name, value in engine.settings(tuple(_PADDING)).items():
-        if value.lower() != _PADDING[name]:
-            raise NotIncremental(
-                Fallback(Reason.TYPE_NOT_SUPPORTED, f"columns of CHAR while {name} is {value}")
-            )
+    of_char  what columns of CHAR are compared as, instead of the rest
+    """
+    granted = _OF_CHAR if of_char else _TAKEN_FOR_GRANTED
+    for name, value in engine.settings(tuple(granted)).items():
+        if value.lower() != granted[name]:
+            raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{name} is {value.lower()}"))
 
 
 def refuse_lossy_settings(engine: Engine, model: str) -> None:
