@@ -51,7 +51,12 @@ def test_a_clause_of_the_same_name():
             "the name window is ambiguous",
         ),
         (f"select k from r where {CALL}.start is null", Reason.EXPRESSION_NOT_SUPPORTED, "window"),
-        (f"select session_{CALL} as w from r", Reason.EXPRESSION_NOT_SUPPORTED, "session_window"),
+        (f"select session_{CALL} as w from r", Reason.OPERATOR_NOT_SUPPORTED, "SESSION_WINDOW"),
+        (
+            f"select session_window, count(*) as n from r group by session_{CALL}",
+            Reason.OPERATOR_NOT_SUPPORTED,
+            "SESSION_WINDOW",
+        ),
     ],
 )
 def test_what_is_refused(sql, reason, detail):

@@ -47,5 +47,9 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
     group = select.args.get("group")
     for tree in (*select.expressions, *([group] if group is not None else [])):
         for node in outside_of_subqueries(tree):
-            if isinstance(node, exp.Anonymous) and spark_name(node) == _NAME:
+            if not isinstance(node, exp.Anonymous):
+                continue
+            if spark_name(node) == "session_window":  # its column has a name, so others would be blamed first
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "SESSION_WINDOW", node)
+            if spark_name(node) == _NAME:
                 yield node
