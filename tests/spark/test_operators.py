@@ -50,6 +50,8 @@ FAMILIES = {
         "map('k', qty)['k'] as m, named_struct('q', qty).q as q, size(split(note, 'a')) as n, to_json(struct(qty)) as j, "
         "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c, "
         "cast(struct(id, qty) as struct<x: bigint, y: string>) as casted from orders",
+        "fields_of_json": 'select id, q, e.p from (select id, j.* from (select id, from_json(concat(\'{"q":\', qty, \',"l":[{"p":\', '
+        "qty, '}]}'), 'q int, l array<struct<p: int>>') as j from orders) as x) as y lateral view outer explode(l) t as e",
         "lambdas": "select id, transform(array(qty, 1), x -> x + o.qty) as t, exists(array(o.note), n -> n = 'a') as e, "
         "aggregate(filter(array(qty, 5), x -> x > 1), 0, (acc, x) -> acc + x) as s from orders o",
         "semicolon": "select id -- the key\nfrom orders /* all */ ;",

@@ -35,6 +35,31 @@ def test_fields_of_a_struct_have_the_names_of_the_columns():
     assert text == "STRUCT(`k_2` AS `k`, `a_2` AS `a`, `b_2` AS `b`, `a` AS other)"
 
 
+@pytest.mark.parametrize(
+    ("made", "stars", "names"),
+    [
+        ("from_json(s, 'x int, y string')", "j.*", ["x", "y"]),
+        ("from_json(s, 'STRUCT<x: int>')", "k, j.*", ["k", "x"]),
+        ("from_json(s, 'p struct<a int>, q int')", "j.p.*, j.q", ["a", "q"]),
+        ("cast(struct(k, a) as struct<x: int, y: array<int>>)", "j.*", ["x", "y"]),
+    ],
+)
+def test_a_struct_that_says_its_fields(made, stars, names):
+    root = read(f"select {stars} from (select k, {made} as j from r)").root
+    assert [scalar.tree.name for _, scalar in root.items] == names
+
+
+def test_elements_of_an_array_that_says_its_fields():
+    made = "from_json(s, 'l array<struct<x int, y string>>')"
+    root = read(f"select e.* from (select {made} as j from r) lateral view explode(j.l) t as e").root
+    assert [scalar.tree.name for _, scalar in root.items] == ["x", "y"]
+
+
+def test_a_schema_that_is_no_ddl():
+    sql = """select j.* from (select from_json(s, '{"type": "struct", "fields": []}') as j from r)"""
+    assert "whose fields are not known" in refusal(sql).detail
+
+
 def test_a_subquery_has_its_own_star():
     query = read("select k from r where a in (select hash(*) from s)")
     hashes = [

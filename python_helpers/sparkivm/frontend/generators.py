@@ -15,7 +15,6 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
-from sparkivm.frontend.spark_types import type_of_field
 from sparkivm.reasons import Reason
 
 # The names of what they make, where the query gives none.
@@ -91,14 +90,7 @@ def _type_of(argument: exp.Expr, input: Relation, names: NameAllocator) -> exp.D
     """The type of a column or of its field, or of a function that makes maps; None of other expressions."""
     if isinstance(argument, exp.Func) and spark_name(argument) in _MAKES_MAPS:
         return exp.DataType(this=exp.DataType.Type.MAP)
-    fields: list[str] = []
-    while isinstance(argument, exp.Dot):
-        fields.insert(0, argument.name)
-        argument = argument.this
-    text = names.type_of(input, Scalar(argument))
-    if text is None and isinstance(argument, exp.Column):
-        text = names.types.get(argument.name)  # of what another function made
-    return type_of_field(text, fields)
+    return names.known_type(input, argument)
 
 
 def _default_names(word: str, arguments: Sequence[exp.Expr], type_: exp.DataType | None) -> list[str]:

@@ -13,6 +13,7 @@ from sparkivm.algebra.origin import origin
 from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equal
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.spark_types import type_named_in, type_of_field
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
@@ -28,7 +29,7 @@ class NameAllocator:
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
-        self.types: dict[str, str] = {}  # of the columns of tables, CHAR(n) as that
+        self.types: dict[str, str] = {}  # of columns of tables, CHAR(n) as that, and of some computed ones
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
@@ -49,7 +50,13 @@ class NameAllocator:
         One of a query around this one gets a name of its own, as it is going to stand beside that query's.
         """
         name = scalar.as_column
-        return name if name is not None and name in relation.columns else self.fresh(wanted)
+        if name is not None and name in relation.columns:
+            return name
+        new = self.fresh(wanted)
+        type_ = self.known_type(relation, scalar.tree)
+        if type_ is not None:
+            self.types[new] = type_.sql(dialect="spark")
+        return new
 
     def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether two expressions, each over its relation, are known to be the same value if equal."""
@@ -64,6 +71,17 @@ class NameAllocator:
     ) -> bool:
         left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
         return left is not None and right is not None and rule(left, right)
+
+    def known_type(self, relation: Relation, tree: exp.Expr) -> exp.DataType | None:
+        """The type of a column, of one that was computed with a type, of a field of it; None if not known."""
+        fields: list[str] = []
+        while isinstance(tree, exp.Dot):
+            fields.insert(0, tree.name)
+            tree = tree.this
+        text = type_named_in(tree)
+        if isinstance(tree, exp.Column):
+            text = self.type_of(relation, Scalar(tree)) or self.types.get(tree.name)
+        return type_of_field(text, fields)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
         """The Spark type of a column that is passed on from a table, None of other expressions."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
+
+from sparkivm.algebra.function_call import arguments_of, spark_name
+
+_NESTED = re.compile(r"\s*(?:struct|array|map)\s*<", re.IGNORECASE)
 
 
 def type_of_field(text: str | None, fields: Iterable[str] = ()) -> exp.DataType | None:
@@ -21,3 +26,21 @@ def type_of_field(text: str | None, fields: Iterable[str] = ()) -> exp.DataType 
         inner = type_.expressions if type_ is not None and type_.is_type(exp.DataType.Type.STRUCT) else []
         type_ = next((field.args.get("kind") for field in inner if field.name.lower() == name.lower()), None)
     return type_
+
+
+def type_named_in(tree: exp.Expr) -> str | None:
+    """The type that CAST names, and FROM_JSON by a schema as DDL; None of other expressions."""
+    if isinstance(tree, exp.Cast):
+        return tree.to.sql(dialect="spark")
+    if not isinstance(tree, exp.Func) or spark_name(tree) != "from_json":
+        return None
+    schema = arguments_of(tree)[1]
+    if not isinstance(schema, exp.Literal):
+        return None
+    text = schema.name if _NESTED.match(schema.name) else f"struct<{schema.name}>"
+    type_ = type_of_field(text)
+    structs = [] if type_ is None else type_.find_all(exp.DataType)
+    # The parser makes an empty one of what it cannot read, as of a schema as JSON.
+    if type_ is None or any(one.is_type(exp.DataType.Type.STRUCT) and not one.expressions for one in structs):
+        return None
+    return text
