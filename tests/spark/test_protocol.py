@@ -208,15 +208,21 @@ def test_names_that_differ_in_case(lab):
     view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
 
 
-def test_settings_by_which_the_text_means_something_else(lab):
+def test_a_setting_by_which_the_text_means_something_else(lab):
     """INTERSECT binds no tighter than UNION then."""
-    lab.engine.session.conf.set("spark.sql.legacy.setopsPrecedence.enabled", "true")
+    setting = "spark.sql.legacy.setopsPrecedence.enabled"
+    for session in (lab.session, lab.engine.session):
+        session.conf.set(setting, "true")
     view = lab.view("p", "select k from t union select x from t intersect select k from t where k > 1")
     created = view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
     assert created.fallback is not None
-    assert "spark.sql.legacy.setopsPrecedence.enabled is true" in created.fallback.detail
-    lab.engine.session.conf.unset("spark.sql.legacy.setopsPrecedence.enabled")
-    view.must_be("full", Reason.CONFIG_CHANGED)
+    assert created.fallback.detail == f"{setting} is true"
+    for session in (lab.session, lab.engine.session):
+        session.conf.unset(setting)
+    assert view.refresh().fallback is not None
+    view.check()
+    lab.run("insert into t values (9, 9, 9)")
+    view.must_be("incremental")
 
 
 def test_session_that_overwrites_single_partitions(lab):
