@@ -8,7 +8,8 @@ import random
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
@@ -19,6 +20,7 @@ from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case, reproducer
 from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
 
 _RELATIONS_SHARE = 20  # a relation gets a twentieth of the trees, of which each takes several views
+_MOST_OF_A_PROCESS = 1_000  # trees, as a crash of the engine takes the process along
 
 
 @dataclass
@@ -82,13 +84,23 @@ def try_in_parallel(
     first: int, count: int, depth: int, processes: int, seconds: float = float("inf"), relation: str = ""
 ) -> Findings:
     """The same, the seeds shared out among processes in whole worlds."""
-    share = -(-count // processes // TREES_PER_WORLD) * TREES_PER_WORLD
+    share = min(_MOST_OF_A_PROCESS, -(-count // processes // TREES_PER_WORLD) * TREES_PER_WORLD)
+    end = time.monotonic() + seconds
+
+    def tried(start: int, trees: int) -> Findings:
+        try:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+                left = max(0.0, end - time.monotonic())
+                return process.submit(try_seeds, start, trees, depth, left, relation).result()
+        except BrokenProcessPool:  # the engine crashed: all but the world in which it does are tried again
+            half = trees // 2 // TREES_PER_WORLD * TREES_PER_WORLD
+            if half:
+                return tried(start, half) + tried(start + half, trees - half)
+            return Findings(refused=Counter({f"the engine crashed in the {trees} seeds from {start} on": 1}))
+
     starts = range(first, first + count, share)
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        runs = [
-            pool.submit(try_seeds, s, min(share, first + count - s), depth, seconds, relation) for s in starts
-        ]
-        return sum((run.result() for run in runs), Findings())
+    with ThreadPoolExecutor(processes) as threads:
+        return sum(threads.map(lambda s: tried(s, min(share, first + count - s)), starts), Findings())
 
 
 def random_seed() -> int:
