@@ -34,6 +34,11 @@ class Field:
         """Whether rows with it can be grouped, but neither joined nor merged by it."""
         return "map<" in self.type
 
+    @property
+    def can_be_merged(self) -> bool:
+        """Whether MERGE takes a table with it: of CHAR, Delta does not find the columns that Spark pads."""
+        return not self.holds_map and self.char_length is None
+
 
 @dataclass(frozen=True)
 class RelationFacts:

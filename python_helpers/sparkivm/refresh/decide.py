@@ -194,7 +194,7 @@ def apply_form(
 
 def without_parts(state: RelationFacts) -> Form:
     """The form for a large state of which no part is replaced."""
-    return "rewrite" if any(field.holds_map for field in state.fields) else "merge"
+    return "merge" if all(field.can_be_merged for field in state.fields) else "rewrite"
 
 
 def takes_entries(state: State, facts: RelationFacts) -> bool:

@@ -194,6 +194,8 @@ class Mirror:
                     )
                     return None
                 if counts["gone"]:
+                    if not all(field.can_be_merged for field in mirror.fields):
+                        raise EngineError("Delta merges no rows into a table with columns of CHAR")
                     sql = self.engine.render(
                         "merge_state",
                         state=self.name.sql,
@@ -241,7 +243,7 @@ class Mirror:
 
 
 def _types(fields: tuple[Field, ...]) -> list[tuple[str, str]]:
-    return [(field.name, field.declared_type) for field in fields]
+    return [(field.name, field.type) for field in fields]
 
 
 def _as_named(key: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
