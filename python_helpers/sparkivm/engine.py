@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -9,6 +10,7 @@ from typing import Any, Literal, Protocol
 from sparkivm.names import TableName
 
 Row = Mapping[str, Any]
+_CHAR = re.compile(r"char\((\d+)\)")
 WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})  # types of fields
 
 
@@ -38,6 +40,12 @@ class Field:
     def can_be_merged(self) -> bool:
         """Whether MERGE takes a table with it: of CHAR, Delta does not find the columns that Spark pads."""
         return not self.holds_map and self.char_length is None
+
+
+def length_of_char(type_: str) -> int | None:
+    """n of a declared type CHAR(n), None of another type."""
+    found = _CHAR.fullmatch(type_)
+    return int(found[1]) if found else None
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.engine import Commit, Field, RelationFacts, length_of_char
 from sparkivm.names import TableName
 
 logger = AdapterLogger("SparkIvm")
@@ -26,7 +25,6 @@ _SESSION_CATALOG = "spark_catalog"
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
 _SEPARATOR = "\x01"
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps the type of a column that is a string to it
-_CHAR = re.compile(r"char\((\d+)\)")
 
 
 class SessionCatalog:
@@ -241,10 +239,6 @@ def _text(value: Any) -> str:
 def _fields(schema_json: str) -> tuple[Field, ...]:
     schema = StructType.fromJson(json.loads(schema_json))
     return tuple(
-        Field(f.name, f.dataType.simpleString(), f.nullable, _char_length(f.metadata)) for f in schema.fields
+        Field(f.name, f.dataType.simpleString(), f.nullable, length_of_char(f.metadata.get(_DECLARED, "")))
+        for f in schema.fields
     )
-
-
-def _char_length(metadata: Mapping[str, Any]) -> int | None:
-    found = _CHAR.fullmatch(metadata.get(_DECLARED, ""))
-    return int(found[1]) if found else None

@@ -7,16 +7,16 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 
-from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
+from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row, length_of_char
 from sparkivm.names import TableName, quoted
 
 NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXCEPTION", "CATALOG_NOT_FOUND")
 
 _READINGS = 3  # of a table that is replaced while it is read
 _ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
-# Columns of these types hold strings, and Spark's plans treat them so.
+# What an analyzed plan reads of a column of CHAR: its length and name.
 _PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
-_CHAR = re.compile(r"char\((\d+)\)")
+# Columns of these types hold strings, and Spark's plans treat them so.
 _STRING_TYPE = re.compile(r"\b(?:var)?char\(\d+\)", re.IGNORECASE)
 
 
@@ -101,11 +101,10 @@ class SqlCatalog:
         explained = self._explained(f"select {tests} from {relation} as q({names})")
         plan = _section(explained, "Optimized Logical Plan")
         never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
+        lengths = {name: length_of_char(type_) for name, type_ in columns}
         if of_delta:
             padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
             lengths = {name: int(length) for length, name in padded}
-        else:
-            lengths = {name: int(found[1]) for name, type_ in columns if (found := _CHAR.fullmatch(type_))}
         return tuple(
             Field(name, _STRING_TYPE.sub("string", type_), i not in never, lengths.get(name))
             for i, (name, type_) in enumerate(columns)

@@ -15,7 +15,6 @@ source  Spark's ApplyCharTypePadding; probed where it says nothing (BETWEEN, NUL
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -28,13 +27,13 @@ from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalars_of import with_scalars
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.engine import length_of_char
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
 
 LengthOf = Callable[[str], int | None]
 
-_CHAR = re.compile(r"char\((\d+)\)")
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _PADDING_FUNCTIONS = ("decode", "equal_null")
 _PASSED_ON = "passed_on"
@@ -56,8 +55,7 @@ def char_length(relation: Relation, name: str, types: Mapping[str, str]) -> int 
     """
     owner, source = origin(relation, name)
     if isinstance(owner, Scan):
-        found = _CHAR.fullmatch(types.get(source, ""))
-        return int(found[1]) if found else None
+        return length_of_char(types.get(source, ""))
     if isinstance(owner, UnionAll):  # whose branches have the same one
         return char_length(owner.inputs[0], source, types)
     if isinstance(owner, Project):
@@ -71,7 +69,7 @@ def refuse_different_lengths(lengths: Collection[int | None], what: str, node: e
     """Raises: NotIncremental if one is a column of CHAR and another one is of another length, or none."""
     if len(set(lengths)) > 1:
         shown = " and ".join("another value" if n is None else f"CHAR({n})" for n in dict.fromkeys(lengths))
-        raise _unclear(f"{what} of {shown}", node)
+        raise refused_of_char(f"{what} of {shown}", node)
 
 
 def with_padding(query: Query, types: Mapping[str, str]) -> Query:
@@ -79,7 +77,7 @@ def with_padding(query: Query, types: Mapping[str, str]) -> Query:
 
     Raises: NotIncremental where it is not known how Spark pads.
     """
-    if not any(map(_CHAR.fullmatch, types.values())):
+    if not any(map(length_of_char, types.values())):
         return query
 
     def padded(node: Relation) -> Relation:
@@ -107,7 +105,7 @@ def _padded(scalar: Scalar, length_of: LengthOf) -> Scalar:
         elif isinstance(node, exp.Func) and spark_name(node) in _PADDING_FUNCTIONS:
             lengths = [length_of(column.name) for column in node.find_all(exp.Column)]
             if any(lengths):
-                raise _unclear(f"{spark_name(node).upper()} of CHAR", node)
+                raise refused_of_char(f"{spark_name(node).upper()} of CHAR", node)
     return Scalar(tree)
 
 
@@ -120,14 +118,14 @@ def _pad_both(comparison: exp.Expr, one: exp.Expr, other: exp.Expr, length_of: L
     for side, length in zip((one, other), lengths, strict=True):
         if length is None and _text(side) is None:
             if _is_folded(side):
-                raise _unclear("a comparison of CHAR with an expression of constants", comparison)
+                raise refused_of_char("a comparison of CHAR with an expression of constants", comparison)
             return  # Spark pads nothing
         sides.append((side, length or len(_text(side) or "")))
     longest = max(length for _, length in sides)
     for side, length in sides:
         if length < longest:
             if isinstance(comparison, exp.Case) and side is one:
-                raise _unclear(f"CASE of CHAR({length}) with a longer value", comparison)
+                raise refused_of_char(f"CASE of CHAR({length}) with a longer value", comparison)
             _pad(side, longest)
 
 
@@ -137,7 +135,7 @@ def _pad_list(node: exp.In, length_of: LengthOf) -> None:
         return
     values = [value for value in node.expressions if not isinstance(value.unnest(), exp.Null)]
     if any(_text(value) is None for value in values):
-        raise _unclear("IN of CHAR with a list of other things than texts", node)
+        raise refused_of_char("IN of CHAR with a list of other things than texts", node)
     longest = max([length, *(len(_text(value) or "") for value in values)])
     if length < longest:
         _pad(node.this, longest)
@@ -173,5 +171,6 @@ def _is_folded(node: exp.Expr) -> bool:
     return not number and not isinstance(node, exp.Null) and node.find(exp.Column) is None
 
 
-def _unclear(what: str, node: exp.Expr) -> NotIncremental:
+def refused_of_char(what: str, node: exp.Expr) -> NotIncremental:
+    """The refusal of what Spark pads in a way that is not known."""
     return not_incremental(Reason.TYPE_NOT_SUPPORTED, f"{what}; cast what is CHAR to STRING", node)

@@ -15,7 +15,7 @@ from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.aggregate_calls import read_call
 from sparkivm.frontend.aggregation import Aggregation
-from sparkivm.frontend.char_padding import char_length
+from sparkivm.frontend.char_padding import char_length, refused_of_char
 from sparkivm.frontend.expressions import aggregate_calls, is_aggregate, resolve
 from sparkivm.frontend.grouping_sets import Grouping
 from sparkivm.frontend.pivot_values import is_value
@@ -202,7 +202,7 @@ def _unpivot(
                 Reason.SQL_NOT_UNDERSTOOD, "columns of UNPIVOT do not match its values", pivot
             )
         if any(char_length(relation, name, names.types) for _, name in columns):
-            raise not_incremental(Reason.TYPE_NOT_SUPPORTED, "UNPIVOT of CHAR; cast it to STRING", pivot)
+            raise refused_of_char("UNPIVOT of CHAR", pivot)
         text = entry.alias or "_".join(shown for shown, _ in columns)
         items = {target: column(name) for name, target in same.items()}
         items[new[0][1]] = Scalar(exp.Literal.string(text))

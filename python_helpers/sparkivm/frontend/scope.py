@@ -13,7 +13,7 @@ from sparkivm.algebra.origin import origin
 from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equal
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.spark_types import type_named_in, type_of_field
+from sparkivm.frontend.spark_types import field_of, type_named_in, type_of_field
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
@@ -78,10 +78,9 @@ class NameAllocator:
         while isinstance(tree, exp.Dot):
             fields.insert(0, tree.name)
             tree = tree.this
-        text = type_named_in(tree)
         if isinstance(tree, exp.Column):
-            text = self.type_of(relation, Scalar(tree)) or self.types.get(tree.name)
-        return type_of_field(text, fields)
+            return type_of_field(self.type_of(relation, Scalar(tree)) or self.types.get(tree.name), fields)
+        return field_of(type_named_in(tree), fields)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
         """The Spark type of a column that is passed on from a table, None of other expressions."""

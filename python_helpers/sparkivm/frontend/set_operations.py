@@ -72,7 +72,6 @@ class SetOperations:
         """The branches of a set operation, their columns under the names of the first one's."""
         inputs: list[Project] = []
         output: list[Visible] = []
-        lengths: list[list[int | None]] = []  # of each branch's columns of CHAR
         for branch in trees:
             if not isinstance(branch, exp.Query):
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"this branch of {what}", branch)
@@ -83,10 +82,9 @@ class SetOperations:
                 raise not_incremental(
                     Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their columns", branch
                 )
-            lengths.append([char_length(relation, name, self._names.types) for _, name in visible])
-            for first, mine in zip(lengths[0], lengths[-1], strict=True):
+            pairs = [(new, old) for (_, new), (_, old) in zip(output, visible, strict=True)]
+            inputs.append(renamed(relation, pairs))
+            for new, _ in pairs:
+                first, mine = (char_length(one, new, self._names.types) for one in (inputs[0], inputs[-1]))
                 refuse_different_lengths((first, mine), what, branch)
-            inputs.append(
-                renamed(relation, ((new, old) for (_, new), (_, old) in zip(output, visible, strict=True)))
-            )
         return inputs, output

@@ -18,29 +18,36 @@ def type_of_field(text: str | None, fields: Iterable[str] = ()) -> exp.DataType 
 
     None for no text, or one that cannot be read: in it names of fields are as they are, blanks and all.
     """
-    try:
-        type_ = exp.DataType.build(text, dialect="spark") if text else None
-    except ParseError:
-        return None
+    return field_of(_read(text), fields) if text else None
+
+
+def field_of(type_: exp.DataType | None, fields: Iterable[str]) -> exp.DataType | None:
+    """The type of a field of a field … of a type."""
     for name in fields:
         inner = type_.expressions if type_ is not None and type_.is_type(exp.DataType.Type.STRUCT) else []
         type_ = next((field.args.get("kind") for field in inner if field.name.lower() == name.lower()), None)
     return type_
 
 
-def type_named_in(tree: exp.Expr) -> str | None:
+def type_named_in(tree: exp.Expr) -> exp.DataType | None:
     """The type that CAST names, and FROM_JSON by a schema as DDL; None of other expressions."""
     if isinstance(tree, exp.Cast):
-        return tree.to.sql(dialect="spark")
+        return tree.to
     if not isinstance(tree, exp.Func) or spark_name(tree) != "from_json":
         return None
-    schema = arguments_of(tree)[1]
-    if not isinstance(schema, exp.Literal):
+    _, *schema = arguments_of(tree)
+    if not schema or not isinstance(schema[0], exp.Literal):
         return None
-    text = schema.name if _NESTED.match(schema.name) else f"struct<{schema.name}>"
-    type_ = type_of_field(text)
+    text = schema[0].name
+    type_ = _read(text if _NESTED.match(text) else f"struct<{text}>")
     structs = [] if type_ is None else type_.find_all(exp.DataType)
     # The parser makes an empty one of what it cannot read, as of a schema as JSON.
-    if type_ is None or any(one.is_type(exp.DataType.Type.STRUCT) and not one.expressions for one in structs):
+    empty = (one.is_type(exp.DataType.Type.STRUCT) and not one.expressions for one in structs)
+    return None if any(empty) else type_
+
+
+def _read(text: str) -> exp.DataType | None:
+    try:
+        return exp.DataType.build(text, dialect="spark")
+    except ParseError:
         return None
-    return text

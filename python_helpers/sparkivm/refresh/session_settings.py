@@ -8,23 +8,6 @@ from sparkivm.engine import Engine
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
-_SEMANTIC = (
-    "spark.sql.session.timeZone",
-    "spark.sql.ansi.enabled",
-    "spark.sql.caseSensitive",
-    "spark.sql.decimalOperations.allowPrecisionLoss",
-    "spark.sql.legacy.timeParserPolicy",
-    "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.legacy.consecutiveStringLiterals.enabled",
-    "spark.sql.parser.escapedStringLiterals",
-    "spark.sql.groupByOrdinal",
-    "spark.sql.groupByAliases",
-    "spark.sql.legacy.sizeOfNull",
-    "spark.sql.legacy.ctePrecedencePolicy",
-    "spark.sql.legacy.nullInEmptyListBehavior",
-    "spark.sql.ansi.doubleQuotedIdentifiers",
-    "spark.sql.timestampType",
-)
 # What the compiler takes for granted: Spark's defaults.
 _TAKEN_FOR_GRANTED = {
     "spark.sql.caseSensitive": "false",
@@ -40,6 +23,22 @@ _OF_CHAR = {
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
 }
+# Those that may have other values, which a view then has to be computed under again.
+_SEMANTIC = (
+    *_TAKEN_FOR_GRANTED,
+    *_OF_CHAR,
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.legacy.sizeOfNull",
+    "spark.sql.legacy.nullInEmptyListBehavior",
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.timestampType",
+)
 _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
