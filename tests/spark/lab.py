@@ -157,7 +157,10 @@ class View:
     def check_columns(self) -> None:
         """Names, types and nullability are those of `materialized='table'`."""
         run, model = self.lab.run, f"{self.name}__as_table"
-        run(f"create or replace table {model} using delta as select * from (\n{self._query}\n) limit 0")
+        mapped = "tblproperties ('delta.columnMapping.mode' = 'name')"  # it takes names with blanks
+        run(
+            f"create or replace table {model} using delta {mapped} as select * from (\n{self._query}\n) limit 0"
+        )
         mine, theirs = (self.lab.session.table(name).schema for name in (self.name, model))
         found, wanted = (
             [(f.name, f.dataType.simpleString(), f.nullable) for f in schema] for schema in (mine, theirs)

@@ -18,6 +18,8 @@ OF_BLANKS = {
     "sums": "select k, sum(`amt (eur)`) as s, max(`amt (eur)`) as m from t group by k",
     "others": "select k, count(distinct `order id`) as c from t group by k",
     "sorted": "select k, min(`amt (eur)`) as m from t group by k order by max(`order id`), k limit 2",
+    "rows": "select `order id`, `amt (eur)` / 2 as `half; of {it}` from t",
+    "nameless": "select k, `order id` + 1, max(`amt (eur)`) from t group by 1, 2",
 }
 OF_INTERVALS = {
     "having": "select k from t group by k having max(at - timestamp'2024-01-01') > interval '1' hour",
@@ -46,8 +48,18 @@ def test_names_that_delta_refuses(spark):
     lab.table("t", columns, "(1, 1, 2.5)", "(1, 2, 1)", "(2, 3, null)", clauses=mapped)
     views = [lab.view(name, sql) for name, sql in OF_BLANKS.items()]
     side_by_side(lab, views, View.build)
+    above = lab.view(
+        "above", "select `order id`, count(*) as `how many` from rows group by `order id`"
+    ).build()
     lab.run("insert into t values (2, 3, 7), (3, 1, 1)", "delete from t where `order id` = 2")
-    assert refreshed(lab, views) == {"incremental"}
+    assert refreshed(lab, [*views, above]) == {"incremental"}
+    views[-2].must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    lab.run("insert into t values (1, 1, 1)")
+    assert refreshed(lab, [*views, above]) == {"incremental"}
+    full = lab.view("full", "select k, count(*), version() as `of Spark` from t group by k")
+    for mode in ("create", "full"):
+        full.must_be(mode, Reason.NON_DETERMINISTIC_EXPRESSION)
+        lab.run("insert into t values (2, 2, 2)")
 
 
 def test_intervals_are_not_stored(spark):

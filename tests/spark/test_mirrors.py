@@ -207,6 +207,23 @@ def test_what_is_not_mirrored(lab):
     assert lab.rows("select * from q__ivm_mirror") == []
 
 
+def test_names_that_delta_refuses(lab):
+    lab.run("create table p using json as select 1 as `order id`, named_struct('in cm', 2) as `size (all)`")
+    text = "select `order id` as `the id`, max(`size (all)`.`in cm`) as `largest (cm)` from p group by `order id`"
+    view = lab.view("m", text).build()
+    assert view.must_be("no_op").explanation == "no source changed"
+    lab.run("insert into p values (1, named_struct('in cm', 3)), (2, null)")
+    view.must_be("incremental")
+    lab.run("insert overwrite p values (1, named_struct('in cm', 1)), (1, named_struct('in cm', 0))")
+    view.must_be("incremental")
+    lab.run(
+        "drop table p", "create table p using json as select 1 as `order id`, 5 as `size (all)`, 7 as `x y`"
+    )
+    over = lab.view("n", "select `order id`, sum(`x y`) as `n n` from p group by `order id`").build()
+    lab.run("insert into p values (1, 6, 8)")
+    over.must_be("incremental")
+
+
 @pytest.mark.parametrize("key", [None, "id"])
 def test_zero_with_another_sign_is_another_value(lab, key):
     lab.run(

@@ -10,7 +10,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import MutableSequence
+from collections.abc import Mapping, MutableSequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -22,17 +22,16 @@ from sparkivm.errors import DeclarationError, NotIncremental
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Conflict, commit_tagged
+from sparkivm.refresh.new_table import make_table
 from sparkivm.refresh.planning_settings import planned_for_changes
 
 MIRROR_OF = "sparkivm.mirror_of"
-COLUMN_MAPPING = "delta.columnMapping.mode"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 _MOST_TRIES = 4
 # Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
 _INCOMPARABLE = re.compile(
     r"(?:^|[<:])(?:map<|(?:variant|void|interval|geometry|geography)(?:$|[ ,>(]))| collate "
 )
-_NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")  # of a Delta table without column mapping
 
 
 @dataclass
@@ -146,19 +145,25 @@ class Mirror:
                         return found if version == found.version else self._at(version)
             except EngineError as error:  # files of the mirror may be lost, for one
                 self.warnings.append(f"{self.name} is made anew, as it could not be updated: {error}")
-        return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns), fields))
+        return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
 
-    def _make(self, found: RelationFacts | None, texts: MirrorTexts, fields: tuple[Field, ...]) -> int:
-        options = self.declaration.mirror
-        sql = self.engine.render(
-            "rebuild_state",
-            state=self.name.sql,
-            select=texts.content,
-            tblproperties=self._properties(fields),
-            location=f"{options.location.rstrip('/')}/{self.name.identifier}" if options.location else None,
-        )
+    def _make(self, found: RelationFacts | None, texts: MirrorTexts) -> int:
+        location = self.declaration.mirror.location
+
+        def made(properties: Mapping[str, str]) -> int:
+            sql = self.engine.render(
+                "rebuild_state",
+                state=self.name.sql,
+                select=texts.content,
+                tblproperties=properties,
+                location=f"{location.rstrip('/')}/{self.name.identifier}" if location else None,
+            )
+            return self._commit(found, sql)
+
+        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", MIRROR_OF: self.source.name.key}
+        feed = self.engine.render("enable_change_capture", table=self.name.sql)
         try:
-            version = self._commit(found, sql)
+            version = make_table(properties | self._retention(), made, lambda: self._execute(feed))
         except EngineError as error:
             raise NotIncremental(
                 Fallback(
@@ -172,12 +177,6 @@ class Mirror:
                 f"{self.source.name} keeps no history: {self.name} mirrors it and records its changes"
             )
         return version
-
-    def _properties(self, fields: tuple[Field, ...]) -> dict[str, str]:
-        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", MIRROR_OF: self.source.name.key}
-        if any(_NOT_IN_NAMES & set(field.name) for field in fields):
-            properties[COLUMN_MAPPING] = "name"
-        return properties | self._retention()
 
     def _apply_differences(self, mirror: RelationFacts, texts: MirrorTexts) -> int | None:
         """Bring the mirror up to date. Returns: its version; None if what is said to be a key is none."""
@@ -233,9 +232,12 @@ class Mirror:
     def _at(self, version: int) -> RelationFacts:
         """Raises: Conflict if there is another version by now, whose rows nobody compared yet."""
         facts = self.engine.describe(self.name)
-        if facts is None or facts.version != version:
+        if facts is None or facts.version < version or self._has_new_rows(version):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")
         return facts
+
+    def _has_new_rows(self, after: int) -> bool:
+        return any(changes_rows(commit) for commit in self.engine.commits(self.name, after))
 
     def _execute(self, sql: str) -> None:
         self.statements.append(sql)

@@ -18,16 +18,11 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Committed
 from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.new_table import make_table
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text
-
-# Columns of a source pass their DEFAULT on to a table made of them.
-_DEFAULTS = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED"
-_ALLOWS_DEFAULTS = "delta.feature.allowColumnDefaults"
-# As of count(1), which an expression is called that has no name.
-_NAMELESS = "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
 
 
 def rebuild(
@@ -174,8 +169,8 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         location = f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}"
     properties = {CHANGE_FEED: "true", **layout.tblproperties, STATE_OF: attempt.view.key}
 
-    def statement(properties: Mapping[str, str]) -> str:
-        return attempt.engine.render(
+    def made(properties: Mapping[str, str]) -> Committed:
+        sql = attempt.engine.render(
             "rebuild_state",
             state=attempt.state.sql,
             select=select,
@@ -184,16 +179,7 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
             tblproperties=properties,
             location=location,
         )
+        return attempt.commit(stored, frontier, sql)
 
-    try:
-        return attempt.commit(stored, frontier, statement(properties))
-    except EngineError as error:
-        if error.condition == _DEFAULTS:
-            return attempt.commit(stored, frontier, statement({**properties, _ALLOWS_DEFAULTS: "supported"}))
-        if error.condition == _NAMELESS:
-            raise ModelError(
-                str(attempt.view),
-                f"Delta does not take the names of all output columns: {error}",
-                "name each expression with AS, without blanks and signs",
-            ) from error
-        raise
+    feed = attempt.engine.render("enable_change_capture", table=attempt.state.sql)
+    return make_table(properties, made, lambda: attempt.execute(feed))
