@@ -27,7 +27,6 @@ BAD = {
     "missing_source": (_VIEW + "select * from {{ source('shop', 'missing') }}", "missing"),
     "duplicate_columns": (_VIEW + "select id, id + 1 as ID from {{ source('shop', 'orders') }}", "two output columns are named"),
     "hidden_name": (_VIEW + "select id as __ivm_n from {{ source('shop', 'orders') }}", "is named like a hidden one"),
-    "without_name": (_VIEW + "select first(id) from {{ source('shop', 'orders') }}", "name each expression with AS"),
     "wrong_column": (_VIEW + "select nope from {{ source('shop', 'orders') }}", "nope"),
     "wrong_syntax": (_VIEW + "selec id form {{ source('shop', 'orders') }}", ""),
 }  # fmt: skip
@@ -104,3 +103,10 @@ class TestOtherMaterializations:
         run_sql(project, "insert into {schema}.orders values (2)")
         run_dbt(["run"])
         assert rows(project, "m") == [(1,), (2,)]
+        nameless = (
+            "select first(id), 0 + count(*) as `how many` from {{ source('shop', 'orders') }} where id > 1"
+        )
+        write_file(_VIEW + nameless, project.project_root, "models", "m.sql")
+        for _ in range(2):
+            run_dbt(["run"])
+            assert rows(project, "m") == [(2, 1)]
