@@ -8,7 +8,6 @@ source  Delta 4.4 takes names with blanks and signs only with column mapping, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TypeVar
 
 from sparkivm.changes.source_change import CHANGE_FEED
@@ -17,7 +16,6 @@ from sparkivm.engine import EngineError
 Done = TypeVar("Done")
 
 _COLUMN_MAPPING = "delta.columnMapping.mode"
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 _NEEDED = {
     "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES": {_COLUMN_MAPPING: "name"},
     "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED": {"delta.feature.allowColumnDefaults": "supported"},
@@ -29,26 +27,36 @@ def make_table(
     make: Callable[[Mapping[str, str]], Done],
     switch_on_feed: Callable[[], object],
 ) -> Done:
-    """What `make` returns, given those properties that one statement can set.
+    """What `make` returns, given the properties that one statement can set.
 
     properties      those that the table should have
-    switch_on_feed  called afterwards, if the feed is not among the properties given
+    switch_on_feed  called afterwards where the feed could not be one of them
     Raises: EngineError, and what `make` raises.
     """
     wanted = dict(properties)
     while True:
-        mapped = any(
-            name.lower() == _COLUMN_MAPPING.lower() and mode != "none" for name, mode in wanted.items()
-        )
-        at_once = {name: value for name, value in wanted.items() if not (mapped and name == CHANGE_FEED)}
+        at_once = _without_feed(wanted) if _maps_columns(wanted) else wanted
         try:
             done = make(at_once)
         except EngineError as error:
-            needed = _NEEDED.get(error.condition, _NOTHING)
+            needed = _NEEDED.get(error.condition, {})
             if needed.items() <= wanted.items():
                 raise
             wanted |= needed
         else:
-            if wanted.get(CHANGE_FEED) != at_once.get(CHANGE_FEED):
+            if len(at_once) < len(wanted):
                 switch_on_feed()
             return done
+
+
+def _maps_columns(properties: Mapping[str, str]) -> bool:
+    modes = [mode for name, mode in properties.items() if name.lower() == _COLUMN_MAPPING.lower()]
+    return any(mode.lower() != "none" for mode in modes)
+
+
+def _without_feed(properties: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in properties.items()
+        if not (name == CHANGE_FEED and value.lower() == "true")
+    }
