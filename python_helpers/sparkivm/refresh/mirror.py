@@ -160,10 +160,12 @@ class Mirror:
             )
             return self._commit(found, sql)
 
+        def switch_on_feed() -> None:
+            self._execute(self.engine.render("enable_change_capture", table=self.name.sql))
+
         properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", MIRROR_OF: self.source.name.key}
-        feed = self.engine.render("enable_change_capture", table=self.name.sql)
         try:
-            version = make_table(properties | self._retention(), made, lambda: self._execute(feed))
+            version = make_table(properties | self._retention(), made, switch_on_feed)
         except EngineError as error:
             raise NotIncremental(
                 Fallback(
@@ -232,12 +234,13 @@ class Mirror:
     def _at(self, version: int) -> RelationFacts:
         """Raises: Conflict if there is another version by now, whose rows nobody compared yet."""
         facts = self.engine.describe(self.name)
-        if facts is None or facts.version < version or self._has_new_rows(version):
+        if facts is None or (facts.version != version and not self._has_rows_of(version, facts)):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")
         return facts
 
-    def _has_new_rows(self, after: int) -> bool:
-        return any(changes_rows(commit) for commit in self.engine.commits(self.name, after))
+    def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
+        """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
+        return facts.version > version and not any(map(changes_rows, self.engine.commits(self.name, version)))
 
     def _execute(self, sql: str) -> None:
         self.statements.append(sql)

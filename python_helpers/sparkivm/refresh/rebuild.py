@@ -181,5 +181,7 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         )
         return attempt.commit(stored, frontier, sql)
 
-    feed = attempt.engine.render("enable_change_capture", table=attempt.state.sql)
-    return make_table(properties, made, lambda: attempt.execute(feed))
+    def switch_on_feed() -> None:
+        attempt.execute(attempt.engine.render("enable_change_capture", table=attempt.state.sql))
+
+    return make_table(properties, made, switch_on_feed)

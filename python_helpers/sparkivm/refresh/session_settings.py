@@ -23,7 +23,7 @@ _OF_CHAR = {
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
 }
-# Those that may have other values, which a view then has to be computed under again.
+# What a text means depends on them: rows that were computed under others are computed anew.
 _SEMANTIC = (
     *_TAKEN_FOR_GRANTED,
     *_OF_CHAR,
