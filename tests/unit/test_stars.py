@@ -30,6 +30,28 @@ def test_a_star_is_all_columns(call, text):
     assert only_item(f"select {call} as x from r") == text
 
 
+@pytest.mark.parametrize(
+    ("call", "columns"),
+    [
+        ("count(* except (b, d, f, s))", "ka"),
+        ("count(b, r.* except (d, f, s))", "bkab"),
+        ("count(r.*)", "kabdfs"),
+        ("count(distinct *)", None),
+        ("count(*)", None),
+    ],
+)
+def test_stars_in_count(call, columns):
+    """Only COUNT(*) counts rows without values, too."""
+    (made,) = [
+        one for node in read(f"select {call} as n from r").root.walk() for one in getattr(node, "calls", ())
+    ]
+    if columns is None:
+        assert made.function == {"count(*)": "count_rows"}.get(call, "other")
+        return
+    filled = " AND ".join(f"NOT `{name}` IS NULL" for name in columns)
+    assert made.argument.sql("spark") == f"CASE WHEN {filled} THEN 1 END"
+
+
 def test_fields_of_a_struct_have_the_names_of_the_columns():
     text = only_item("select struct(s.* except (d, f, s), r.a as other) as x from r join s on r.k = s.k")
     assert text == "STRUCT(`k_2` AS `k`, `a_2` AS `a`, `b_2` AS `b`, `a` AS other)"
@@ -77,7 +99,9 @@ def test_a_subquery_has_its_own_star():
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
-        ("select count(r.*) as n from r", Reason.EXPRESSION_NOT_SUPPORTED),
+        ("select count(* except (k, a, b, d, f, s)) as n from r", Reason.SQL_NOT_UNDERSTOOD),
+        ("select max(*) as x from r", Reason.EXPRESSION_NOT_SUPPORTED),
+        ("select k from r group by k having count(*, a) > 1", Reason.SQL_NOT_UNDERSTOOD),
         ("select upper(*) as x from r", Reason.EXPRESSION_NOT_SUPPORTED),
         ("select * except (s.a) from s", Reason.OPERATOR_NOT_SUPPORTED),
         ("select k from r order by hash(*)", Reason.SQL_NOT_UNDERSTOOD),

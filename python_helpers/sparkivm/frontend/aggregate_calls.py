@@ -11,6 +11,7 @@ from sparkivm.algebra.scalar import conjunction
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, ARBITRARY_AGGREGATES
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.stars import counts_rows
 from sparkivm.reasons import Reason
 
 ReadCall = tuple[Function, Scalar | None]  # as in `Call`
@@ -83,13 +84,13 @@ def _operand(tree: exp.Expr) -> exp.Expr:
 
 
 def _values_given(call: exp.Expr) -> list[exp.Expr]:
-    """What a call is given, without DISTINCT and `*`."""
+    """What a call is given, without DISTINCT; nothing in COUNT(*)."""
     parts = arguments_of(call)
     if isinstance(call, exp.WithinGroup):
         return [*_values_given(call.this), *(ordered.this for ordered in call.expression.expressions)]
     if parts and isinstance(parts[0], exp.Distinct):
         parts = parts[0].expressions
-    return [part for part in parts if not isinstance(part, exp.Star)]
+    return [] if counts_rows(call) else parts
 
 
 def _refuse_arbitrary(node: exp.Expr, whole: exp.Expr) -> None:

@@ -28,7 +28,7 @@ from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.order_by import by_all, must_be_no_name, ordinal, sort_key
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, unnamed, unresolved
-from sparkivm.frontend.stars import is_star, items_of_star
+from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
 from sparkivm.frontend.windows import Windows, with_named_windows
@@ -281,7 +281,7 @@ class SelectReader:
         calls = [call for call in outside_of_subqueries(tree) if is_aggregate(call)]
         in_calls = {id(node) for call in calls for node in call.walk()}
         for node in list(outside_of_subqueries(tree)):
-            if is_star(node) and not isinstance(node.parent, exp.Count):
+            if is_of_columns(node):
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* in ORDER BY or HAVING", node)
             if not isinstance(node, exp.Column) or id(node) in in_calls:
                 continue  # an aggregate's argument is a matter of FROM

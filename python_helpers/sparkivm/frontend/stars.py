@@ -13,22 +13,33 @@ from sparkivm.frontend.spark_types import type_of_field
 from sparkivm.reasons import Reason
 
 # Their arguments are one in `this` and a list in `expressions`; any number of them will do.
-_ONE_AND_OTHERS = (exp.Coalesce, exp.Greatest, exp.Least)
+_ONE_AND_OTHERS = (exp.Coalesce, exp.Count, exp.Greatest, exp.Least)
 
 
 def is_star(node: object) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
+def is_of_columns(node: exp.Expr) -> bool:
+    """Whether a node is a star that stands for columns, as all do but the one of COUNT(*)."""
+    return is_star(node) and not counts_rows(node.parent)
+
+
+def counts_rows(call: exp.Expr | None) -> bool:
+    """Whether a call is COUNT(*); with more in it, a star is all columns, which have to have values."""
+    if not isinstance(call, exp.Count) or call.expressions:
+        return False
+    return isinstance(call.this, exp.Star) and not _left_out(call.this)
+
+
 def has_star(tree: exp.Expr) -> bool:
     """Whether a query's columns depend on those of what it reads."""
-    return any(is_star(node) and not isinstance(node.parent, exp.Count) for node in tree.walk())
+    return any(map(is_of_columns, tree.walk()))
 
 
 def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
     """What a star stands for in a SELECT list, or among the arguments of a function."""
-    star = node.this if isinstance(node, exp.Column) else node
-    left_out = star.args.get("except_") or ()
+    left_out = _left_out(node)
     for part in left_out:
         if isinstance(part, exp.Column) and part.table:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "EXCEPT of a qualified name", part)
@@ -50,9 +61,9 @@ def items_of_star(node: exp.Expr, scope: Scope, types: Mapping[str, str]) -> lis
 def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], exp.Expr]) -> exp.Expr | None:
     """A call with resolved arguments if stars are among them, which STRUCT takes for fields; None if not.
 
-    COUNT(*) counts rows. What Spark gives no meaning to stays as it is.
+    What Spark gives no meaning to stays as it is.
     """
-    if not isinstance(call, (exp.Func, exp.Distinct)) or isinstance(call, exp.Count):
+    if not isinstance(call, (exp.Func, exp.Distinct)) or counts_rows(call):
         return None
     first = [call.this] if isinstance(call, _ONE_AND_OTHERS) else []
     arguments = [*first, *call.expressions]
@@ -71,6 +82,8 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
                     raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, argument)
                 value = exp.PropertyEQ(this=exp.to_identifier(shown, quoted=True), expression=value)
             whole.append(value)
+    if not whole:
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* without a column", call)
     new = call.copy()
     if first:
         new.set("this", whole.pop(0))
@@ -83,7 +96,7 @@ def _fields_of_struct(
 ) -> list[tuple[str, exp.Expr]] | None:
     """The same of `struct.*`; None of another star, and where the struct's fields are not known."""
     qualifier = _qualifier(node)
-    if not qualifier or scope.is_alias(qualifier) or node.this.args.get("except_"):
+    if not qualifier or scope.is_alias(qualifier) or _left_out(node):
         return None
     *tables, struct = qualifier
     found = scope.find(exp.column(struct, *reversed(tables), quoted=True))
@@ -94,6 +107,12 @@ def _fields_of_struct(
     if type_ is None or not type_.is_type(exp.DataType.Type.STRUCT):
         return None
     return [(field.name, with_fields(column(name).tree, [*path, field.name])) for field in type_.expressions]
+
+
+def _left_out(node: exp.Expr) -> list[exp.Expr]:
+    """What a star's EXCEPT names."""
+    star = node.this if isinstance(node, exp.Column) else node
+    return star.args.get("except_") or []
 
 
 def _qualifier(node: exp.Expr) -> list[str]:
