@@ -77,8 +77,16 @@ def test_elements_of_an_array_that_says_its_fields():
     assert [scalar.tree.name for _, scalar in root.items] == ["x", "y"]
 
 
-@pytest.mark.parametrize("made", ["""from_json(s, '{"type": "struct", "fields": []}')""", "from_json(s)"])
-def test_a_schema_that_is_no_ddl(made):
+@pytest.mark.parametrize(
+    "made",
+    [
+        """from_json(s, '{"type": "struct", "fields": []}')""",
+        "from_json(s)",
+        "from_json(s, 'a int, b void, c int')",
+        "from_json(s, '/* a int')",
+    ],
+)
+def test_a_schema_that_cannot_be_read(made):
     sql = f"select j.* from (select {made} as j from r)"
     assert "whose fields are not known" in refusal(sql).detail
 
@@ -153,6 +161,29 @@ def test_fields_of_a_struct(star, expressions):
 def test_fields_of_what_an_array_holds(query, expressions):
     root = read(query, EVENTS).root
     assert [scalar.sql("spark") for _, scalar in root.items] == expressions
+
+
+@pytest.mark.parametrize(
+    ("type_", "names"),
+    [
+        ("struct<x:int,content-type:struct<a b:int>,y:decimal(10,2)>", ["x", "content-type", "y"]),
+        ("struct<$ref:string,select:array<int>,x:int>", ["$ref", "select", "x"]),
+        ("struct<it's:int,a`b:int,/*:int,a;b:int>", ["it's", "a`b", "/*", "a;b"]),
+        ("struct<first name:interval day to second,c:string collate UTF8_LCASE>", ["first name", "c"]),
+    ],
+)
+def test_fields_whose_names_are_no_sql(type_, names):
+    catalog = Catalog({"events": (Field("id", "int"), Field("items", f"array<{type_}>"))})
+    root = read("select s.* from (select explode(items) as s from events)", catalog).root
+    assert [scalar.tree.name for _, scalar in root.items] == names
+
+
+@pytest.mark.parametrize(
+    "type_", ["struct<a:udt,x:int>", "struct<a,b:int,x:int>", "struct<p:struct<c(d:int>,q:struct<a)b:int>>"]
+)
+def test_fields_that_cannot_be_told_apart(type_):
+    catalog = Catalog({"events": (Field("id", "int"), Field("st", type_))})
+    assert "whose fields are not known" in refusal("select st.* from events", catalog).detail
 
 
 @pytest.mark.parametrize("star", ["id.*", "tags.*", "payload.kind.*", "nothing.*", "payload.* except (kind)"])

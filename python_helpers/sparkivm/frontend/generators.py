@@ -51,7 +51,7 @@ def generated(
     visible = [(name, names.fresh(name)) for name in shown]
     columns = tuple(name for _, name in visible)
     if plain in _NAMES and type_ is not None and type_.is_type(exp.DataType.Type.ARRAY) and type_.expressions:
-        names.types[columns[-1]] = type_.expressions[0].sql(dialect="spark")
+        names.computed[columns[-1]] = type_.expressions[0]
     return Generate(input, Scalar(tree), columns, outer or plain != word), visible
 
 

@@ -11,7 +11,7 @@ from sparkivm.algebra import Scalar
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.spark_types import type_of_field
+from sparkivm.frontend.spark_types import read_type
 from sparkivm.reasons import Reason
 
 _END_OF_WHOLE_NUMBERS = {exp.DataType.Type.INT: 2**31, exp.DataType.Type.BIGINT: 2**63}
@@ -35,7 +35,7 @@ def is_value(key: exp.Expr, value: exp.Expr, type_: str | None) -> exp.Expr:
             raise _unclear("a value of PIVOT for a column whose type is not known", value)
         text = "if(typeof(k) = 'string', cast(k as string) <=> cast(v as string), k <=> v)"
         return expression(text, **pair).tree
-    known = type_of_field(type_)
+    known = read_type(type_)
     if known is None or known.is_type(exp.DataType.Type.CHAR):
         raise _unclear(f"a value of PIVOT for a column of the type {type_}", value)
     if known.is_type(exp.DataType.Type.VARCHAR):

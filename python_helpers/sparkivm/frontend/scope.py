@@ -13,7 +13,7 @@ from sparkivm.algebra.origin import origin
 from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equal
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.spark_types import field_of, type_named_in, type_of_field
+from sparkivm.frontend.spark_types import field_of, read_type, type_named_in
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
@@ -29,7 +29,8 @@ class NameAllocator:
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
-        self.types: dict[str, str] = {}  # of columns of tables, CHAR(n) as that, and of some computed ones
+        self.types: dict[str, str] = {}  # of columns of tables, CHAR(n) as that
+        self.computed: dict[str, exp.DataType] = {}  # types of columns that are computed
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
@@ -55,7 +56,7 @@ class NameAllocator:
         new = self.fresh(wanted)
         type_ = self.known_type(relation, scalar.tree)
         if type_ is not None:
-            self.types[new] = type_.sql(dialect="spark")
+            self.computed[new] = type_
         return new
 
     def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
@@ -79,8 +80,14 @@ class NameAllocator:
             fields.insert(0, tree.name)
             tree = tree.this
         if isinstance(tree, exp.Column):
-            return type_of_field(self.type_of(relation, Scalar(tree)) or self.types.get(tree.name), fields)
+            text = self.type_of(relation, Scalar(tree))
+            return field_of(read_type(text) if text else self.type_of_column(tree.name), fields)
         return field_of(type_named_in(tree), fields)
+
+    def type_of_column(self, name: str) -> exp.DataType | None:
+        """The type that is noted of a column."""
+        text = self.types.get(name)
+        return read_type(text) if text else self.computed.get(name)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
         """The Spark type of a column that is passed on from a table, None of other expressions."""

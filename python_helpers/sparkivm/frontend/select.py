@@ -222,7 +222,7 @@ class SelectReader:
         aliases: dict[str, exp.Expr] = {}
         for node in tree.expressions:
             if is_star(node):
-                expanded = items_of_star(node, scope, self._names.types)
+                expanded = items_of_star(node, scope, self._names)
                 items.extend(_Item(shown, one, node) for shown, one in expanded)
                 continue
             # DISTINCT (a) is read as an item in parentheses.

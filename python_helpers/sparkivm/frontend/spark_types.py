@@ -5,20 +5,45 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import SqlglotError
 
 from sparkivm.algebra.function_call import arguments_of, spark_name
+from sparkivm.algebra.nested_types import nested
 
 _NESTED = re.compile(r"\s*(?:struct|array|map)\s*<", re.IGNORECASE)
+_BRACKET = re.compile(r"[<>()]")
+_PLAIN = re.compile(r"[\w (),]+")
 
 
-def type_of_field(text: str | None, fields: Iterable[str] = ()) -> exp.DataType | None:
-    """The type of a text, or of a field of a field … of it.
+def read_type(text: str) -> exp.DataType | None:
+    """The type of a text that Spark prints, or None.
 
-    None for no text, or one that cannot be read: in it names of fields are as they are, blanks and all.
+    The parser is not asked for fields, as their names are no SQL: behind one that it does not know it takes
+    the text for ended.
     """
-    return field_of(_read(text), fields) if text else None
+    found = nested(text)
+    if found is None:
+        return _plain(text) if _PLAIN.fullmatch(text) else None
+    word, parts = found
+    inner = [_read_field(part) if word == "struct" else read_type(part) for part in parts]
+    if None in inner:
+        return None
+    return exp.DataType(this=exp.DataType.Type[word.upper()], expressions=inner, nested=True)
+
+
+def _plain(text: str) -> exp.DataType | None:
+    try:
+        return exp.DataType.build(text, dialect="spark")
+    except SqlglotError:
+        return None
+
+
+def _read_field(text: str) -> exp.ColumnDef | None:
+    name, _, kind = text.partition(":")
+    type_ = None if _BRACKET.search(name) else read_type(kind)
+    return None if type_ is None else exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=type_)
 
 
 def field_of(type_: exp.DataType | None, fields: Iterable[str]) -> exp.DataType | None:
@@ -39,15 +64,9 @@ def type_named_in(tree: exp.Expr) -> exp.DataType | None:
     if not schema or not isinstance(schema[0], exp.Literal):
         return None
     text = schema[0].name
-    type_ = _read(text if _NESTED.match(text) else f"struct<{text}>")
-    structs = [] if type_ is None else type_.find_all(exp.DataType)
-    # The parser makes an empty one of what it cannot read, as of a schema as JSON.
-    empty = (one.is_type(exp.DataType.Type.STRUCT) and not one.expressions for one in structs)
-    return None if any(empty) else type_
-
-
-def _read(text: str) -> exp.DataType | None:
-    try:
-        return exp.DataType.build(text, dialect="spark")
-    except ParseError:
+    struct = text if _NESTED.match(text) else f"struct<{text}>"
+    try:  # within a cast the parser does not pass over what it does not know
+        cast = sqlglot.parse_one(f"cast(x as {struct})", dialect="spark")
+    except SqlglotError:
         return None
+    return cast.to if isinstance(cast, exp.Cast) else None

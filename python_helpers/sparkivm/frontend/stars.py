@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from sparkivm.algebra.scalar import column
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, Visible, has_name, with_fields
-from sparkivm.frontend.spark_types import type_of_field
+from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, with_fields
+from sparkivm.frontend.spark_types import field_of
 from sparkivm.reasons import Reason
 
 # Their arguments are one in `this` and a list in `expressions`; any number of them will do.
@@ -47,12 +47,9 @@ def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
     return [visible for visible in scope.expand(_qualifier(node), node) if visible[0].lower() not in names]
 
 
-def items_of_star(node: exp.Expr, scope: Scope, types: Mapping[str, str]) -> list[tuple[str, exp.Expr]]:
-    """The items of a SELECT list that a star is: (name, expression); of a struct its fields.
-
-    types  of columns, as far as they are known
-    """
-    fields = _fields_of_struct(node, scope, types)
+def items_of_star(node: exp.Expr, scope: Scope, names: NameAllocator) -> list[tuple[str, exp.Expr]]:
+    """The items of a SELECT list that a star is: (name, expression); of a struct its fields."""
+    fields = _fields_of_struct(node, scope, names)
     if fields is not None:
         return fields
     return [(shown, column(name).tree) for shown, name in columns_of_star(node, scope)]
@@ -92,7 +89,7 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
 
 
 def _fields_of_struct(
-    node: exp.Expr, scope: Scope, types: Mapping[str, str]
+    node: exp.Expr, scope: Scope, names: NameAllocator
 ) -> list[tuple[str, exp.Expr]] | None:
     """The same of `struct.*`; None of another star, and where the struct's fields are not known."""
     qualifier = _qualifier(node)
@@ -103,7 +100,7 @@ def _fields_of_struct(
     if found is None:
         return None
     name, path = found
-    type_ = type_of_field(types.get(name), path)
+    type_ = field_of(names.type_of_column(name), path)
     if type_ is None or not type_.is_type(exp.DataType.Type.STRUCT):
         return None
     return [(field.name, with_fields(column(name).tree, [*path, field.name])) for field in type_.expressions]
