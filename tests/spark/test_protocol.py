@@ -116,6 +116,16 @@ def test_maintenance_of_the_state_goes_unnoticed(lab, view):
     view.must_be("incremental")
 
 
+def test_auto_compaction_of_the_state_goes_unnoticed(lab, view):
+    """It commits in the session of the refresh, with the metadata of the refresh."""
+    compact = "spark.databricks.delta.autoCompact"
+    lab.engine.set({f"{compact}.enabled": "true", f"{compact}.minNumFiles": "2"})
+    for i in range(5):
+        lab.run(f"insert into t values ({i}, {i}, {i})")
+        view.must_be("incremental")
+    assert "OPTIMIZE" in [commit["operation"] for commit in view.history()]
+
+
 def test_state_that_was_dropped(lab, view):
     lab.run("drop table m__ivm", "insert into t values (4, 3, 8)")
     view.must_be("create")

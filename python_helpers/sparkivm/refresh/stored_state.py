@@ -39,6 +39,8 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
     step = 1
     while True:
         for commit in reversed(engine.commits(state, max(-1, facts.version - step))):
+            if commit.operation == "OPTIMIZE":  # auto compaction has the metadata of the commit before it
+                continue
             try:
                 frontier = read_frontier(commit.user_metadata)
             except OtherFormat:
