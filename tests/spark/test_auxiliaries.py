@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlparse
+
 import pytest
 
 from sparkivm.errors import ModelError
@@ -107,6 +110,17 @@ def test_a_query_without_them_drops_them(lab):
     view.must_be("incremental")
     lab.run(ORDER)
     view.must_be("full", Reason.CONFIG_CHANGED, auxiliary_views="never")
+    assert kept(lab) == []
+
+
+def test_one_that_can_no_longer_be_read_stops_no_other_query(spark):
+    lab = Lab(spark, "auxiliaries_of_lost_files")
+    open_shop(lab)
+    view = always(lab, "v", QUERIES["joined"]).build()
+    lab.run("insert into customers values (7, 'Joe', 'eu', 1)", ORDER)
+    for row in lab.rows("select distinct _metadata.file_path as path from orders"):
+        Path(urlparse(row.path).path).unlink()
+    view.with_(sql="select id, name from customers").must_be("full", Reason.QUERY_CHANGED)
     assert kept(lab) == []
 
 

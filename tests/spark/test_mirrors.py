@@ -16,7 +16,7 @@ from sparkivm.refresh.capture_changes import capture_changes
 from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.pins import Pins
 from tests.plain_engine import PlainEngine
-from tests.spark.lab import Lab, View
+from tests.spark.lab import Lab, View, refused
 from tests.spark.test_two_drivers import overtaken
 
 pytestmark = pytest.mark.spark
@@ -205,6 +205,15 @@ def test_what_is_not_mirrored(lab):
     with pytest.raises(DeclarationError, match="is another table's"):
         lab.view("n", "select * from q").refresh()
     assert lab.rows("select * from q__ivm_mirror") == []
+
+
+def test_a_source_that_is_lost_and_no_longer_read(lab):
+    lab.table("t", "k int", "(1)")
+    lab.run("create view p as select k from t")
+    view = lab.view("m", "select k from p", declared=declared(lab, p={"mirror": True})).build()
+    lab.run("drop table t")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in refused(view)
+    view.with_(sql="select 1 as k").must_be("full", Reason.QUERY_CHANGED)
 
 
 def test_names_that_delta_refuses(lab):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
-from sparkivm.engine import Engine
+from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName, auxiliary_view, name_of, state_table
 from sparkivm.plan.auxiliary import candidates
@@ -45,14 +45,14 @@ class Auxiliaries:
     def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
         """Those that the state was computed from, brought up to date.
 
-        Raises: ModelError; Conflict.
+        Raises: ModelError; EngineError; Conflict.
         """
         request = self._request
         if frontier is None or not request.may_keep_views or request.refresh_mode == "full":
             return {}
         try:
             return self._refreshed(frontier.auxiliaries)
-        except ModelError:
+        except (ModelError, EngineError):
             if frontier.text == digest(request.sql):
                 raise
             return {}  # of another query, which may have read other tables

@@ -67,6 +67,10 @@ class Sources:
             return self.facts(name)
         return None
 
+    def seen(self, name: TableName) -> RelationFacts | None:
+        """What the run saw of a relation; None, without a look, if it did not see it."""
+        return self.known(name) if self._pins.has(name) else None
+
     def forget(self, name: TableName) -> None:
         self._ahead.pop(name.key, None)
         self._pins.forget(name)
