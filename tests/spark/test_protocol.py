@@ -243,6 +243,7 @@ def test_session_that_overwrites_single_partitions(lab):
     lab.engine.session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     lab.run("delete from t where k = 2")
     assert view.must_be("incremental").apply_form == "rewrite"
+    assert lab.engine.session.conf.get("spark.sql.sources.partitionOverwriteMode") == "dynamic"
 
 
 def test_spark_fails_while_the_way_is_chosen(lab, view, monkeypatch):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, Engine, EngineError, Row
 from sparkivm.names import TableName
-from sparkivm.refresh.planning_settings import OLD_VERSIONS
+from sparkivm.refresh.planning_settings import OLD_VERSIONS, session_with
 from sparkivm.refresh.stored_state import StoredState, foreign_commit
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -69,23 +69,18 @@ def commit_tagged(
     transaction  its application and number: Delta lets none through whose number is not above the last one
     Raises: Conflict if Delta let another one through; EngineError.
     """
-    settings = {
-        _METADATA: metadata,
-        _APPLICATION: transaction[0],
-        _NUMBER: str(transaction[1]),
-        **_AS_WE_WRITE,
-        **OLD_VERSIONS,
-    }
-    engine.set(settings)
-    try:
-        rows = engine.execute(sql)
-    except EngineError as error:
-        if error.condition.startswith(_CONFLICTS) or any(f"[{word}" in str(error) for word in _CONFLICTS):
-            raise Conflict(str(error)) from error
-        raise
-    finally:
-        # Left in place, they would tag the next ALTER too: a frontier without its data.
-        engine.unset(tuple(settings))
+    tags = {_METADATA: metadata, _APPLICATION: transaction[0], _NUMBER: str(transaction[1])}
+    with session_with(engine, {**_AS_WE_WRITE, **OLD_VERSIONS}):
+        engine.set(tags)
+        try:
+            rows = engine.execute(sql)
+        except EngineError as error:
+            if error.condition.startswith(_CONFLICTS) or any(f"[{word}" in str(error) for word in _CONFLICTS):
+                raise Conflict(str(error)) from error
+            raise
+        finally:
+            # Left in place, they would tag the next ALTER too: a frontier without its data.
+            engine.unset(tuple(tags))
     for commit in engine.commits(table, version):
         if nonce in (commit.user_metadata or ""):
             return Committed(commit, rows)

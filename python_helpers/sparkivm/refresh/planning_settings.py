@@ -23,6 +23,18 @@ _FEWEST_PARTITIONS = 2
 
 
 @contextmanager
+def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None, None, None]:
+    """The session under some settings, and then as it was: a model's hooks may have set others."""
+    before = engine.settings(tuple(settings))
+    engine.set(settings)
+    try:
+        yield
+    finally:
+        engine.set(before)
+        engine.unset([name for name in settings if name not in before])
+
+
+@contextmanager
 def planned_for_changes(
     engine: Engine, read_bytes: float, others: Mapping[str, str] = MappingProxyType({})
 ) -> Generator[None, None, None]:
@@ -32,10 +44,5 @@ def planned_for_changes(
         partitions = max(_FEWEST_PARTITIONS, math.ceil(read_bytes / _BYTES_PER_PARTITION))
         settings["spark.sql.adaptive.enabled"] = "false"
         settings["spark.sql.shuffle.partitions"] = str(partitions)
-    before = engine.settings(tuple(settings))
-    engine.set(settings)
-    try:
+    with session_with(engine, settings):
         yield
-    finally:
-        engine.set(before)
-        engine.unset([name for name in settings if name not in before])

@@ -1,0 +1,60 @@
+"""The commit of a refresh leaves the session as a model's hooks made it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.engine import Commit, Engine, EngineError
+from sparkivm.names import TableName
+from sparkivm.refresh.commit import Conflict, commit_tagged
+
+MODE = "spark.sql.sources.partitionOverwriteMode"
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+class Session(Engine):
+    """Settings are what was set; a statement notes them, and fails with an error that is given."""
+
+    def __init__(self, error: EngineError | None = None) -> None:
+        self.set_to, self.error, self.during = {MODE: "dynamic"}, error, {}
+
+    def set(self, settings):
+        self.set_to |= settings
+
+    def unset(self, settings):
+        for name in settings:
+            self.set_to.pop(name, None)
+
+    def settings(self, names):
+        return {name: self.set_to[name] for name in names if name in self.set_to}
+
+    def execute(self, sql):
+        self.during = dict(self.set_to)
+        if self.error:
+            raise self.error
+        return []
+
+    def commits(self, name, after):
+        return [Commit(1, 1, "WRITE", {}, {}, self.during[METADATA])]
+
+
+def commit(session):
+    return commit_tagged(session, TableName("s", "t"), 0, ("view", 1), "nonce", "nonce", "insert …")
+
+
+def test_settings_of_hooks_stay():
+    session = Session()
+    assert commit(session).commit.version == 1
+    assert session.during[MODE] == "static"
+    assert session.set_to == {MODE: "dynamic"}
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(EngineError("lost"), EngineError), (EngineError("faster", "DELTA_CONCURRENT_WRITE"), Conflict)],
+)
+def test_settings_of_hooks_stay_after_an_error(error, raised):
+    session = Session(error)
+    with pytest.raises(raised):
+        commit(session)
+    assert session.set_to == {MODE: "dynamic"}
