@@ -30,6 +30,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
         self._pause_s = _FIRST_PAUSE_S
         self.opened_with: Mapping[str, str] = {}
         self.label = "dbt"
+        self._canceled = False
         super().__init__(handle, query_timeout=query_timeout, query_retries=query_retries)
 
     @property  # type: ignore[override]  # an attribute in dbt-spark
@@ -43,8 +44,15 @@ class ThriftConnection(PyhiveConnectionWrapper):
         """dbt-spark's constructor sets it; the pauses are ours."""
 
     def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
+        if self._canceled:
+            raise DbtRuntimeError("canceled")
         self._pause_s = _FIRST_PAUSE_S
         super().execute(sql, bindings)
+
+    def cancel(self) -> None:
+        """End the running statement; whatever its thread tries next is refused."""
+        self._canceled = True
+        super().cancel()
 
     def fetchmany(self, size: int) -> list[Any]:
         return self.fetchall()[:size]

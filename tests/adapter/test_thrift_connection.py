@@ -1,0 +1,39 @@
+"""A connection to a thrift server, without the server."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from dbt.adapters.sparkivm.thrift import ThriftConnection
+from dbt_common.exceptions import DbtRuntimeError
+from TCLIService.ttypes import TOperationState
+
+
+class Cursor:
+    """Of a server on which a statement runs until it is canceled."""
+
+    def __init__(self):
+        self.started, self.state, self.ran = threading.Event(), TOperationState.RUNNING_STATE, []
+
+    def execute(self, sql, bindings, async_):
+        self.ran.append(sql)
+        self.started.set()
+
+    def poll(self):
+        return SimpleNamespace(operationState=self.state, errorMessage=None)
+
+    def cancel(self):
+        self.state = TOperationState.CANCELED_STATE
+
+
+def test_nothing_runs_after_a_cancel():
+    cursor = Cursor()
+    connection = ThriftConnection(SimpleNamespace(cursor=lambda: cursor), 0.1, None, 0)
+    canceler = threading.Thread(target=lambda: (cursor.started.wait(), connection.cancel()))
+    canceler.start()
+    with pytest.raises(DbtRuntimeError):
+        connection.cursor().execute("insert into state …")
+    canceler.join()
+    with pytest.raises(DbtRuntimeError, match="canceled"):
+        connection.cursor().execute("create or replace table state …")
+    assert cursor.ran == ["insert into state …"]
