@@ -1,9 +1,11 @@
 """A connection to a thrift server, without the server."""
 
 import threading
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
+from dbt.adapters.sparkivm.engine import AdapterEngine
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtRuntimeError
 from TCLIService.ttypes import TOperationState
@@ -37,3 +39,32 @@ def test_nothing_runs_after_a_cancel():
     with pytest.raises(DbtRuntimeError, match="canceled"):
         connection.cursor().execute("create or replace table state …")
     assert cursor.ran == ["insert into state …"]
+
+
+class Commented:
+    """dbt's connection manager where query-comment is appended; it knows one setting."""
+
+    def __init__(self):
+        self.ran = []
+
+    def get_thread_connection(self):
+        return SimpleNamespace(handle=SimpleNamespace(opened_with={}, defaults={}))
+
+    def _add_query_comment(self, sql):
+        return f"{sql}\n/* by dbt */"
+
+    def exception_handler(self, sql):
+        return nullcontext()
+
+    def add_query(self, sql, auto_begin):
+        self.ran.append(sql)
+        return None, SimpleNamespace(fetchall=lambda: [("a", "1")], description=[("key",), ("value",)])
+
+
+def test_settings_are_asked_for_without_the_comment():
+    """Spark refuses `set /* … */`."""
+    connections = Commented()
+    engine = AdapterEngine(SimpleNamespace(connections=connections))
+    assert engine.settings(["a"]) == {"a": "1"}
+    engine.set({"a": "2"})
+    assert connections.ran == ["set", "set `a`=`2`\n/* by dbt */"]

@@ -14,6 +14,7 @@ from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, R
 from sparkivm.names import TableName, quoted
 
 _MACROS = "dbt_sparkivm"  # where a project's own macro of the same name is not looked for
+_ALL_SETTINGS = "set"
 # Spark shortens the text of a plan with many columns.
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
 
@@ -43,7 +44,8 @@ class AdapterEngine(Engine):
 
     def query(self, sql: str) -> Sequence[Row]:
         with spark_errors():
-            text = self._connections._add_query_comment(sql)
+            # Spark takes nothing behind it, where a project may have its comments.
+            text = sql if sql == _ALL_SETTINGS else self._connections._add_query_comment(sql)
             _, cursor = self._connections.add_query(text, auto_begin=False)
             with self._connections.exception_handler(sql):
                 rows = cursor.fetchall() or []
@@ -110,7 +112,7 @@ class AdapterEngine(Engine):
 
     def _get(self, keys: Sequence[str]) -> Mapping[str, str | None]:
         """One statement for what was set, and one ever for each default."""
-        values = {row["key"]: row["value"] for row in self.query("set")}
+        values = {row["key"]: row["value"] for row in self.query(_ALL_SETTINGS)}
         defaults = self._connection.defaults
         for key in keys:
             if key not in values and key not in defaults:
