@@ -151,6 +151,17 @@ def test_table_of_somebody_by_the_name_of_the_state(lab):
     assert lab.rows("select * from own__ivm") == [(1,)]
 
 
+def test_plain_view_by_the_name_of_a_former_model(lab, view):
+    lab.run("create or replace view m as select k from t")
+    assert "view" not in drop_incremental_view(lab.engine, view.request.view)
+    assert lab.rows("show tables like 'm__ivm'") == []
+    assert len(lab.rows("select * from m")) == 3
+    lab.run("drop view m")
+    view.build()
+    drop_incremental_view(lab.engine, view.request.view)
+    assert lab.rows("show tables like 'm*'") == []
+
+
 def test_state_of_another_format(lab, view):
     metadata = view.history()[-1]["userMetadata"].replace(f'"sparkivm":{STATE_FORMAT}', '"sparkivm":999')
     lab.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", metadata)

@@ -14,7 +14,7 @@ from sparkivm.refresh.stored_state import is_a_state
 def drop_incremental_view(engine: Engine, view: TableName) -> str:
     """Drop a view, its state, and the views that it keeps of inner aggregates.
 
-    A table that has the view's name by now, as after a change of its materialization, stays.
+    What has its name by now and does not read its state, as after a change of materialization, stays.
 
     Returns: what was dropped, for the console.
     Raises: ModelError if there is no state, so that it is no view of ours.
@@ -38,12 +38,13 @@ def drop_auxiliaries(engine: Engine, view: TableName, first: int, statements: Mu
 def drop_view_and_state(engine: Engine, view: TableName, statements: MutableSequence[str]) -> bool:
     """Drop a public view and its state; whether there was one of them."""
     dropped = False
-    for name, kind, macro, argument in (
-        (view, "view", "drop_own_view", "view"),
-        (state_table(view), "delta", "drop_own_table", "table"),
+    state = state_table(view)
+    for name, kind, says, macro, argument in (
+        (view, "view", state.identifier, "drop_own_view", "view"),
+        (state, "delta", "", "drop_own_table", "table"),
     ):
         facts = engine.describe(name)
-        if facts is not None and facts.kind == kind:
+        if facts is not None and facts.kind == kind and says.lower() in facts.view_text.lower():
             statements.append(engine.render(macro, **{argument: name.sql}))
             engine.execute(statements[-1])
             dropped = True
