@@ -61,6 +61,14 @@ def test_debezium_envelope():
     assert result(DEBEZIUM, ["id", "x"], None, made) == [(1, "e")]
 
 
+def test_log_that_tells_of_no_deletions():
+    meta = {"key": "id", "change_log": {"order": "seq", "deletes": []}}
+    made = (
+        "create table log as select * from (values (1, 'c', 1, 'x'), (2, 'u', 1, 'y')) as v(seq, op, id, x)"
+    )
+    assert result(meta, ["id", "x"], None, made) == [(1, "y")]
+
+
 def test_operations_that_nobody_declared():
     made = "create table log as select * from (values ('c'), ('t'), ('m'), (null)) as v(op)"
     assert result(DEBEZIUM, [], unknown_operations, made) == [("t",)]

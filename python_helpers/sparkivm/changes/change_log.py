@@ -56,7 +56,8 @@ def current_rows(log: ChangeLog, table: str, columns: Sequence[str]) -> str:
 
     operation = field(log.operation)
     order = [f"{field(name)} desc" for name in log.order]
-    order.append(f"case when {_one_of(operation, log.deletes)} then 1 else 0 end")
+    if log.deletes:
+        order.append(f"case when {_one_of(operation, log.deletes)} then 1 else 0 end")
     newest = f"row_number() over (partition by {', '.join(map(key, log.key))} order by {', '.join(order)})"
     images = [f"{place(name)} as {quoted(name)}" for name in columns]
     entries = (
