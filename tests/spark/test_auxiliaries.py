@@ -11,6 +11,7 @@ from sparkivm.errors import ModelError
 from sparkivm.explain.explain_view import explain_view
 from sparkivm.names import state_table
 from sparkivm.reasons import Reason
+from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.stored_state import read_state
 from tests.spark.lab import Lab, View
@@ -122,6 +123,13 @@ def test_one_that_can_no_longer_be_read_stops_no_other_query(spark):
         Path(urlparse(row.path).path).unlink()
     view.with_(sql="select id, name from customers").must_be("full", Reason.QUERY_CHANGED)
     assert kept(lab) == []
+
+
+def test_a_comment_that_changes_is_the_same_query(lab):
+    view = always(lab, "v", QUERIES["joined"]).build()
+    view = view.with_(sql=QUERIES["joined"] + " -- said again")
+    view.must_be("no_op")
+    assert lab.rows(consistency_sql(lab.engine, view.request.view, view.request.sql)) == []
 
 
 def test_a_full_refresh_computes_them_anew(lab):

@@ -11,6 +11,7 @@ from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted, state_table
+from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.pins import Pins
@@ -40,7 +41,8 @@ def consistency_sql(
     catalog = _FrontierCatalog(
         sources, view, {key: source.version for key, source in frontier.sources.items()}
     )
-    compiled = compile_view(engine, view, model_sql, catalog, frontier)
+    auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
+    compiled = compile_view(engine, view, model_sql, catalog, frontier, auxiliaries)
     # Another text with the same plan, as with another comment, is the same query.
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan
