@@ -196,7 +196,10 @@ class SelectReader:
             plain = isinstance(node, exp.Column)
             return resolved.unnest(), node.name if plain else _alias_of(resolved, items) or "group_key"
 
-        return read_grouping(group, key)
+        grouping = read_grouping(group, key)
+        if grouping.sets:
+            _refuse_two_names(grouping, scope, tree)
+        return grouping
 
     def _made_rows(
         self, tree: exp.Select, relation: Relation, scope: Scope
@@ -324,6 +327,21 @@ def _keys_as_written(tree: exp.Select, items: Sequence[_Item]) -> list[exp.Expr]
         (node if position is None else items[position - 1].source.unalias()).unnest()
         for position, node in positions
     ]
+
+
+def _refuse_two_names(grouping: Grouping, scope: Scope, tree: exp.Select) -> None:
+    """Two names of one column below are two columns to Spark, of which a set may leave out one."""
+    group = tree.args["group"]
+    nodes = [node for part in (*tree.expressions, group) for node in part.walk()]
+    written = {node.name.lower() for node in nodes if isinstance(node, exp.Column)}
+    names = {(shown.lower(), name) for shown, name in [*scope.star, *scope.made]}
+    if not any(map(is_of_columns, nodes)):
+        names = {one for one in names if one[0] in written}
+    for name in frozenset().union(*(Scalar(key).columns for key, _ in grouping.keys)):
+        same = sorted(shown for shown, column in names if column == name)
+        if len(same) > 1:
+            what = f"grouping sets where {' and '.join(same)} are the same column below"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, group)
 
 
 def _is_column(tree: exp.Expr, name: str) -> bool:
