@@ -7,7 +7,7 @@ from tests.spark.lab import Lab
 _COLUMNS = {
     "orders": "id int, customer int, amount decimal(10,2), qty int, note string, at date",
     "customers": "id int, name string, region string, credit decimal(12,3)",
-    "items": "order_id int, product string, n bigint, w27 decimal(27,6), w38 decimal(38,10), w32 decimal(32,4), f double",
+    "items": "order_id int, product string, n bigint, w27 decimal(27,6), w38 decimal(38,10), w32 decimal(32,4), f double, w18 decimal(18,8)",
 }
 _ROWS = {
     "orders": (
@@ -25,17 +25,17 @@ _ROWS = {
         "(null, 'Nil', null, 0)",
     ),
     "items": (
-        "(1, 'a', 1, 1.000001, 1.0000000001, 99.9999, 1e16)",
-        "(1, 'a', 2, -5.5, 123456789.0000000002, 0.0001, 1.0)",
-        "(2, 'b', null, null, null, null, null)",
-        "(3, null, 3, 0, 0, 0, 0.5)",
+        "(1, 'a', 1, 1.000001, 1.0000000001, 99.9999, 1e16, 1)",
+        "(1, 'a', 2, -5.5, 123456789.0000000002, 0.0001, 1.0, 0.00000001)",
+        "(2, 'b', null, null, null, null, null, null)",
+        "(3, null, 3, 0, 0, 0, 0.5, 9999999999.99999999)",
     ),
 }
 _BATCHES = (
     (  # rows come, in every table; customer 9 gets its order's other half
         "insert into orders values (6, 2, 3.30, 4, 'a', date'2024-03-01'), (7, 3, null, null, null, null)",
         "insert into customers values (9, 'Ian', 'us', 1.5), (9, 'Ina', 'eu', 2.5)",
-        "insert into items values (6, 'a', 4, 12345678901234567.123456, 2, 3, 2.5), (4, 'c', 1, 1, 1, 1, 0.25)",
+        "insert into items values (6, 'a', 4, 12345678901234567.123456, 2, 3, 2.5, 0.00000003), (4, 'c', 1, 1, 1, 1, 0.25, null)",
     ),
     (  # keys move, extrema and one of two equal rows go, several commits per table
         "update orders set customer = 2 where id = 1",
@@ -50,13 +50,13 @@ _BATCHES = (
     (  # groups and a whole table go, and a change that is taken back
         "delete from orders where customer in (2, 9)",
         "truncate table customers",
-        "insert into items values (8, 'z', 1, 1, 1, 1, 1)",
+        "insert into items values (8, 'z', 1, 1, 1, 1, 1, 1)",
         "delete from items where order_id = 8 or product = 'a'",
     ),
     (  # they come back
         "insert into orders values (1, 2, 10.50, 1, 'a', date'2024-01-01'), (8, 9, -1.00, 0, '', date'2025-01-01')",
         "insert into customers values (2, 'Bob', 'eu', 3), (9, 'Ina', 'eu', 2.5), (4, 'Dan', 'moon', 0)",
-        "insert into items values (1, 'a', 7, 0.5, 0.5, 0.5, 0.125)",
+        "insert into items values (1, 'a', 7, 0.5, 0.5, 0.5, 0.125, 0.12345678)",
         "update items set n = n + 1",
     ),
 )

@@ -29,6 +29,12 @@ class Call:
     function: Function
     argument: Scalar | None = None
     factor: str = "{weight}"  # how a weight multiplies the argument, so that no digit is lost
+    sum_type: str = ""  # of a weighted sum, whose product has more digits than can be added up without loss
+
+    def weighed(self, weight: str, argument: str) -> str:
+        """SUM of the argument, each as often as its weight says."""
+        total = f"sum({self.factor.format(weight=weight)} * {argument})"
+        return f"cast({total} as {self.sum_type})" if self.sum_type else total
 
 
 @dataclass(frozen=True, eq=False)

@@ -120,12 +120,9 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
     items: list[tuple[str, Scalar]] = [(key, column(key)) for key in keys]
     for entry in state.columns:
         if entry.linear:
-            items.append(
-                (
-                    entry.name,
-                    expression("coalesce(o, 0) + coalesce(d, 0)", o=_OLD + entry.name, d=_D + entry.name),
-                )
-            )
+            change = f"cast(d as {entry.call.sum_type})" if entry.call.sum_type else "d"
+            added = f"coalesce(o, 0) + coalesce({change}, 0)"
+            items.append((entry.name, expression(added, o=_OLD + entry.name, d=_D + entry.name)))
     merged = Project(joined, (*items, *((c, column(c)) for c in _extrema_inputs(extrema))))
     values: list[tuple[str, Scalar]] = [(name, column(name)) for name, _ in items]
     redo: list[str] = []
