@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count as numbers_from
 from typing import Literal
 
 from sparkivm.algebra import Aggregate, Call, Keys, Project, Relation, Scalar, Scan
@@ -147,25 +148,31 @@ class _GroupStateBuilder:
             )
             return expression("x", x=self._add(entry))
         self._add(StateColumn(Call(count, "count", argument), "count"))
-        factor = "cast({weight} as bigint)" if sum_type == "bigint" else "cast({weight} as decimal(10,0))"
-        summed = self._add(
-            StateColumn(
-                Call(f"{RESERVED_PREFIX}sum_{label}", "sum", argument, factor),
-                "sum",
-                sum_type,
-                counted_by=count,
-            )
-        )
+        factor, type_of_sum = "cast({weight} as bigint)", ""
+        if sum_type != "bigint":
+            factor, type_of_sum = "cast({weight} as decimal(10,0))", sum_type
+        weighed = Call(f"{RESERVED_PREFIX}sum_{label}", "sum", argument, factor, type_of_sum)
+        summed = self._add(StateColumn(weighed, "sum", sum_type, counted_by=count))
         if call.function == "sum":
             return expression("case when n > 0 then s end", n=count, s=summed)
         return _average(summed, count, type_)
 
     def _add(self, entry: StateColumn) -> str:
-        self._columns.setdefault(entry.name, entry)
+        known = self._columns.setdefault(entry.name, entry)
+        assert known == entry, f"{entry.name} is two aggregates"
         return entry.name
 
     def _label(self, argument: Scalar) -> str:
-        return argument.as_column or str(len(self._labels) + 1)
+        """A column's name, or a number that is none."""
+        if argument.as_column:
+            return argument.as_column
+        numbers = map(str, numbers_from(len(self._labels) + 1))
+        return next(number for number in numbers if number not in self._taken)
+
+    @property
+    def _taken(self) -> set[str]:
+        names = (call.argument.as_column for call in self._core.calls if call.argument is not None)
+        return {name for name in names if name} | set(self._labels.values())
 
 
 def _average_of_sum(type_: str) -> bool:
