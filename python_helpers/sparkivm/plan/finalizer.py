@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Literal
@@ -10,15 +10,17 @@ from typing import Literal
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
-from sparkivm.algebra.scalar import column
+from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.engine import Field
 from sparkivm.errors import InternalError
+from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.cast_types import cast_type
 from sparkivm.plan.split import Split
 from sparkivm.plan.state import BagState, GroupState, State, stored
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
 from sparkivm.spark_sql.relations import select_text
 
+_STORED = f"{RESERVED_PREFIX}stored"
 Entries = Literal["one", "several"]  # per group, in a group state
 
 
@@ -39,26 +41,39 @@ class Finalizer:
         if self.split.windows is not None and isinstance(self.state, GroupState):
             windows = _over_state(self.split.windows, self.state)
             formulas, text = {}, select_text(windows, _StateText(source), dialect)
-            source = f"(\n{indent(text, '  ')}\n) as windows"
+            source = _nested(text)
         items = [
             f"{self._typed(scalar.substitute(formulas), field, dialect)} as {dialect.name(field.name)}"
             for scalar, field in zip(self.split.output, self.fields, strict=True)
         ]
+        sort = self._sort(formulas, dialect)
         text = f"select {', '.join(items)}\nfrom {source}"
+        if sort and isinstance(self.state, GroupState):
+            text += f" as {_STORED}"
         if self.split.having is not None:
             text += f"\nwhere {self.split.having.substitute(formulas).sql(dialect.scalars)}"
-        if self.split.sort:
-            keys = [
-                f"{scalar.substitute(formulas).sql(dialect.scalars)} {'desc' if key.descending else 'asc'} "
-                f"nulls {'first' if key.nulls_first else 'last'}"
-                for scalar, key in self.split.sort
-            ]
-            text += f"\norder by {', '.join(keys)}"
+        if sort:
+            text += f"\norder by {', '.join(sort)}"
         if self.split.limit is not None:
             text += f"\nlimit {self.split.limit}"
         if self.split.offset is not None:
             text += f"\noffset {self.split.offset}"
         return text
+
+    def _sort(self, formulas: Mapping[str, Scalar], dialect: SqlDialect) -> list[str]:
+        """The items of ORDER BY, which say whose columns they read: a bare name is an output column first.
+
+        A constant sorts nothing, and as a number it would be a position.
+        """
+        keys = [(scalar.substitute(formulas), key) for scalar, key in self.split.sort]
+        if isinstance(self.state, GroupState):
+            keys = [(_of_stored(scalar), key) for scalar, key in keys]
+        return [
+            f"{scalar.sql(dialect.scalars)} {'desc' if key.descending else 'asc'} "
+            f"nulls {'first' if key.nulls_first else 'last'}"
+            for scalar, key in keys
+            if scalar.columns
+        ]
 
     def _formulas(self) -> dict[str, Scalar]:
         if isinstance(self.state, GroupState):
@@ -82,7 +97,20 @@ class Finalizer:
     def _source(self, table: str, entries: Entries, dialect: SqlDialect) -> str:
         if isinstance(self.state, BagState) or entries == "one":
             return table
-        return f"(\n{indent(added_up(self.state, table, dialect), '  ')}\n) as entries"
+        return _nested(added_up(self.state, table, dialect))
+
+
+def _nested(text: str) -> str:
+    return f"(\n{indent(text, '  ')}\n)"
+
+
+def _of_stored(scalar: Scalar) -> Scalar:
+    """The expression over the columns of what is read."""
+
+    def replacement(node: exp.Expr) -> exp.Expr | None:
+        return exp.column(node.this.copy(), table=_STORED) if isinstance(node, exp.Column) else None
+
+    return Scalar(replace_nodes(scalar.tree, replacement))
 
 
 class _StateText:
