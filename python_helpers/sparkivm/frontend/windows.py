@@ -18,11 +18,12 @@ from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
 
 # They number the rows of a partition, or point at some: which of several that tie comes first shows.
-_OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead", "first_value", "first", "any_value"})
+_OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
 # Rows that tie share a value.
 _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
-# Some row of a frame; unless it counts rows, a frame ends behind all that tie, of which any is the last.
+# Some row of a frame. Unless it counts rows, a frame has all or none of those that tie: any may be its last.
 _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
+_FIRST = frozenset({"first_value", "first", "any_value"})
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
 
 
@@ -127,7 +128,7 @@ class Windows:
         call = node.this
         inner = call_within(call)
         function = function_name(inner)
-        known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _AGGREGATES
+        known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _FIRST | _AGGREGATES
         if function not in known:
             raise not_incremental(
                 Reason.OPERATOR_NOT_SUPPORTED, f"the window function {function} has no rule", node
@@ -152,11 +153,25 @@ class Windows:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a frame that is not constant", node)
         by_rows = frame.upper().startswith("ROWS")
         sorted_by = (*(one.key for one in order), *map(Scalar, node.args.get("partition_by") or ()))
-        if function in _OF_THE_FRAME and not by_rows and not _are_told_by(sorted_by, parts):
+        first = function in _FIRST and _begins_at_the_first_row(spec) and not _passes_over_nulls(call, inner)
+        chosen = function in _OF_THE_FRAME | _FIRST and not (by_rows or first)
+        if chosen and not _are_told_by(sorted_by, parts):
             what = f"{function.upper()} of any of the rows that tie; write ROWS BETWEEN … behind ORDER BY"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
-        settled = function in _OF_ONE_ROW or (by_rows and function not in _OF_PEERS)
+        # More keys of ORDER BY leave a frame as it is only if it counts rows, or its end does not matter.
+        settled = function in _OF_ONE_ROW or first or (by_rows and function not in _OF_PEERS)
         return WindowCall(name, Scalar(call), order, frame, settled)
+
+
+def _begins_at_the_first_row(spec: exp.Expr | None) -> bool:
+    """Whether a frame does; that of a window without one does."""
+    start = (spec.text("start"), spec.text("start_side")) if spec is not None else ()
+    return not start or tuple(map(str.upper, start)) == ("UNBOUNDED", "PRECEDING")
+
+
+def _passes_over_nulls(call: exp.Expr, function: exp.Expr) -> bool:
+    """IGNORE NULLS, or a second argument that may say so."""
+    return call.find(exp.IgnoreNulls) is not None or len(arguments_of(function)) > 1
 
 
 def _are_told_by(keys: Sequence[Scalar], parts: Sequence[exp.Expr]) -> bool:
