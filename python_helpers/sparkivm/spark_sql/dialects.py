@@ -31,9 +31,9 @@ SPARK = SqlDialect(
     null_safe_equal="<=>",
     semi_join="left semi join",
     anti_join="left anti join",
-    copies="lateral view explode(array_repeat(0, cast({times} as int))) copies as copy",
-    generate="lateral view {call} generated as {names}",
-    generate_outer="lateral view outer {call} generated as {names}",
+    copies="lateral view explode(array_repeat(0, cast({times} as int))) __ivm_copies as __ivm_copy",
+    generate="lateral view {call} __ivm_generated as {names}",
+    generate_outer="lateral view outer {call} __ivm_generated as {names}",
     hints=True,
 )
 

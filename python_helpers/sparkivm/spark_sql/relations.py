@@ -86,6 +86,7 @@ class _Printer:
         self._ctes: dict[str, str] = {}
         self._cte_of: dict[int, str] = {}
         self._aliases = 0
+        self._columns = {name.lower() for node in root.walk() for name in node.columns}
         self._changed_fields = columns_read(root, Changes)
 
     def statement(self, weight: str | None) -> str:
@@ -119,8 +120,10 @@ class _Printer:
         return at(scalar, self._sources.moment).sql(self._dialect.scalars)
 
     def _alias(self) -> str:
+        """One that is no column's name: `q1.x` would be a field of it."""
         self._aliases += 1
-        return f"q{self._aliases}"
+        alias = f"q{self._aliases}"
+        return alias if alias not in self._columns else self._alias()
 
     def _weight(self, relation: Relation, alias: str) -> str:
         return f"{alias}.{self._name(WEIGHT)}" if relation.weighted else "1"
@@ -402,7 +405,7 @@ class _Printer:
             case "count":
                 return f"coalesce(sum(case when ({argument}) is not null then {weight} else 0 end), 0)"
             case "sum":
-                return f"sum({call.factor.format(weight=weight)} * ({argument}))"
+                return call.weighed(weight, f"({argument})")
             case _:
                 raise InternalError(f"{call.function} is not linear")
 
