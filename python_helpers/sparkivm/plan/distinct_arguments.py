@@ -79,15 +79,15 @@ def taken_apart(written: Aggregate) -> DistinctArguments | None:
     """None if no call has DISTINCT arguments, or another one needs the whole group."""
     if written.keys and not is_row_by_row(written.input):
         return None
-    used = set(written.columns)
+    used = {name.lower() for name in written.columns}
     plain: dict[str, Scalar | None] = {}
     parts: dict[Values, tuple[str, ...]] = {}
     calls: list[Call] = []
 
     def name_for(wanted: str) -> str:
-        while wanted in used:
+        while wanted.lower() in used:
             wanted += "_"
-        used.add(wanted)
+        used.add(wanted.lower())
         return wanted
 
     known: dict[Scalar | None, str] = {}
