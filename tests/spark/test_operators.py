@@ -54,6 +54,8 @@ FAMILIES = {
         "qty, '}]}'), 'q int, l array<struct<p: int>>') as j from orders) as x) as y lateral view outer explode(l) t as e",
         "lambdas": "select id, transform(array(qty, 1), x -> x + o.qty) as t, exists(array(o.note), n -> n = 'a') as e, "
         "aggregate(filter(array(qty, 5), x -> x > 1), 0, (acc, x) -> acc + x) as s from orders o",
+        "names_as_ours": "select q1, q2, copies, max(copy) as q3 from (select struct(customer as id) as q1, qty as q2, id as copies, "
+        "generated as copy from orders lateral view explode(array(qty, 1)) as generated) group by q1, q2, copies",
         "semicolon": "select id -- the key\nfrom orders /* all */ ;",
     },
     "inner_joins": {
@@ -161,6 +163,7 @@ FAMILIES = {
         "decimals": "select customer, sum(amount) as s, avg(amount) as m, sum(-amount) as neg from orders group by customer",
         "wide_decimals": "select product, sum(w27) as a, avg(w27) as b, sum(w38) as c, avg(w38) as d, sum(w32) as e, "
         "avg(w32) as f from items group by product",
+        "fine_decimals": "select product, sum(w18) as s, avg(w18) as m, max(w18) as most from items group by product",
         "keys": "select qty % 2 as odd, upper(note) as note, sum(amount) as s from orders group by qty % 2, upper(note)",
         "over_join": "select c.region, sum(o.amount) as s, count(o.id) as n, count(*) as rows "
         "from customers as c left join orders as o on o.customer = c.id group by c.region",
@@ -192,6 +195,8 @@ FAMILIES = {
         "joined": "select o.id, x.s, x.m from orders o join (select customer, sum(qty) as s, avg(amount) as m from orders "
         "where qty > 0 group by customer) as x on x.customer = o.customer",
         "wide": "select product, most from (select product, sum(w32) as s, sum(w27) as most from items group by product) where s > 0",
+        "fine": "select o.id, x.s from orders o join (select order_id, sum(w18) as s, max(w18) as m from items group by order_id) as x "
+        "on x.order_id = o.id where m is null or s <> m",
         "of_everything": "select id from customers where credit > (select avg(amount) from orders where note is not null)",
         "correlated": "select id, (select sum(qty) from orders o where o.customer = c.id) as s, "
         "(select count(*) from orders o where o.customer = c.id) as n from customers c",

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 # Raise it when a state written before could be misread, also if the compiler asks for types in another order.
-STATE_FORMAT = 3
+STATE_FORMAT = 4
 _MARK = "sparkivm"
 # Characters that a SQL statement or a session setting could take for its own.
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "$;'`"}

@@ -115,7 +115,8 @@ def _is_small(engine: Engine, changes: str, state: str, part: StatePart) -> bool
 
 
 def _is_plain(value: Any) -> bool:
-    return not isinstance(value, str) or _PLAIN.fullmatch(value) is not None
+    """Whether it is safe in a predicate: not so a DECIMAL, which an equality of a join may bring."""
+    return isinstance(value, int) or (isinstance(value, str) and _PLAIN.fullmatch(value) is not None)
 
 
 def _text(value: Any) -> str:
