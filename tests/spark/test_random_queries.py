@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
+from pyspark.errors import PySparkException
 
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
@@ -35,6 +36,7 @@ _FAILURES_OF_OURS = (
     Reason.FRONTIER_MISSING,
     Reason.QUERY_CHANGED,
 )
+_OF_SPARK = (EngineError, ModelError, PySparkException)
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Outcome:
     """What happened to all views of a run."""
 
     failures: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)  # by Spark: such a query is no model
+    refused: list[str] = field(default_factory=list)  # by Spark or Delta: such a query is no model
     modes: Counter[str] = field(default_factory=Counter)
 
 
@@ -100,7 +102,7 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
         else:
             found = view.differences()
     except Exception as error:  # a bug is reported with its reproducer like a difference
-        if is_no_model(error):
+        if isinstance(error, _OF_SPARK) and is_no_model(view):
             outcome.refused.append(f"{view.request.sql}\n{error}")
             return False
         found = f"{type(error).__name__}: {error}"
@@ -110,11 +112,15 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
     return not found
 
 
-def is_no_model(error: Exception) -> bool:
-    """Whether Spark refuses the SELECT, or Delta any table of it, as it has no column with a type."""
-    if isinstance(error, EngineError):
-        return error.condition.startswith("DELTA_CANNOT_WRITE_EMPTY_SCHEMA")
-    return isinstance(error, ModelError) and "Spark refuses" in str(error)
+def is_no_model(view: View) -> bool:
+    """Whether a plain table of the SELECT cannot be made either."""
+    table = f"{view.name}__as_table"
+    try:
+        view.lab.run(f"create or replace table {table} using delta as {view.request.sql}")
+        view.lab.run(f"drop table {table}")
+    except PySparkException:
+        return True
+    return False
 
 
 def reproducer(view: View, world: RandomWorld, where: str, found: object) -> str:
