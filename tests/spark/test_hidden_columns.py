@@ -80,11 +80,15 @@ def test_sums_that_come_out_of_an_overflow(spark, monkeypatch, size):
     for view, reason in zip(views, (Reason.NUMERIC_OVERFLOW, Reason.NUMERIC_OVERFLOW, None), strict=True):
         view.must_be("create", reason)
     lab.run("delete from t where id = 1")
+    for view in views[:2]:
+        view.must_be("full", Reason.NUMERIC_OVERFLOW)
     refreshed(lab, views)
     lab.run("insert into t values (3, 1, 7)")
     assert refreshed(lab, views) == {"incremental"}
     lab.run(f"insert into t values (4, 1, {LARGEST})")
-    assert refreshed(lab, views) == {"full"}
+    for view in views[:2]:
+        view.must_be("full", Reason.NUMERIC_OVERFLOW)
+    assert refreshed(lab, views[2:]) == {"full"}
     lab.run("delete from t where id = 4", "insert into t values (5, 1, 1)")
     refreshed(lab, views)
     lab.run("insert into t values (6, 1, 1), (7, 3, 2)")

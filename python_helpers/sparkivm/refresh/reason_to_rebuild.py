@@ -42,6 +42,8 @@ def reason_to_rebuild(
         return Fallback(Reason.QUERY_CHANGED, f"by its views, it now reads {', '.join(names)}")
     if names := _different(frontier.views, compiled.views):
         return Fallback(Reason.QUERY_CHANGED, f"{', '.join(names)}, which it reads, changed its SQL")
+    if frontier.reason == Reason.NUMERIC_OVERFLOW.name:
+        return Fallback(Reason.NUMERIC_OVERFLOW, "when the view was computed last")
     return Fallback(Reason.QUERY_CHANGED)
 
 

@@ -65,7 +65,7 @@ def rebuild(
             compiled = attempt.compile(None)
         overflow = Fallback(Reason.NUMERIC_OVERFLOW)
         compiled = replace(compiled, plan=None, fallback=overflow, complete=compiled.complete and timeless)
-        return rebuild(attempt, stored, compiled, settings, fallback)
+        return rebuild(attempt, stored, compiled, settings, fallback if first or asked else overflow)
     known = (
         stored.frontier is not None
         and stored.frontier.fields == frontier.fields
