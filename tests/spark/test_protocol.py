@@ -12,6 +12,7 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh import compiled_view, refresh_view
 from sparkivm.refresh.drop_view import drop_incremental_view
+from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
 
@@ -186,6 +187,23 @@ def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
     view.must_be("no_op")
     lab.run("create or replace view m as select 1 as k, 1 as n, 1 as s")
     view.must_be("no_op")
+
+
+def test_public_view_that_was_left_with_the_types_of_before(lab, monkeypatch):
+    lab.table("u", "k int, x int", "(1, 5)")
+    view = lab.view("kept", "select k, x from u").build()
+    lab.run("create or replace table u using delta as select k, x + 3000000000 as x from u")
+    with monkeypatch.context() as patch:
+        patch.setattr(PublicView, "create", killed)
+        with pytest.raises(KeyboardInterrupt):
+            view.refresh()
+    view.must_be("no_op")
+    assert dict(lab.session.table("kept").dtypes) == {"k": "int", "x": "bigint"}
+    assert not view.refresh().statements
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

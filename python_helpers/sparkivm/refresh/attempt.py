@@ -130,11 +130,11 @@ class Attempt:
         return facts
 
     def publish(
-        self, compiled: CompiledView, frontier: Frontier, state: RelationFacts, *, known: bool
+        self, compiled: CompiledView, frontier: Frontier, state: RelationFacts, *, anew: bool = False
     ) -> None:
-        """Create or replace the public view where it is not what it should be."""
+        """Create or replace the public view where it is not what it should be, or in any case."""
         entries = compiled.plan is not None and takes_entries(compiled.plan.state, state)
-        self.public.publish(compiled, known=known, several=frontier.several, takes_entries=entries)
+        self.public.publish(compiled, frontier, anew=anew, takes_entries=entries)
 
     def commit(self, stored: StoredState, frontier: Frontier, sql: str) -> Committed:
         """Change the state by one statement.

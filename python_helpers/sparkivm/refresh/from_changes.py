@@ -60,7 +60,7 @@ def refresh_from_changes(
             committed = attempt.commit(stored, frontier, sql)
     except (EngineError, RecursionError) as error:
         return rebuild_after(attempt, stored, compiled, settings, error)
-    attempt.publish(compiled, frontier, stored.facts, known=True)
+    attempt.publish(compiled, frontier, stored.facts)
     return attempt.result(
         "incremental",
         explanation=decision.explanation,

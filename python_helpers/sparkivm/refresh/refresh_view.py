@@ -109,7 +109,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         # Else the next refreshes would read the same changes until their files are gone.
         limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
         _renew(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
-        attempt.publish(compiled, stored.frontier, stored.facts, known=True)
+        attempt.publish(compiled, stored.frontier, stored.facts)
         return attempt.result("no_op", explanation="no row of a source changed")
     return refresh_from_changes(attempt, stored, compiled, settings, decision)
 
