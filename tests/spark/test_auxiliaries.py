@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
 
+from sparkivm.engine import EngineError, Row
 from sparkivm.errors import ModelError
 from sparkivm.explain.explain_view import explain_view
 from sparkivm.names import state_table
@@ -14,6 +17,7 @@ from sparkivm.reasons import Reason
 from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.stored_state import read_state
+from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 from tests.spark.shop import change, open_shop
 
@@ -123,6 +127,34 @@ def test_one_that_can_no_longer_be_read_stops_no_other_query(spark):
         Path(urlparse(row.path).path).unlink()
     view.with_(sql="select id, name from customers").must_be("full", Reason.QUERY_CHANGED)
     assert kept(lab) == []
+
+
+class MayNotAlter(PlainEngine):
+    """Somebody writes to the table, up to twice, while it tries."""
+
+    def __init__(self, lab: Lab, table: str) -> None:
+        super().__init__(lab.session)
+        self.session.sql(f"use {lab.schema}")
+        self._writes = 2 * [partial(lab.run, f"insert into {table} values (1, 2)")]
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        if sql.startswith("alter table") and "enableChangeDataFeed" in sql:
+            if self._writes:
+                self._writes.pop()()
+            raise EngineError("[PERMISSION_DENIED] not allowed")
+        return super().execute(sql)
+
+
+def test_a_source_that_is_seen_anew_between_them(spark):
+    lab = Lab(spark, "auxiliaries_of_one_source")
+    lab.table("p", "k int, x int", "(1, 1), (2, 1)", clauses="")
+    sql = (
+        "select a.k, a.s, b.n from (select k, sum(x) as s from p group by k) as a "
+        "full join (select x, count(*) as n from p group by x) as b on a.k = b.x"
+    )
+    view = always(lab, "v", sql)
+    lab.engine = MayNotAlter(lab, "p")
+    view.build()
 
 
 def test_a_comment_that_changes_is_the_same_query(lab):

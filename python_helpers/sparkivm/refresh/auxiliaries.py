@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
-from sparkivm.engine import Engine, EngineError
+from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName, auxiliary_view, name_of, state_table
 from sparkivm.plan.auxiliary import candidates
@@ -41,6 +41,7 @@ class Auxiliaries:
         refresh: Callable[[RefreshRequest], RefreshResult],
     ) -> None:
         self._engine, self._request, self._sources, self._refresh = engine, request, sources, refresh
+        self._read: dict[str, RelationFacts] = {}  # their sources, as they were read
 
     def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
         """Those that the state was computed from, brought up to date.
@@ -99,7 +100,15 @@ class Auxiliaries:
             for name in (view, state_table(view)):
                 self._sources.forget(name)
             self._check(read_state(self._engine, state_table(view)), result)
+        self.check_sources()
         return views
+
+    def check_sources(self) -> None:
+        """Raises: Conflict if this run reads others than they did, as after it switched on capture."""
+        for key, read in self._read.items():
+            now = self._sources.known(name_of(key))
+            if now is None or (now.table_id, now.version) != (read.table_id, read.version):
+                raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
 
     def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
         """Queries of the inner aggregates that need a view, or else of those that are worth one."""
@@ -141,3 +150,4 @@ class Auxiliaries:
             )
             if now is None or now.table_id != source.table_id or not as_read:
                 raise Conflict(f"{result.view} was refreshed from another version of {source.name}")
+            self._read.setdefault(key, now)

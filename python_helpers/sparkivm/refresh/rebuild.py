@@ -54,6 +54,8 @@ def rebuild(
         )
     compiled = attempt.auxiliaries.decided(stored.frontier, compiled, partial(attempt.compile, None))
     _switch_on_capture(attempt, compiled)
+    if compiled.auxiliaries:
+        attempt.auxiliaries.check_sources()
     frontier = attempt.frontier(compiled, settings)
     try:
         committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
@@ -66,13 +68,7 @@ def rebuild(
         overflow = Fallback(Reason.NUMERIC_OVERFLOW)
         compiled = replace(compiled, plan=None, fallback=overflow, complete=compiled.complete and timeless)
         return rebuild(attempt, stored, compiled, settings, fallback if first or asked else overflow)
-    known = (
-        stored.frontier is not None
-        and stored.frontier.fields == frontier.fields
-        and stored.frontier.settings == frontier.settings  # Spark reads a view under those it was made with
-        and not attempt.request.full_refresh
-    )
-    attempt.publish(compiled, frontier, attempt.state_facts(), known=known)
+    attempt.publish(compiled, frontier, attempt.state_facts(), anew=attempt.request.full_refresh)
     if stored.frontier is None or stored.frontier.auxiliaries:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
     rows = committed.commit.count("numOutputRows")
@@ -114,7 +110,7 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     frontier = Frontier(attempt.view.key, "full", "", "", {}, {}, deterministic=False)
     _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.model_text()}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
-    attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}")
+    attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
     return attempt.result("create", explanation="--empty", created=True)
 
 
