@@ -4,7 +4,7 @@ import pytest
 import sqlglot.parser
 
 from sparkivm.errors import ModelError, NotIncremental
-from sparkivm.frontend.parse import not_too_deep, parse_model
+from sparkivm.frontend.parse import not_too_deep, parse_model, statement_text
 from tests.reading import read
 
 
@@ -22,3 +22,14 @@ def test_a_query_that_is_nested_too_deeply():
         sql = f"(select k, max(a) as a from {sql} as q{number} group by k)"
     with pytest.raises(NotIncremental, match="nested too deeply"), not_too_deep():
         read(f"select k, a from {sql}")
+
+
+@pytest.mark.parametrize(
+    "comments", ["/* a * b */ " * 40, "-- a\n" * 400, "/*" + "*/ /*" * 40 + "*/", " " * 10_000]
+)
+def test_a_statement_between_comments(comments):
+    """However many of them stand where, its ends are found at once."""
+    sql = f"select 1 {comments} as a"
+    assert statement_text("model", f"\ufeff{comments}{sql} {comments};{comments}") == sql
+    with pytest.raises(ModelError, match="no SELECT"):
+        statement_text("model", comments)

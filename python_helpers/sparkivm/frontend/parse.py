@@ -17,8 +17,7 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.place import place_of
 from sparkivm.reasons import Fallback, Place, Reason
 
-_TRAILING = re.compile(r"(?:\s|;|--[^\n]*(?:\n|$)|/\*.*?\*/)+\Z", re.DOTALL)
-_LEADING = re.compile(r"\A(?:\s|\ufeff|--[^\n]*(?:\n|$)|/\*(?!\+).*?\*/)+", re.DOTALL)
+_LEADING = re.compile(r"(?:\s|\ufeff|--[^\n]*|/\*(?!\+)[^*]*\*+(?:[^/*][^*]*\*+)*/)+")
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
 _UNITS = tuple("year quarter month week day dayofyear hour minute second millisecond microsecond".split())
 _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
@@ -29,7 +28,8 @@ def statement_text(model: str, sql: str) -> str:
 
     Raises: ModelError if there is none.
     """
-    text = _LEADING.sub("", _TRAILING.sub("", sql))
+    leading = _LEADING.match(sql)
+    text = sql[leading.end() if leading else 0 : statement_end(sql)]
     if not text:
         raise ModelError(model, "the model has no SELECT", "write one SELECT statement")
     if not text.lower().startswith(_QUERY_WORDS):
