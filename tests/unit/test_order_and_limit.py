@@ -21,6 +21,9 @@ MORE_ROWS = (
     "select x from (select sum(a) as x from r) p left join s on s.a = x limit 1",
     "select count(*) as n from r limit 1 offset 1",
     "select count(*) as n from r limit 0",
+    "select k, ((select max(a) from s) limit 0) as m from r",
+    "select k from r where a in ((select a from s) limit 1)",
+    "select k from r order by ((select max(a) from s) offset 1)",
 )
 
 

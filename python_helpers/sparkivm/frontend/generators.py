@@ -102,7 +102,7 @@ def _default_names(word: str, arguments: Sequence[exp.Expr], type_: exp.DataType
         return [f"c{number}" for number in range(len(arguments) - 1)]
     if word == "stack" and isinstance(arguments[0], exp.Literal) and arguments[0].is_int:
         rows = int(arguments[0].name)
-        return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))]
+        return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))] if rows else []
     if word == "inline":
         elements = [] if type_ is None else type_.expressions
         return [field.name for element in elements for field in element.expressions]

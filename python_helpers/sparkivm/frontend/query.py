@@ -21,7 +21,7 @@ from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
     any_rows,
     by_all,
-    is_presented,
+    inside_parentheses,
     number_of,
     output_key,
     sort_key,
@@ -134,7 +134,7 @@ class QueryReader:
 
     def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
         """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""
-        query = tree.this if isinstance(tree, exp.Subquery) else tree
+        query = inside_parentheses(tree)
         if not isinstance(query, exp.Query):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this subquery", tree)
         if exists and not query.args.get("offset") and number_of(query, "limit") != 0:
@@ -163,8 +163,9 @@ class QueryReader:
 
     def query(self, tree: exp.Query) -> Query:
         """The outermost query, whose ORDER BY and LIMIT present the rows."""
-        while isinstance(tree, exp.Subquery) and not is_presented(tree) and not tree.args.get("with_"):
-            tree = tree.this
+        inside = inside_parentheses(tree)
+        assert isinstance(inside, exp.Query)
+        tree = inside
         reader = self._with(tree)
         relation, visible, sort = reader._sorted(tree)
         limit, offset = number_of(tree, "limit"), number_of(tree, "offset")

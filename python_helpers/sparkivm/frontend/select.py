@@ -25,7 +25,7 @@ from sparkivm.frontend.expressions import (
 from sparkivm.frontend.from_clause import FromReader
 from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
-from sparkivm.frontend.order_by import by_all, must_be_no_name, ordinal, sort_key
+from sparkivm.frontend.order_by import by_all, inside_parentheses, must_be_no_name, ordinal, sort_key
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, unnamed, unresolved
 from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star
@@ -229,7 +229,7 @@ class SelectReader:
                 items.extend(_Item(shown, one, node) for shown, one in expanded)
                 continue
             # DISTINCT (a) is read as an item in parentheses.
-            inner = (node.this if isinstance(node, exp.Alias) else node).unnest()
+            inner = inside_parentheses(node.this if isinstance(node, exp.Alias) else node)
             inner = with_named_windows(inner, tree.args.get("windows") or ())
             if id(node) in made:
                 items.extend(_Item(shown, column(name).tree, node) for shown, name in made[id(node)])
@@ -256,7 +256,7 @@ class SelectReader:
         subqueries: Subqueries,
         definitions: Sequence[exp.Expr],
     ) -> exp.Expr:
-        tree = (node.this if isinstance(node, exp.Ordered) else node).unnest()
+        tree = inside_parentheses(node.this if isinstance(node, exp.Ordered) else node)
         tree = with_named_windows(tree, definitions)
         position = ordinal(tree, len(items), "ORDER BY")
         if position is not None:
