@@ -40,6 +40,10 @@ class NotIncremental(Exception):
         self.fallback = fallback
 
 
+class UnknownName(NotIncremental):
+    """It is no column, so it may be a variable of the session, of whose changes nothing tells."""
+
+
 def no_rule(node: NoReturn) -> InternalError:
     """What a `match` over all operators ends in: the type checker names those that are missing."""
     return InternalError(f"no rule for {type(node).__name__}")

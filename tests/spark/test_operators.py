@@ -50,6 +50,9 @@ FAMILIES = {
         "map('k', qty)['k'] as m, named_struct('q', qty).q as q, size(split(note, 'a')) as n, to_json(struct(qty)) as j, "
         "from_json(concat('{\"q\":', qty, '}'), 'q int').q as back, array_contains(array(1, qty), 2) as c, "
         "cast(struct(id, qty) as struct<x: bigint, y: string>) as casted from orders",
+        "fields_by_name": "select id, to_json(arrays_zip(x, Y)) as two, to_json(arrays_zip(x)) as one, arrays_zip(x, y, array(id)) as three, "
+        "to_json((id, q, q + 1)) as t, to_json(transform(x, e -> struct(e, id, q as e2))) as l from (select id, qty as q, "
+        "array(qty, 2) as x, if(qty > 2, null, array(note)) as y from orders)",
         "fields_of_json": 'select id, q, e.p from (select id, j.* from (select id, from_json(concat(\'{"q":\', qty, \',"l":[{"p":\', '
         "qty, '}]}'), 'q int, l array<struct<p: int>>') as j from orders) as x) as y lateral view outer explode(l) t as e",
         "lambdas": "select id, transform(array(qty, 1), x -> x + o.qty) as t, exists(array(o.note), n -> n = 'a') as e, "

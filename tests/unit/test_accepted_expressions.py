@@ -100,3 +100,10 @@ def test_refused(text):
 @pytest.mark.parametrize("text", [text for text, reason in REFUSED.items() if "NON" in reason.name])
 def test_not_repeatable(text):
     assert not repeatable(parsed(text))
+
+
+@pytest.mark.parametrize("name", ["user", "CURRENT_SCHEMA", "localtimestamp"])
+def test_a_name_that_may_be_a_function(name):
+    """Without its table it is one where FROM has no such column; the parser takes it for a column."""
+    assert not repeatable(parsed(f"upper({name})"))
+    assert repeatable(parsed(f"upper(t.{name})"))

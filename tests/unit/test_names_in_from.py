@@ -29,6 +29,19 @@ def test_what_is_refused(sql, detail):
     assert_refused(sql, Reason.SQL_NOT_UNDERSTOOD, detail)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k from (select s as user, k from r) as x where exists (select 1 from s where s.s = user)",
+        "select s as user, upper(user) as u from r",
+        "select k, Current_Schema from r",
+    ],
+)
+def test_functions_without_parentheses_come_before_aliases_and_outer_columns(sql):
+    assert_refused(sql, Reason.NON_DETERMINISTIC_EXPRESSION, "to Spark a function")
+    assert read("select user from (select s as user from r)").output
+
+
 @pytest.mark.parametrize("row", ["(struct(1, 2), 3)", "(named_struct('a', 1), 3)"])
 def test_structs_among_the_columns_of_values(row):
     assert read(f"select * from values {row}").output == ("col1", "col2")

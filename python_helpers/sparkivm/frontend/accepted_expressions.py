@@ -63,6 +63,13 @@ _OF_THE_SESSION = frozenset(
     is_account_group_member version
     """.split()
 )
+# To Spark a name that is no column of FROM is one of these functions, before it is anything else.
+WITHOUT_PARENTHESES = frozenset(
+    """
+    current_date current_timestamp localtimestamp current_time current_user user session_user
+    current_catalog current_database current_schema grouping__id
+    """.split()
+)
 # `DATE 'today'`: Spark reads these words in typed literals of dates and times.
 _MOVING_LITERALS = ("now", "today", "tomorrow", "yesterday")
 _NOW_BY_DEFAULT = ("unix_timestamp", "to_unix_timestamp")
@@ -122,6 +129,8 @@ def repeatable(tree: exp.Expr) -> bool:
             return False
         if name in _NOT_DETERMINISTIC or _of_the_session(node, name):
             return False
+        if isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in _OF_THE_SESSION:
+            return False  # if it is no column
         if isinstance(node, exp.Anonymous) and name not in _REPEATABLE_FUNCTIONS:
             return False  # a function of the user's
         if (

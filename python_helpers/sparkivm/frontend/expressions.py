@@ -10,7 +10,8 @@ from sparkivm.algebra.function_call import AROUND_AGGREGATES
 from sparkivm.algebra.moment import MOMENTS, moment
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
-from sparkivm.frontend.accepted_expressions import function_name
+from sparkivm.frontend.accepted_expressions import WITHOUT_PARENTHESES, function_name
+from sparkivm.frontend.field_names import with_field_names
 from sparkivm.frontend.lambdas import with_own_parameters
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
@@ -44,10 +45,16 @@ def resolve(
         with_stars = with_columns(node, scope, lambda part: replace_nodes(part, replacement))
         if with_stars is not None:
             return with_stars
+        named = with_field_names(node, lambda part: replace_nodes(part, replacement), name_of)
+        if named is not None:
+            return named
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             return None
         found = scope.find(node)
         if found is None:
+            if len(node.parts) == 1 and node.name.lower() in WITHOUT_PARENTHESES:
+                what = f"{node.name} is no column here, and to Spark a function of the session"
+                raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, node)
             alias = (aliases or {}).get(node.parts[0].name.lower())
             if alias is not None:
                 return with_fields(alias, [part.name for part in node.parts[1:]])
@@ -56,6 +63,11 @@ def resolve(
                 raise unresolved(node)
         name, fields = found
         return with_fields(column(name).tree, fields)
+
+    def name_of(node: exp.Column) -> str | None:
+        found = scope.find(node)
+        fields = found[1] if found is not None else node.parts[1:]
+        return None if fields else node.name
 
     return replace_nodes(with_own_parameters(tree), replacement)
 

@@ -39,10 +39,17 @@ def with_own_parameters(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def parameter_name(node: exp.Identifier) -> str:
+    """What the query calls a parameter that has a name of its own by now."""
+    return node.name.removeprefix(_PREFIX)
+
+
 def _is_value(node: exp.Identifier) -> bool:
     """The parser leaves parameters as bare names; columns, fields and aliases have theirs inside others."""
     if isinstance(node.parent, (exp.Column, exp.DataType, exp.ColumnDef)):
         return False
     if isinstance(node.parent, exp.Dot):
         return node.arg_key == "this"
+    if isinstance(node.parent, exp.PropertyEQ):  # STRUCT(x AS field)
+        return node.arg_key == "expression"
     return node.arg_key != "alias"

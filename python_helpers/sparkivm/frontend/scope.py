@@ -11,11 +11,11 @@ from sqlglot import exp
 from sparkivm.algebra import Relation, Scalar, Scan
 from sparkivm.algebra.origin import origin
 from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equal
-from sparkivm.errors import NotIncremental
-from sparkivm.frontend.place import not_incremental
+from sparkivm.errors import UnknownName
+from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.spark_types import field_of, read_type, type_named_in
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.reasons import Reason
+from sparkivm.reasons import Fallback, Reason
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
 
@@ -219,7 +219,6 @@ def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr
     return [(name, column) for name, (_, column) in zip(names, visible, strict=True)]
 
 
-def unresolved(node: exp.Expr) -> NotIncremental:
-    return not_incremental(
-        Reason.SQL_NOT_UNDERSTOOD, f"no column {node.sql(dialect='spark')} is visible here", node
-    )
+def unresolved(node: exp.Expr) -> UnknownName:
+    detail = f"no column {node.sql(dialect='spark')} is visible here"
+    return UnknownName(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail, place_of(node)))

@@ -40,6 +40,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
 from sparkivm.frontend.expressions import has_aggregate, resolve
+from sparkivm.frontend.order_by import inside_parentheses
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason
@@ -97,15 +98,15 @@ class Subqueries:
             kind, query = "exists", node.this
         elif isinstance(node, exp.In):
             kind, query = "in", node.args["query"]
-            operand = resolve(node.this, scope, aliases, self.column)
-            parts = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
+            written = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+            parts = [resolve(part, scope, aliases, self.column) for part in written]
             for part in parts:
                 if has_aggregate(part):
                     what = "an aggregate as the operand of IN; compute it in a subquery below"
                     raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
                 check_accepted(part)
             operands = tuple(map(Scalar, parts))
-            if len(operands) == 1 and not operands[0].columns and operand.find(exp.Null, exp.Nullif):
+            if len(operands) == 1 and not operands[0].columns and parts[0].find(exp.Null, exp.Nullif):
                 # Spark folds it to NULL, as it does for no other operand.
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, "IN of a constant that may be NULL", node
@@ -123,7 +124,8 @@ class Subqueries:
 
     def same_column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
         """That of an equal subquery that waits, as of a SELECT item which GROUP BY repeats; or a new one."""
-        equal_ones = (name for name, one in self._waiting.items() if one.node.unnest() == node.unnest())
+        same = inside_parentheses(node)
+        equal_ones = (name for name, one in self._waiting.items() if inside_parentheses(one.node) == same)
         name = next(equal_ones, None)
         return self.column(node, scope, aliases) if name is None else column(name).tree
 

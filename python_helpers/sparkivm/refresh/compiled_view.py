@@ -15,7 +15,7 @@ from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
-from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.errors import ModelError, NotIncremental, UnknownName
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model
@@ -136,6 +136,7 @@ def compile_view(
     except NotIncremental as error:
         complete = (
             repeatable(tree)
+            and not isinstance(error, UnknownName)
             and _look_all_up(tree, catalog)
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
