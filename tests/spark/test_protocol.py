@@ -12,6 +12,7 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh import compiled_view, refresh_view
 from sparkivm.refresh.drop_view import drop_incremental_view
+from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
@@ -187,6 +188,20 @@ def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
     view.must_be("no_op")
     lab.run("create or replace view m as select 1 as k, 1 as n, 1 as s")
     view.must_be("no_op")
+
+
+@pytest.mark.parametrize("created_again", [False, True])
+def test_a_run_that_saw_older_sources_than_the_view(lab, view, created_again):
+    """Another run refreshed the view in between: this one takes nothing back."""
+    pins = Pins()
+    view.refresh(pins)
+    if created_again:
+        lab.run("drop table t")
+        lab.table("t", "id int, k int, x int", "(7, 7, 7)")
+    lab.run("insert into t values (8, 3, 8)")
+    view.refresh()
+    assert view.refresh(pins).mode == "no_op"
+    view.check()
 
 
 def test_public_view_that_was_left_with_the_types_of_before(lab, monkeypatch):

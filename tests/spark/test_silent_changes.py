@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
         lab.run(f"update t set {sets} where id in ({rng.randrange(12)}, {rng.randrange(12)})")
     facts = lab.engine.describe(TableName(lab.schema, "t"))
     assert facts is not None
-    change = SourceChange("feed", old, facts.version, 12, nets=True, floats=frozenset("fgo"))
+    change = SourceChange("feed", old, facts.version, 12, nets=True, growth=0, floats=frozenset("fgo"))
     sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, NoMemory())
     few = few_rows(sources, ["t"])["t"]
     assert set(few.fields) == {"id", *_TYPES} - {"a", "o"}
@@ -108,6 +109,8 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
             f"select min({field}), max({field}) from table_changes('t', {old + 1}, {facts.version})"
         )[0]
         assert few.span(field) == (None if low is None else Span(low, high))
+    unsaid = replace(sources, changes={"t": replace(change, growth=None)})
+    assert few_rows(unsaid, ["t"]) == {}  # who knows how many rows went
 
 
 def _some_values(rng: random.Random) -> str:

@@ -40,6 +40,26 @@ def test_which_commits_only_append(operation, parameters, appends):
     assert (change.how, change.append_only) == ("feed", appends)
 
 
+REPLACED = {"numOutputRows": "5", "numCopiedRows": "2", "numDeletedRows": "4"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "metrics", "parameters", "growth"),
+    [
+        ("WRITE", {"numOutputRows": "3"}, {"mode": "Append"}, 3),
+        ("WRITE", {"numOutputRows": "3"}, {"mode": "Overwrite"}, None),
+        ("WRITE", REPLACED, {"mode": "Overwrite", "predicate": '["(k = 1)"]'}, -1),
+        ("WRITE", {"numOutputRows": "3"}, {"mode": "Overwrite", "predicate": '["(k = 1)"]'}, None),
+        ("DELETE", {"numDeletedRows": "3"}, {}, -3),
+        ("DELETE", {}, {}, None),
+        ("UPDATE", {"numUpdatedRows": "3"}, {}, 0),
+    ],
+)
+def test_how_many_rows_more(operation, metrics, parameters, growth):
+    commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, metrics, parameters)]
+    assert source_change(source(2), FRONTIER, commits).growth == growth
+
+
 @pytest.mark.parametrize("operation", ["DROP COLUMNS", "RENAME COLUMN"])
 def test_columns_that_go_need_a_comparison_of_versions(operation):
     """Delta reads a feed by one schema, and refuses if the columns were others in between."""

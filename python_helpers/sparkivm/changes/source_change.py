@@ -207,6 +207,10 @@ def _growth(commits: Sequence[Commit]) -> int | None:
             came, went = (commit.count(name) for name in _MERGE_ROWS)
         elif commit.operation == "DELETE":
             went = commit.count("numDeletedRows")
+        elif _replaces_a_part(commit):
+            came, went = (commit.count(name) for name in ("numOutputRows", "numDeletedRows"))
+            copied = commit.count("numCopiedRows")
+            came = None if came is None or copied is None else came - copied
         elif commit.operation != "UPDATE":
             came = commit.count("numOutputRows") if _appends(commit) else None
         if came is None or went is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Field
 from sparkivm.names import WEIGHT, quoted
 from sparkivm.refresh.answers import NULL_TEXT, FewRows
@@ -27,15 +28,16 @@ _AS_DIGEST = re.compile(r"string|binary|(?:var)?char\(\d+\)")  # but not collate
 
 def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:
     """The rows of those changes of `asked` that are few; what the run has not fetched yet in one query."""
-    few = {
-        key: sources.answers(key)
-        for key in asked
-        if sources.changes[key].how == "feed" and sources.changes[key].rows <= _MOST_ROWS
-    }
+    few = {key: sources.answers(key) for key in asked if _are_few(sources.changes[key])}
     missing = [key for key, answers in few.items() if answers.few is None]
     for key, rows in _fetched(sources, missing).items():
         few[key].few = rows
     return {key: answers.few for key, answers in few.items() if answers.few is not None}
+
+
+def _are_few(change: SourceChange) -> bool:
+    """Not so where a commit does not say how many rows went, as of INSERT OVERWRITE."""
+    return change.how == "feed" and change.growth is not None and change.rows <= _MOST_ROWS
 
 
 def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:

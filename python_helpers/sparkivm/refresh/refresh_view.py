@@ -115,10 +115,13 @@ def _attempted(attempt: Attempt) -> RefreshResult:
 
 
 def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
-    """Another driver may have refreshed the view from sources newer than what this run saw of them."""
+    """Another driver may have refreshed the view from sources newer than what this run saw of them.
+
+    A table that was created again may be the newer one, or the older.
+    """
     for key, source in stored.frontier.sources.items() if stored.frontier else ():
         seen = attempt.sources.seen(name_of(key))
-        if seen is not None and seen.table_id == source.table_id and seen.version < source.version:
+        if seen is not None and (seen.table_id != source.table_id or seen.version < source.version):
             attempt.sources.forget(seen.source)
 
 
