@@ -8,6 +8,8 @@ from collections.abc import Callable
 import sqlglot
 from sqlglot import exp
 
+_OF_COLUMNS = re.compile(r"\b(c|g|m|w)(\d+)\b")
+
 
 def parsed(sql: str) -> exp.Expr:
     return sqlglot.parse_one(sql, dialect="spark")
@@ -26,6 +28,16 @@ def renamed_aliases(sql: str) -> str:
     return re.sub(
         r"\b(q|c|g|m|w|cte)(\d+)\b", lambda name: f"{'z' * (int(name[2]) % 3)}y{name[2]}{name[1]}", sql
     )
+
+
+def numbered_columns(sql: str) -> str:
+    """Columns are called 1, 2, …, as hidden ones are where they have no name."""
+    return _OF_COLUMNS.sub(r"`\2`", sql)
+
+
+def columns_like_tables(sql: str) -> str:
+    """Columns are called q1, q2, …, as tables in delta SQL are."""
+    return _OF_COLUMNS.sub(r"q\2", sql)
 
 
 def inlined_ctes(sql: str) -> str:
@@ -91,6 +103,8 @@ def in_as_exists(sql: str) -> str:
 REWRITES: tuple[Callable[[str], str], ...] = (
     in_a_subquery,
     renamed_aliases,
+    numbered_columns,
+    columns_like_tables,
     inlined_ctes,
     outlined_subqueries,
     turned_joins,
