@@ -22,6 +22,8 @@ _SET_OPERATIONS = (
     *(" intersect ", " except ", " intersect all ", " except all "),
 )
 
+_WIDER = (INT, DEC, DBL, STR)  # each to all before it
+
 _MOMENT = "day(current_date())"
 
 Column = tuple[str, str]  # name and kind
@@ -44,6 +46,7 @@ class QueryMaker:
     max_depth: int = 2
     float_aggregates: bool = True
     moments: bool = True  # whether it may read the date of the refresh
+    mixed_unions: bool = False  # whether branches may differ in type, which Spark has its own way with
     tables: Sequence[str] = TABLES
     _count: int = 0
     _nesting: int = 0  # of subqueries in expressions
@@ -480,6 +483,8 @@ class QueryMaker:
 
     def union(self, depth: int) -> tuple[str, list[Column]]:
         rng = self.rng
+        if self.mixed_unions and rng.random() < 0.3:
+            return self._mixed_union(depth)
         kinds = [rng.choice((INT, DEC, STR)) for _ in range(rng.choice((1, 2)))]
         names = [self.fresh("c") for _ in kinds]
         branches = []
@@ -493,6 +498,17 @@ class QueryMaker:
             branches.append(f"select {', '.join(items)} from {rel.text}{where}")
         word = rng.choice(_SET_OPERATIONS)
         return word.join(branches), list(zip(names, kinds, strict=True))
+
+    def _mixed_union(self, depth: int) -> tuple[str, list[Column]]:
+        rng, name = self.rng, self.fresh("c")
+        kinds: list[str] = []
+        branches: list[str] = []
+        for _ in range(rng.choice((2, 3, 4))):
+            rel = self.from_clause(max(0, depth - 1))
+            value, kind = rng.choice([("null", INT), *(one for one in rel.columns if one[1] in _WIDER)])
+            branches.append(f"select {value} as {name} from {rel.text}")
+            kinds.append(kind)
+        return " union all ".join(branches), [(name, max(kinds, key=_WIDER.index))]
 
     def grouped(self, rel: Rel, where: str) -> tuple[str, list[Column]]:
         rng = self.rng

@@ -10,25 +10,28 @@ from itertools import count
 from tests.fuzz.random_data import COLUMNS, TABLES, Change, Row, Value, random_change, random_table
 from tests.spark.lab import FEED, Lab
 
-_COLUMNS = (
-    ("id", "bigint"),
-    *COLUMNS,
-)  # `id` tells copies apart when one of them is deleted; no query reads it
-_NAMES = ", ".join(name for name, _ in _COLUMNS)
+_NAMES = ("id", *(name for name, _ in COLUMNS))
+_DECIMAL, _FINE = "decimal(12,2)", "decimal(18,8)"
+_LAST_DIGIT = Decimal("0.00000001")
 
 Content = dict[int, Row]
 
 
 class RandomWorld:
-    """Three tables; `content` is what they hold now, by id."""
+    """Three tables; `content` is what they hold now, by id, which tells copies apart; no query reads it.
+
+    Decimals have two digits or eight, of which no sum may lose one.
+    """
 
     def __init__(self, lab: Lab, rng: random.Random) -> None:
         self._lab, self._rng, self._ids = lab, rng, count(1)
         self.content: dict[str, Content] = {}
         self.written: list[str] = []  # every statement so far, for the reproducer
+        fine = rng.random() < 0.5
+        self._types = ["bigint", *(_FINE if fine and type_ == _DECIMAL else type_ for _, type_ in COLUMNS)]
+        columns = ", ".join(map(" ".join, zip(_NAMES, self._types, strict=True)))
         for table in TABLES:
             self.content[table] = {next(self._ids): row for row in random_table(rng)}
-            columns = ", ".join(f"{name} {type_}" for name, type_ in _COLUMNS)
             self._write(f"create table {table} ({columns}) using delta {FEED}")
             self._insert(table, self.content[table])
 
@@ -71,7 +74,7 @@ class RandomWorld:
             ids = ", ".join(map(str, updated))
             cases = {
                 name: " ".join(f"when {i} then {literal(row[position], type_)}" for i, row in updated.items())
-                for position, (name, type_) in enumerate(COLUMNS)
+                for position, ((name, _), type_) in enumerate(zip(COLUMNS, self._types[1:], strict=True))
             }
             sets = ", ".join(f"{name} = case id {whens} end" for name, whens in cases.items())
             self._write(f"update {table} set {sets} where id in ({ids})")
@@ -85,7 +88,7 @@ class RandomWorld:
             return
         deleted = ", ".join(map(str, gone)) or "-1"
         self._write(
-            f"merge into {table} as t using ({values(rows)}) as n on t.id = n.id "
+            f"merge into {table} as t using ({self._values(rows)}) as n on t.id = n.id "
             f"when matched and n.id in ({deleted}) then delete when matched then update set * when not matched then insert *"
         )
 
@@ -94,31 +97,31 @@ class RandomWorld:
         if not content:
             self._write(f"truncate table {table}")
         elif self._rng.random() < 0.5:
-            self._write(f"insert overwrite {table} {values(content)}")
+            self._write(f"insert overwrite {table} {self._values(content)}")
         else:
-            self._write(f"create or replace table {table} using delta {FEED} as {values(content)}")
+            self._write(f"create or replace table {table} using delta {FEED} as {self._values(content)}")
 
     def _insert(self, table: str, rows: Content) -> None:
         if rows:
-            self._write(f"insert into {table} {values(rows)}")
+            self._write(f"insert into {table} {self._values(rows)}")
+
+    def _values(self, rows: Content) -> str:
+        """Rows as a SELECT with the tables' own types."""
+        first = True
+        lines = []
+        for identifier, row in rows.items():
+            items = [
+                literal(value, type_) for value, type_ in zip((identifier, *row), self._types, strict=True)
+            ]
+            if first:
+                items = [f"cast({item} as {type_})" for item, type_ in zip(items, self._types, strict=True)]
+                first = False
+            lines.append(f"({', '.join(items)})")
+        return f"select * from values {', '.join(lines)} as _({', '.join(_NAMES)})"
 
     def _write(self, statement: str) -> None:
         self.written.append(statement)
         self._lab.run(statement)
-
-
-def values(rows: Content) -> str:
-    """Rows as a SELECT with the tables' own types."""
-    types = [type_ for _, type_ in _COLUMNS]
-    first = True
-    lines = []
-    for identifier, row in rows.items():
-        items = [literal(value, type_) for value, type_ in zip((identifier, *row), types, strict=True)]
-        if first:
-            items = [f"cast({item} as {type_})" for item, type_ in zip(items, types, strict=True)]
-            first = False
-        lines.append(f"({', '.join(items)})")
-    return f"select * from values {', '.join(lines)} as _({_NAMES})"
 
 
 def literal(value: Value, type_: str) -> str:
@@ -127,7 +130,7 @@ def literal(value: Value, type_: str) -> str:
     if isinstance(value, str):
         return f"'{value}'"
     if isinstance(value, Decimal):
-        return f"{value}BD"
+        return f"{value + _LAST_DIGIT if value and type_ == _FINE else value}BD"
     if isinstance(value, float):
         return f"{value!r}D"
     return f"{value}L" if type_ == "bigint" else str(value)

@@ -72,7 +72,7 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
     living = [
         lab.view(
             f"v{i}",
-            QueryMaker(rng, max_depth=_DEPTH).query(),
+            QueryMaker(rng, max_depth=_DEPTH, mixed_unions=True).query(),
             auxiliary_views=rng.choice(("never", "always")),
         )
         for i in range(views)
