@@ -11,6 +11,7 @@ from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh import compiled_view, refresh_view
+from sparkivm.refresh import rebuild as rebuild_module
 from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
@@ -188,6 +189,26 @@ def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
     view.must_be("no_op")
     lab.run("create or replace view m as select 1 as k, 1 as n, 1 as s")
     view.must_be("no_op")
+
+
+def test_spark_makes_a_mistake_in_a_plan(lab, view, monkeypatch):
+    """Then the model's own text is computed, in which it may make none."""
+    select = rebuild_module._select
+
+    def mistaken(attempt, compiled):
+        text = "select cast(raise_error('[INTERNAL_ERROR] of Spark') as int) as k"
+        return text if compiled.plan else select(attempt, compiled)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rebuild_module, "_select", mistaken)
+        view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+        view.must_be("no_op")
+        lab.run("insert into t values (4, 3, 8)")
+        assert "[INTERNAL_ERROR]" in str(view.must_be("full", Reason.REFRESH_FAILED).fallback)
+    lab.run("insert into t values (5, 3, 8)")
+    view.must_be("full", Reason.REFRESH_FAILED)
+    lab.run("insert into t values (6, 3, 8)")
+    view.must_be("incremental")
 
 
 @pytest.mark.parametrize("created_again", [False, True])

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
-from sparkivm.reasons import Reason
+from sparkivm.reasons import Fallback, Reason
 from tests.fuzz.random_queries import QueryMaker
 from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side
@@ -97,7 +97,7 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
         result = view.refresh()
         why = f" {result.fallback}"[:80] if result.fallback else ""
         outcome.modes[f"{result.mode} {result.apply_form}{why}"] += 1
-        if result.fallback is not None and result.fallback.reason in _FAILURES_OF_OURS:
+        if result.fallback is not None and is_of_ours(result.fallback):
             found = result.fallback
         else:
             found = view.differences()
@@ -110,6 +110,10 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
         outcome.failures.append(reproducer(view, world, where, found))
         print(outcome.failures[-1], flush=True)
     return not found
+
+
+def is_of_ours(fallback: Fallback) -> bool:
+    return fallback.reason in _FAILURES_OF_OURS and "[INTERNAL_ERROR" not in fallback.detail
 
 
 def is_no_model(view: View) -> bool:

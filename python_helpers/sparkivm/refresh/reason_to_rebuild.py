@@ -10,6 +10,8 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import digest
 from sparkivm.refresh.stored_state import StoredState
 
+_OF_COMPUTING = (Reason.NUMERIC_OVERFLOW.name, Reason.REFRESH_FAILED.name)  # and not of compiling
+
 
 def reason_to_rebuild(
     request: RefreshRequest, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str]
@@ -42,8 +44,8 @@ def reason_to_rebuild(
         return Fallback(Reason.QUERY_CHANGED, f"by its views, it now reads {', '.join(names)}")
     if names := _different(frontier.views, compiled.views):
         return Fallback(Reason.QUERY_CHANGED, f"{', '.join(names)}, which it reads, changed its SQL")
-    if frontier.reason == Reason.NUMERIC_OVERFLOW.name:
-        return Fallback(Reason.NUMERIC_OVERFLOW, "when the view was computed last")
+    if frontier.reason in _OF_COMPUTING:
+        return Fallback(Reason[frontier.reason], "when the view was computed last")
     return Fallback(Reason.QUERY_CHANGED)
 
 

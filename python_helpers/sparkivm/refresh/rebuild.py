@@ -24,6 +24,8 @@ from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text
 
+_MISTAKE_OF_SPARK = "[INTERNAL_ERROR"  # it may make one in a plan, and none in a text of the same meaning
+
 
 def rebuild(
     attempt: Attempt,
@@ -60,14 +62,14 @@ def rebuild(
     try:
         committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
     except EngineError as error:
-        if OVERFLOW not in str(error) or compiled.plan is None:
+        failed = _failure_of_plan(error)
+        if failed is None or compiled.plan is None:
             raise
         timeless = not compiled.plan.moments
         if compiled.auxiliaries:
             compiled = attempt.compile(None)
-        overflow = Fallback(Reason.NUMERIC_OVERFLOW)
-        compiled = replace(compiled, plan=None, fallback=overflow, complete=compiled.complete and timeless)
-        return rebuild(attempt, stored, compiled, settings, fallback if first or asked else overflow)
+        compiled = replace(compiled, plan=None, fallback=failed, complete=compiled.complete and timeless)
+        return rebuild(attempt, stored, compiled, settings, fallback if first or asked else failed)
     attempt.publish(compiled, frontier, attempt.state_facts(), anew=attempt.request.full_refresh)
     if stored.frontier is None or stored.frontier.auxiliaries:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
@@ -112,6 +114,15 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
     return attempt.result("create", explanation="--empty", created=True)
+
+
+def _failure_of_plan(error: EngineError) -> Fallback | None:
+    """What speaks against computing the plan, and not against the model's own text."""
+    if OVERFLOW in str(error):
+        return Fallback(Reason.NUMERIC_OVERFLOW)
+    if _MISTAKE_OF_SPARK in str(error):
+        return Fallback(Reason.REFRESH_FAILED, str(error))
+    return None
 
 
 def _switch_on_capture(attempt: Attempt, compiled: CompiledView) -> None:
