@@ -111,6 +111,8 @@ FAMILIES = {
         "pivot (sum(amount) as s for qty in (1 as one, 2 as two))",
         "only_its_keys": "select id from (select customer as id, qty, amount from orders) as o join customers as c using (id) "
         "pivot (sum(amount) as s for qty in (1 as one, 2 as two))",
+        "unpivot_under_a_name": "select u.n, sum(u.v) as v from (select id, amount, cast(qty as decimal(10,2)) as qty from orders) "
+        "unpivot include nulls (v for n in (amount as `1st`, qty)) as u where u.n <> 'x' group by u.n",
         "unpivot_behind_join": "select id, n, v from orders as o left join (select id as customer, credit from customers) as c "
         "using (customer) unpivot (v for n in (amount, credit))",
     },

@@ -24,6 +24,8 @@ FULL = {
     "variant": "select id, v from things",
     "of_variants": "select id, to_json(v) as j from things",
     "by_maps": "select m, max(id) as most from things group by m",
+    "maps_in_on": "select t.id, u.id as other from things t left join things u on t.m['k'] = u.m['k'] and t.id <= u.id",
+    "maps_in_exists": "select id from things t where exists (select 1 from things u where u.id > t.m['k'])",
 }
 INCREMENTAL = {
     "unread": "select id, count(*) as n from things group by id",
@@ -39,6 +41,8 @@ INCREMENTAL = {
     "entries": "select id, pos, key, value from things lateral view outer posexplode(m) e",
     "maps": "select id, m, struct(m) as s from things",
     "maps_of_a_join": "select t.id, t.m, u.m as other from things t left join things u on t.id = u.id + 1",
+    "values_in_on": "select t.id, u.id as other from (select id, m['k'] as k from things) t left join things u "
+    "on t.k = u.m['k'] and t.id <= u.id",
     "distinct_maps": "select m from things group by m",
     "counts_by_maps": "select m, count(*) as n, sum(id) as s from things group by m",
     "of_maps": "select m['k'] as k, max(id) as id from things group by m['k']",

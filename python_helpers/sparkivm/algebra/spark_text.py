@@ -70,7 +70,7 @@ class SparkText(Spark):
         TRANSFORMS = {  # noqa: RUF012  # what sqlglot's generators look like
             node: transform
             for node, transform in Spark.Generator.TRANSFORMS.items()
-            if node not in (exp.TsOrDsToDate, exp.BitwiseLeftShift, exp.BitwiseRightShift)
+            if node not in (exp.TsOrDsToDate, exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.From)
         }
 
         def tsordstodate_sql(self, expression: exp.TsOrDsToDate) -> str:

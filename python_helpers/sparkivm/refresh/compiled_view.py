@@ -32,7 +32,13 @@ from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_unders
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.session_settings import refuse_other_meanings
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
-from sparkivm.refresh.types_of_rows import check_comparable, check_groupable, check_keys, check_stored
+from sparkivm.refresh.types_of_rows import (
+    check_comparable,
+    check_groupable,
+    check_joined,
+    check_keys,
+    check_stored,
+)
 from sparkivm.spark_sql.relations import select_text
 
 
@@ -211,6 +217,7 @@ class _Compilation:
         with not_too_deep():
             plan = compile_query(query, fields, self.types_of, read_from_views)
         check_groupable(plan.core, self.catalog.tables)
+        check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)

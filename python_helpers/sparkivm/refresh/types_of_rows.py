@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sparkivm.algebra import Relation, Scan
+from sparkivm.algebra import FullJoin, LeftJoin, Relation, Scan, SemiJoin
 from sparkivm.algebra.columns_read import columns_read
+from sparkivm.algebra.origin import origin
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.state import GroupState, State
@@ -27,6 +28,23 @@ def check_groupable(core: Relation, tables: Mapping[str, RelationFacts]) -> None
         for name in names:
             if _told_apart_by_no_rule(types[name]):
                 raise _unsupported(f"{source.source}.{name} is {types[name]}, which rows are not told by")
+
+
+def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
+    """Rows that matches come or go for are found by the columns that ON reads of them: not so by maps."""
+    for join in core.walk():
+        if not isinstance(join, (LeftJoin, SemiJoin, FullJoin)) or not join.on.residual:
+            continue
+        counted = join.columns if isinstance(join, FullJoin) else join.left.columns
+        for name in sorted(join.on.columns.intersection(counted)):
+            scan, column = origin(join, name)
+            source = tables.get(scan.table) if isinstance(scan, Scan) else None
+            if source is None or not isinstance(scan, Scan):
+                continue
+            field = next(f for f in source.fields if f.name == dict(scan.fields)[column])
+            if field.holds_map:
+                what = f"{source.source}.{field.name}, which ON reads, is {field.type}"
+                raise _unsupported(f"{what}; compute what it compares in a subquery below")
 
 
 def check_keys(state: State, fields: tuple[Field, ...]) -> None:
