@@ -24,6 +24,8 @@ _SET_OPERATIONS = (
 
 _WIDER = (INT, DEC, DBL, STR)  # each to all before it
 
+_COMPUTED = {INT: "{} + 1", DEC: "abs({})", STR: "upper({})"}
+
 _MOMENT = "day(current_date())"
 
 Column = tuple[str, str]  # name and kind
@@ -198,7 +200,12 @@ class QueryMaker:
             mine, other = of_kind(left.columns, kind), of_kind(right.columns, kind)
             if mine and other:
                 operator = rng.choice(("=", "=", "=", "=", "=", "<=>", "<", "<>"))
-                parts.append(f"{rng.choice(mine)} {operator} {rng.choice(other)}")
+                one, two = rng.choice(mine), rng.choice(other)
+                if rng.random() < 0.12:
+                    one = _COMPUTED[kind].format(one)
+                if rng.random() < 0.08:
+                    two = _COMPUTED[kind].format(two)
+                parts.append(f"{one} {operator} {two}")
         roll = rng.random()
         if roll < 0.1:
             parts.append(self.predicate(left.columns))
