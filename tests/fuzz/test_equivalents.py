@@ -121,10 +121,11 @@ NAMES = {
     "select -a as k, sum(b) as a from r group by r.k, r.a order by r.k, r.a limit 3": "select x as k, y as a from (select k as h, a as i, -a as x, sum(b) as y from r group by k, a) order by h, i limit 3",
     "select k, a + 1 as x from (select k, a, b as expression_2 from r) order by expression_2, k, a limit 3": "select k, a + 1 as x from r order by b, k, a limit 3",
 }
-# Two at a time: as text, too, the first branch is the number that it is next to the second.
+# Two at a time: as text, too, the first branch is the number that it is next to the second. Not so VALUES.
 _CHAIN = "(select cast(cast(k as double) as string) as x from r union all select cast(f as string) from t union all select s from s)"
 UNIONS = {
     "select k as x from r union all select f from t union all select s from s": f"select x from {_CHAIN}",
+    "select x, k from r join (values (1, 1), (2, 2.5), (0, 'x')) as v(c, x) on r.a = v.c": "select x, k from r join (values (1, '1'), (2, '2.5'), (0, 'x')) as v(c, x) on r.a = v.c",
     "select x, count(*) as n from (select null as x from r union all select k from r union all select f from t union all select s from s) group by x": f"select x, count(*) as n from (select null as x from r union all select x from {_CHAIN}) group by x",
 }
 WINDOWS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.relation import Columns, Relation
@@ -25,6 +25,7 @@ class UnionAll(Relation):
     """
 
     inputs: tuple[Relation, ...]
+    in_pairs: bool = False  # whether branches of several types are widened two at a time, from the left
 
     @property
     def columns(self) -> Columns:
@@ -35,7 +36,7 @@ class UnionAll(Relation):
         return self.inputs
 
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return UnionAll(children)
+        return replace(self, inputs=children)
 
     def delta(self, d: Derivation) -> Relation:
         return UnionAll(tuple(d.delta(child) for child in self.inputs))

@@ -283,7 +283,7 @@ class Correlation:
             for part in parts
         )
         strict = wanted.intersection(*(part.strict for part in parts))
-        return Bound(UnionAll(inputs), columns, strict)
+        return Bound(relation.with_children(inputs), columns, strict)
 
     def _windowed(self, relation: Window) -> Bound:
         if any(call.columns & self._columns for call in relation.calls):

@@ -39,7 +39,7 @@ class SetOperations:
             left = left.this
         branches.append(left)
         inputs, output = self._branches(reversed(branches), "UNION")
-        union: Relation = UnionAll(tuple(inputs))
+        union: Relation = UnionAll(tuple(inputs), in_pairs=True)
         if tree.args.get("distinct"):
             union = Aggregate(union, union.columns, ())
         return union, output

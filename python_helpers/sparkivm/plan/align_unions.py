@@ -1,8 +1,9 @@
 """UNION ALL whose branches differ in type: each branch is cast to the type of the whole.
 
-Spark widens a chain of branches from its left end, two at a time: of an INT, a DOUBLE and a STRING the first
-becomes '1.0', not '1'. In a delta some branches are missing, so the casts are made explicit; otherwise `1`
-and `1.0` would be the same row in the query and different ones in its delta.
+Spark looks at all rows of VALUES, and widens a chain of UNION from its left end, two branches at a time: of
+an INT, a DOUBLE and a STRING the first becomes '1' there and '1.0' here. In a delta some branches are
+missing, so the casts are made explicit; otherwise `1` and `1.0` would be the same row in the query and
+different ones in its delta.
 """
 
 from __future__ import annotations
@@ -21,17 +22,28 @@ def align_unions(relation: Relation, types_of: TypesOf) -> Relation:
     def align(node: Relation) -> Relation:
         if not isinstance(node, UnionAll):
             return node
-        first, *others = node.inputs
-        branches, types = [first], types_of(first)
-        for branch in others:
-            own = types_of(branch)
-            pair = UnionAll((branches[0], branch))
-            wanted = types if _is_no_wider(own, types) else types_of(pair)
-            branches = [*(_cast(one, types, wanted) for one in branches), _cast(branch, own, wanted)]
-            types = wanted
+        branches = _in_pairs(node, types_of) if node.in_pairs else _at_once(node, types_of)
         return node if branches == list(node.inputs) else UnionAll(tuple(branches))
 
     return rewrite(relation, align)
+
+
+def _at_once(node: UnionAll, types_of: TypesOf) -> list[Relation]:
+    own = [types_of(branch) for branch in node.inputs]
+    wanted = own[0] if all(types == own[0] for types in own) else types_of(node)
+    return [_cast(branch, types, wanted) for branch, types in zip(node.inputs, own, strict=True)]
+
+
+def _in_pairs(node: UnionAll, types_of: TypesOf) -> list[Relation]:
+    first, *others = node.inputs
+    branches, types = [first], types_of(first)
+    for branch in others:
+        own = types_of(branch)
+        pair = UnionAll((branches[0], branch))
+        wanted = types if _is_no_wider(own, types) else types_of(pair)
+        branches = [*(_cast(one, types, wanted) for one in branches), _cast(branch, own, wanted)]
+        types = wanted
+    return branches
 
 
 def _is_no_wider(own: tuple[str, ...], types: tuple[str, ...]) -> bool:
