@@ -43,7 +43,7 @@ FAMILIES = {
         "text_in_other_words": "select id, len(note) as l, regexp_replace(note, r'\\W|a', '') as w, '\\W' as t from orders",
         "values_in_parentheses": "select o.id, m.label from orders o join (values ('a', 'first'), ('b', 'second')) as m(note, label) "
         "on o.note = m.note",
-        "values_of_types": "select o.id, v.x from orders o join (values (1, 1), (2, 2.5), (3, 'x'), (4, null)) as v(k, x) on o.qty = v.k",
+        "values_of_types": "select o.id, v.x from orders o join (values (1, 1), (2, 2.5), (3, 1.5e0), (4, null)) as v(k, x) on o.qty = v.k",
         "unions_of_types": "select qty as x from orders union all select amount from orders union all select 1.5e0 union all select note "
         "from orders union all (select qty from orders union all select cast(id as double) from customers)",
         "functions_of_numbers": "select id, round(amount, 1) as r, ceil(amount) as c, width_bucket(qty, 0, 10, 5) as w, "
