@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from sparkivm.engine import EngineError
@@ -36,7 +37,7 @@ _FAILURES_OF_OURS = (
     Reason.FRONTIER_MISSING,
     Reason.QUERY_CHANGED,
 )
-_OF_SPARK = (EngineError, ModelError, PySparkException)
+_OF_SPARK = (EngineError, ModelError, PySparkException, Py4JJavaError)  # the last is an internal one
 
 
 @dataclass
@@ -122,7 +123,7 @@ def is_no_model(view: View) -> bool:
     try:
         view.lab.run(f"create or replace table {table} using delta as {view.request.sql}")
         view.lab.run(f"drop table {table}")
-    except PySparkException:
+    except _OF_SPARK:
         return True
     return False
 
