@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -73,6 +74,11 @@ class RelationFacts:
     provider: str = ""
     # a Delta table that is kept as the copy of a source without history
     mirror_of: TableName | None = None
+
+    @property
+    def at(self) -> tuple[str, int]:
+        """Which table, and which version of it: two that agree in this have the same rows."""
+        return self.table_id, self.version
 
     @property
     def source(self) -> TableName:
@@ -151,3 +157,15 @@ class EngineError(Exception):
     def __init__(self, message: str, condition: str = "") -> None:
         super().__init__(message)
         self.condition = condition
+
+
+@contextmanager
+def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None, None, None]:
+    """The session under some settings, and then as it was: a model's hooks may have set others."""
+    before = engine.settings(tuple(settings))
+    engine.set(settings)
+    try:
+        yield
+    finally:
+        engine.set(before)
+        engine.unset([name for name in settings if name not in before])

@@ -14,6 +14,7 @@ from sparkivm.errors import ModelError
 from sparkivm.explain.explain_view import explain_view
 from sparkivm.names import state_table
 from sparkivm.reasons import Reason
+from sparkivm.refresh import rebuild
 from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.stored_state import read_state
@@ -215,6 +216,17 @@ def test_one_that_cannot_be_built_is_left_out(lab):
     assert any("is no Delta table" in warning for warning in result.warnings)
     lab.run(ORDER)
     view.must_be("incremental")
+
+
+def test_a_first_build_that_fails_leaves_none(lab, monkeypatch):
+    view = always(lab, "v", QUERIES["joined"])
+    with monkeypatch.context() as patch:
+        patch.setattr(rebuild, "_select", lambda *_: "select raise_error('lost') as x")
+        with pytest.raises(EngineError, match="lost"):
+            view.refresh()
+    assert kept(lab) == []
+    view.must_be("create")
+    assert kept(lab)
 
 
 def test_small_sources_are_read_again(lab):

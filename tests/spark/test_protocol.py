@@ -15,6 +15,7 @@ from sparkivm.refresh import rebuild as rebuild_module
 from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
+from sparkivm.refresh.rebuild import is_mistake_of_spark
 from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
 
@@ -154,8 +155,9 @@ def test_table_of_somebody_by_the_name_of_the_state(lab):
     assert lab.rows("select * from own__ivm") == [(1,)]
 
 
-def test_plain_view_by_the_name_of_a_former_model(lab, view):
-    lab.run("create or replace view m as select k from t")
+@pytest.mark.parametrize("text", ["select k from t", "select k, 'm__ivm' as x from t"])
+def test_plain_view_by_the_name_of_a_former_model(lab, view, text):
+    lab.run(f"create or replace view m as {text}")
     assert "view" not in drop_incremental_view(lab.engine, view.request.view)
     assert lab.rows("show tables like 'm__ivm'") == []
     assert len(lab.rows("select * from m")) == 3
@@ -223,6 +225,25 @@ def test_a_run_that_saw_older_sources_than_the_view(lab, view, created_again):
     view.refresh()
     assert view.refresh(pins).mode == "no_op"
     view.check()
+
+
+def test_a_source_that_was_created_again_is_looked_at_once_in_a_run(lab, view, monkeypatch):
+    """All views of the run see one version of it, whatever is written meanwhile."""
+    other = lab.view("m2", SQL).build()
+    lab.run("drop table t")
+    lab.table("t", "id int, k int, x int", "(7, 7, 7)")
+    pins = Pins()
+    for number, one in enumerate((view, other)):
+        assert one.refresh(pins).mode == "full"
+        assert lab.rows(f"select sum(s) from {one.name}") == [(7,)]
+        lab.run(f"insert into t values ({number}, 8, 1)")
+
+
+def test_a_failure_of_the_cluster_is_no_mistake_of_spark():
+    assert is_mistake_of_spark("[INTERNAL_ERROR] The phase optimization failed")
+    assert is_mistake_of_spark("x: [INTERNAL_ERROR_ATTRIBUTE_NOT_FOUND] Could not find a#1")
+    for failure in ("SHUFFLE", "NETWORK", "MEMORY", "EXECUTOR", "STORAGE", "BROADCAST"):
+        assert not is_mistake_of_spark(f"[INTERNAL_ERROR_{failure}] of the cluster")
 
 
 def test_public_view_that_was_left_with_the_types_of_before(lab, monkeypatch):

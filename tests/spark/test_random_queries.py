@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.rebuild import is_mistake_of_spark
 from tests.fuzz.random_queries import QueryMaker
 from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side
@@ -114,7 +115,7 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
 
 
 def is_of_ours(fallback: Fallback) -> bool:
-    return fallback.reason in _FAILURES_OF_OURS and "[INTERNAL_ERROR" not in fallback.detail
+    return fallback.reason in _FAILURES_OF_OURS and not is_mistake_of_spark(fallback.detail)
 
 
 def is_no_model(view: View) -> bool:

@@ -42,7 +42,16 @@ def test_a_subquery_has_its_own_windows():
         ("first_value(b) ignore nulls over (partition by k order by a)", False),
         ("first_value(a) ignore nulls over (partition by k order by a)", True),
         ("any_value(b) over (partition by k order by a range between current row and 1 following)", False),
-        ("first(b) over (partition by k order by a range between unbounded preceding and 1 preceding)", True),
+        (
+            "first(b) over (partition by k order by a range between unbounded preceding and 1 preceding)",
+            False,
+        ),
+        ("first(a) over (partition by k order by a range between unbounded preceding and 1 preceding)", True),
+        ("first(b) over (partition by k order by a range between unbounded preceding and 1 following)", True),
+        (
+            "first(b) over (partition by k order by a range between unbounded preceding and (0 - 1) following)",
+            False,
+        ),
         ("first(b) over (partition by k order by a rows between 1 preceding and current row)", True),
         ("nth_value(b, 2) over (partition by k)", False),
         (

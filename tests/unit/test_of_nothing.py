@@ -49,3 +49,4 @@ def test_in_of_a_constant_that_may_be_null(constant):
     for text in (f"{constant} in (select k from s)", f"{constant} not in (select k from s)"):
         assert_refused(f"select k from r where ({text}) is null", Reason.OPERATOR_NOT_SUPPORTED, detail)
     read("select k from r where 1 in (select k from s) or (null, k) in (select a, k from s)")
+    read("select k from r where ((k, a)) in (select k, a from s) and ((k)) not in (select k from s)")

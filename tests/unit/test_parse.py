@@ -25,7 +25,8 @@ def test_a_query_that_is_nested_too_deeply():
 
 
 @pytest.mark.parametrize(
-    "comments", ["/* a * b */ " * 40, "-- a\n" * 400, "/*" + "*/ /*" * 40 + "*/", " " * 10_000]
+    "comments",
+    ["/* a * b */ " * 40, "/* a /* b */ c */", "-- a\n" * 400, "/*" + "*/ /*" * 40 + "*/", " " * 10_000],
 )
 def test_a_statement_between_comments(comments):
     """However many of them stand where, its ends are found at once."""

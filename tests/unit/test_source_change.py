@@ -60,6 +60,29 @@ def test_how_many_rows_more(operation, metrics, parameters, growth):
     assert source_change(source(2), FRONTIER, commits).growth == growth
 
 
+@pytest.mark.parametrize(
+    ("operation", "metrics", "rows", "counted"),
+    [
+        ("UPDATE", {"numUpdatedRows": "3"}, 6, True),
+        ("UPDATE", {}, 0, False),
+        (
+            "MERGE",
+            {"numTargetRowsInserted": "1", "numTargetRowsDeleted": "2", "numTargetRowsUpdated": "3"},
+            9,
+            True,
+        ),
+        ("MERGE", {"numTargetRowsInserted": "1", "numTargetRowsDeleted": "2"}, 0, False),
+        ("DELETE", {"numDeletedRows": "3"}, 3, True),
+        ("WRITE", {}, 0, False),
+    ],
+)
+def test_how_many_rows_changed(operation, metrics, rows, counted):
+    first = Commit(2, 11, "DELETE", {"numDeletedRows": "4"}, {})
+    commits = [Commit(1, 10, "WRITE", {}, {}), first, Commit(3, 12, operation, metrics, {})]
+    change = source_change(source(3), FRONTIER, commits)
+    assert (change.rows, change.counted) == (4 + rows, counted)
+
+
 @pytest.mark.parametrize("operation", ["DROP COLUMNS", "RENAME COLUMN"])
 def test_columns_that_go_need_a_comparison_of_versions(operation):
     """Delta reads a feed by one schema, and refuses if the columns were others in between."""

@@ -16,6 +16,12 @@ def nested(type_: str) -> tuple[str, tuple[str, ...]] | None:
     return found[1], tuple(_parts(found[2])) if found[2] else ()
 
 
+def named_field(text: str) -> tuple[str, str]:
+    """The name and the type of a field."""
+    name, _, type_ = text.partition(":")
+    return name, type_
+
+
 def _parts(text: str) -> Iterator[str]:
     """What commas separate outside of brackets."""
     start = depth = 0

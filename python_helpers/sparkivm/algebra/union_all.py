@@ -25,7 +25,9 @@ class UnionAll(Relation):
     """
 
     inputs: tuple[Relation, ...]
-    in_pairs: bool = False  # whether branches of several types are widened two at a time, from the left
+    # Whether branches of several types are widened two at a time, from the left.
+    # Read by `align_unions` alone.
+    in_pairs: bool = False
 
     @property
     def columns(self) -> Columns:

@@ -24,6 +24,11 @@ class SourceFrontier:
     timestamp_ms: int  # of that version's commit: tells a log from another one with the same numbers
     fields: Mapping[str, str]  # columns that the view reads, with their types
 
+    @property
+    def at(self) -> tuple[str, int]:
+        """As that of `RelationFacts`."""
+        return self.table_id, self.version
+
 
 @dataclass(frozen=True)
 class Frontier:

@@ -47,7 +47,8 @@ class SourceChange:
     how: Literal["none", "feed", "diff"]
     old: int
     new: int
-    rows: int = 0  # that came or went at most, an update counted twice
+    rows: int = 0  # that came or went at most, an update counted twice, as far as the commits say it
+    counted: bool = True  # whether all of them do
     append_only: bool = False
     nets: bool = False  # changes may cancel each other
     scans: int = 0  # how often the table itself is read to find them
@@ -77,7 +78,8 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
             f"the log of {source.source} lacks version {min(missing)} of {old + 1}..{new}",
         )
     changing = [commit for commit in later if changes_rows(commit) or _renames(commit, frontier)]
-    rows = sum(map(_rows, changing))
+    said = [_rows(commit) for commit in changing]
+    rows, counted = sum(number or 0 for number in said), None not in said
     if not changing and not replaced:
         return SourceChange("none", old, new)
     vector_deletes = _vector_deletes(source, changing)
@@ -87,11 +89,20 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
         or any(map(_loses_columns, later))  # the feed has one schema for all versions
         or vector_deletes > _MOST_VECTOR_DELETES
     ):
-        return SourceChange("diff", old, new, rows, nets=True, scans=2, floats=_floats(source))
+        return SourceChange("diff", old, new, rows, counted, nets=True, scans=2, floats=_floats(source))
     append_only = all(map(_appends, changing))
     nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
     return SourceChange(
-        "feed", old, new, rows, append_only, nets, vector_deletes, _growth(changing), floats=_floats(source)
+        "feed",
+        old,
+        new,
+        rows,
+        counted,
+        append_only,
+        nets,
+        vector_deletes,
+        growth=_growth(changing),
+        floats=_floats(source),
     )
 
 
@@ -180,21 +191,24 @@ def _replaces_a_part(commit: Commit) -> bool:
     return commit.operation == "WRITE" and commit.parameters.get("predicate", "[]") not in ("[]", "true")
 
 
-def _rows(commit: Commit) -> int:
-    """Rows that a commit says it changed; 0 where it does not say."""
-
-    def number(name: str) -> int:
-        return commit.count(name) or 0
-
-    if commit.operation == "MERGE":
-        return sum(map(number, _MERGE_ROWS)) + 2 * number("numTargetRowsUpdated")
-    if commit.operation == "UPDATE":
-        return 2 * number("numUpdatedRows")
-    if commit.operation == "DELETE":
-        return number("numDeletedRows")
-    if _replaces_a_part(commit):
-        return number("numDeletedRows") + number("numOutputRows") - number("numCopiedRows")
-    return number("numOutputRows")
+def _rows(commit: Commit) -> int | None:
+    """Rows that a commit changed, None where it does not say."""
+    match commit.operation:
+        case "MERGE":
+            updated = commit.count("numTargetRowsUpdated")
+            numbers = [*map(commit.count, _MERGE_ROWS), updated, updated]
+        case "UPDATE":
+            numbers = [commit.count("numUpdatedRows")] * 2
+        case "DELETE":
+            numbers = [commit.count("numDeletedRows")]
+        case _ if _replaces_a_part(commit):
+            copied = commit.count("numCopiedRows")
+            numbers = [commit.count("numDeletedRows"), commit.count("numOutputRows")]
+            numbers.append(None if copied is None else -copied)
+        case _:
+            numbers = [commit.count("numOutputRows")]
+    said = [number for number in numbers if number is not None]
+    return sum(said) if len(said) == len(numbers) else None
 
 
 def _growth(commits: Sequence[Commit]) -> int | None:

@@ -97,15 +97,6 @@ def takes_some(tree: exp.Query) -> bool:
     return number_of(tree, "limit") is not None or number_of(tree, "offset") is not None
 
 
-def inside_parentheses(tree: exp.Expr) -> exp.Expr:
-    """What stands in parentheses that say no more, as the LIMIT behind some does; anything else as it is."""
-    while isinstance(tree, exp.Paren) or (
-        isinstance(tree, exp.Subquery) and not is_presented(tree) and not tree.args.get("with_")
-    ):
-        tree = tree.this
-    return tree
-
-
 def is_presented(tree: exp.Query) -> bool:
     """Whether a query has clauses that say which of its rows come, or in which order."""
     return bool(tree.args.get("order")) or takes_some(tree)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -17,7 +16,6 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.place import place_of
 from sparkivm.reasons import Fallback, Place, Reason
 
-_LEADING = re.compile(r"(?:\s|\ufeff|--[^\n]*|/\*(?!\+)[^*]*\*+(?:[^/*][^*]*\*+)*/)+")
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
 _UNITS = tuple("year quarter month week day dayofyear hour minute second millisecond microsecond".split())
 _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
@@ -28,8 +26,8 @@ def statement_text(model: str, sql: str) -> str:
 
     Raises: ModelError if there is none.
     """
-    leading = _LEADING.match(sql)
-    text = sql[leading.end() if leading else 0 : statement_end(sql)]
+    start, end = _extent(sql)
+    text = sql[start:end]
     if not text:
         raise ModelError(model, "the model has no SELECT", "write one SELECT statement")
     if not text.lower().startswith(_QUERY_WORDS):
@@ -42,12 +40,17 @@ def statement_text(model: str, sql: str) -> str:
 
 def statement_end(sql: str) -> int:
     """Where the statement ends: behind its last token, before semicolons and comments."""
+    return _extent(sql)[1]
+
+
+def _extent(sql: str) -> tuple[int, int]:
+    """From the first token to behind the last one that is no semicolon."""
     try:
-        tokens = sqlglot.tokenize(sql, read=SparkText)
+        tokens = sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
     except SqlglotError:
-        return len(sql.rstrip().rstrip(";"))
+        return len(sql) - len(sql.lstrip("\ufeff \t\r\n")), len(sql.rstrip().rstrip(";"))
     ends = [token.end for token in tokens if token.token_type is not TokenType.SEMICOLON]
-    return ends[-1] + 1 if ends else 0
+    return (tokens[0].start, ends[-1] + 1) if ends else (0, 0)
 
 
 def parse_model(model: str, sql: str) -> exp.Query:

@@ -21,13 +21,13 @@ from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
     any_rows,
     by_all,
-    inside_parentheses,
     number_of,
     output_key,
     sort_key,
     takes_all,
     takes_some,
 )
+from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
@@ -163,9 +163,7 @@ class QueryReader:
 
     def query(self, tree: exp.Query) -> Query:
         """The outermost query, whose ORDER BY and LIMIT present the rows."""
-        inside = inside_parentheses(tree)
-        assert isinstance(inside, exp.Query)
-        tree = inside
+        tree = inside_parentheses(tree)
         reader = self._with(tree)
         relation, visible, sort = reader._sorted(tree)
         limit, offset = number_of(tree, "limit"), number_of(tree, "offset")

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sparkivm.algebra.function_call import arguments_of, spark_name
-from sparkivm.algebra.nested_types import nested
+from sparkivm.algebra.nested_types import named_field, nested
 
 _NESTED = re.compile(r"\s*(?:struct|array|map)\s*<", re.IGNORECASE)
 _BRACKET = re.compile(r"[<>()]")
@@ -41,7 +41,7 @@ def _plain(text: str) -> exp.DataType | None:
 
 
 def _read_field(text: str) -> exp.ColumnDef | None:
-    name, _, kind = text.partition(":")
+    name, kind = named_field(text)
     type_ = None if _BRACKET.search(name) else read_type(kind)
     return None if type_ is None else exp.ColumnDef(this=exp.to_identifier(name, quoted=True), kind=type_)
 

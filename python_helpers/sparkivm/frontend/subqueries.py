@@ -40,7 +40,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
 from sparkivm.frontend.expressions import has_aggregate, resolve
-from sparkivm.frontend.order_by import inside_parentheses
+from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason
@@ -98,7 +98,8 @@ class Subqueries:
             kind, query = "exists", node.this
         elif isinstance(node, exp.In):
             kind, query = "in", node.args["query"]
-            written = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+            operand = node.this.unnest()
+            written = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
             parts = [resolve(part, scope, aliases, self.column) for part in written]
             for part in parts:
                 if has_aggregate(part):

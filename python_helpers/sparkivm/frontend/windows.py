@@ -153,20 +153,32 @@ class Windows:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a frame that is not constant", node)
         by_rows = frame.upper().startswith("ROWS")
         sorted_by = (*(one.key for one in order), *map(Scalar, node.args.get("partition_by") or ()))
-        first = function in _FIRST and _begins_at_the_first_row(spec) and not _passes_over_nulls(call, inner)
+        first = function in _FIRST and _has_the_first_row(spec) and not _passes_over_nulls(call, inner)
         chosen = function in _OF_THE_FRAME | _FIRST and not (by_rows or first)
         if chosen and not _are_told_by(sorted_by, parts):
             what = f"{function.upper()} of any of the rows that tie; write ROWS BETWEEN … behind ORDER BY"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
         # More keys of ORDER BY leave a frame as it is only if it counts rows, or its end does not matter.
         settled = function in _OF_ONE_ROW or first or (by_rows and function not in _OF_PEERS)
+        if first and not by_rows:
+            frame = ""  # Spark takes a distance with one key of ORDER BY only
         return WindowCall(name, Scalar(call), order, frame, settled)
 
 
-def _begins_at_the_first_row(spec: exp.Expr | None) -> bool:
-    """Whether a frame does; that of a window without one does."""
-    start = (spec.text("start"), spec.text("start_side")) if spec is not None else ()
-    return not start or tuple(map(str.upper, start)) == ("UNBOUNDED", "PRECEDING")
+def _has_the_first_row(spec: exp.Expr | None) -> bool:
+    """Whether each row's frame does, which never is empty then; that of a window without one does."""
+    if spec is None:
+        return True
+    start, start_side, end_side = (spec.text(part).upper() for part in ("start", "start_side", "end_side"))
+    if (start, start_side) != ("UNBOUNDED", "PRECEDING"):
+        return False
+    match spec.args.get("end"):
+        case None | "CURRENT ROW":
+            return True
+        case "UNBOUNDED" | exp.Literal():  # any other distance may be below 0
+            return end_side == "FOLLOWING"
+        case _:
+            return False
 
 
 def _passes_over_nulls(call: exp.Expr, function: exp.Expr) -> bool:

@@ -23,7 +23,8 @@ def align_unions(relation: Relation, types_of: TypesOf) -> Relation:
         if not isinstance(node, UnionAll):
             return node
         branches = _in_pairs(node, types_of) if node.in_pairs else _at_once(node, types_of)
-        return node if branches == list(node.inputs) else UnionAll(tuple(branches))
+        aligned = branches == list(node.inputs) and not node.in_pairs
+        return node if aligned else UnionAll(tuple(branches))
 
     return rewrite(relation, align)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sparkivm.algebra.nested_types import nested
+from sparkivm.algebra.nested_types import named_field, nested
 from sparkivm.names import quoted
 
 _PLAIN = re.compile(r"\w+")
@@ -23,5 +23,5 @@ def cast_type(type_: str) -> str:
 
 
 def _field(text: str) -> str:
-    name, _, type_ = text.partition(":")
+    name, type_ = named_field(text)
     return f"{name if _PLAIN.fullmatch(name) else quoted(name)}:{cast_type(type_)}"

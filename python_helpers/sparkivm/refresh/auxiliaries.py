@@ -93,6 +93,7 @@ class Auxiliaries:
     def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
         """Brought up to date, by their queries."""
         views = auxiliaries_of(self._request.view, queries)
+        self._read = {}  # those of another query may be gone by now
         for query, view in views.items():
             result = self._refresh(self._request_of(view, query))
             self._sources.statements += result.statements
@@ -107,7 +108,7 @@ class Auxiliaries:
         """Raises: Conflict if this run reads others than they did, as after it switched on capture."""
         for key, read in self._read.items():
             now = self._sources.known(name_of(key))
-            if now is None or (now.table_id, now.version) != (read.table_id, read.version):
+            if now is None or now.at != read.at:
                 raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
 
     def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:

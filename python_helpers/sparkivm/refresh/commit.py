@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Commit, Engine, EngineError, Row
+from sparkivm.engine import Commit, Engine, EngineError, Row, session_with
 from sparkivm.names import TableName
-from sparkivm.refresh.planning_settings import OLD_VERSIONS, session_with
+from sparkivm.refresh.planning_settings import OLD_VERSIONS
 from sparkivm.refresh.stored_state import StoredState, foreign_commit
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"

@@ -212,7 +212,7 @@ def _change_of(
     engine: Engine, source: RelationFacts, frontier: Frontier, key: str, capture: ChangeCapture
 ) -> SourceChange:
     known = frontier.sources[key]
-    if source.version == known.version and source.table_id == known.table_id:
+    if source.at == known.at:
         return SourceChange("none", known.version, source.version)
     change = source_change(source, known, engine.commits(source.name, known.version - 1))
     if change.how == "diff" and not records_changes(source) and capture == "never_alter":

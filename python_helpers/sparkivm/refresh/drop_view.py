@@ -40,7 +40,7 @@ def drop_view_and_state(engine: Engine, view: TableName, statements: MutableSequ
     dropped = False
     state = state_table(view)
     for name, kind, says, macro, argument in (
-        (view, "view", state.identifier, "drop_own_view", "view"),
+        (view, "view", state.sql, "drop_own_view", "view"),
         (state, "delta", "", "drop_own_table", "table"),
     ):
         facts = engine.describe(name)

@@ -37,7 +37,8 @@ def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
 
 def _are_few(change: SourceChange) -> bool:
     """Not so where a commit does not say how many rows went, as of INSERT OVERWRITE."""
-    return change.how == "feed" and change.growth is not None and change.rows <= _MOST_ROWS
+    said = change.counted and change.growth is not None
+    return change.how == "feed" and said and change.rows <= _MOST_ROWS
 
 
 def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:

@@ -64,7 +64,7 @@ def next_frontier(
 
 def _timestamp(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> int:
     """When a source's version was committed; read from its log unless the last refresh did."""
-    if known is not None and known.version == source.version and known.table_id == source.table_id:
+    if known is not None and known.at == source.at:
         return known.timestamp_ms
     commits = engine.commits(source.name, source.version - 1)
     return next((c.timestamp_ms for c in commits if c.version == source.version), 0)

@@ -22,6 +22,7 @@ class Pins:
         self._turns: dict[str, threading.Lock] = {}
         self.memory = RunMemory()
         self.checked: set[tuple[str, int]] = set()  # change logs whose operations are known ones, by version
+        self._replaced: set[tuple[str, str]] = set()  # tables by name and id that are no more
         self._lock = threading.Lock()
 
     def facts(
@@ -60,6 +61,18 @@ class Pins:
             if self._instant is None:
                 self._instant = read()
             return self._instant
+
+    def forget_for(self, name: TableName, table_id: str) -> bool:
+        """Forget what was seen in place of another table, once in a run; whether this was the first time.
+
+        Looked at again it may be that one, or the one that was seen; all views read the same after that.
+        """
+        with self._lock:
+            first = (name.key, table_id) not in self._replaced
+            self._replaced.add((name.key, table_id))
+        if first:
+            self.forget(name)
+        return first
 
     def forget(self, name: TableName) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
-from sparkivm.engine import Engine
+from sparkivm.engine import Engine, session_with
 
 # A version older than seven days may be read as long as its files are there; one that is not fails loudly.
 OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"}
@@ -20,18 +20,6 @@ OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFil
 _MUCH_READ_BYTES = 8 << 30
 _BYTES_PER_PARTITION = 256 << 20  # read; what is exchanged are changes and the rows that they meet
 _FEWEST_PARTITIONS = 2
-
-
-@contextmanager
-def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None, None, None]:
-    """The session under some settings, and then as it was: a model's hooks may have set others."""
-    before = engine.settings(tuple(settings))
-    engine.set(settings)
-    try:
-        yield
-    finally:
-        engine.set(before)
-        engine.unset([name for name in settings if name not in before])
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -24,7 +25,9 @@ from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import STATE_OF, StoredState
 from sparkivm.spark_sql.relations import select_text
 
-_MISTAKE_OF_SPARK = "[INTERNAL_ERROR"  # it may make one in a plan, and none in a text of the same meaning
+# Spark may make a mistake in a plan, and none in a text of the same meaning. Other classes, as
+# INTERNAL_ERROR_SHUFFLE, are failures of the cluster.
+_MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
 
 
 def rebuild(
@@ -62,6 +65,8 @@ def rebuild(
     try:
         committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
     except EngineError as error:
+        if stored.facts is None:
+            attempt.auxiliaries.drop_from(1)  # else they would be of no view
         failed = _failure_of_plan(error)
         if failed is None or compiled.plan is None:
             raise
@@ -116,11 +121,16 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     return attempt.result("create", explanation="--empty", created=True)
 
 
+def is_mistake_of_spark(message: str) -> bool:
+    """Whether an error is one of Spark's own, and neither the query's nor the cluster's."""
+    return _MISTAKE_OF_SPARK.search(message) is not None
+
+
 def _failure_of_plan(error: EngineError) -> Fallback | None:
     """What speaks against computing the plan, and not against the model's own text."""
     if OVERFLOW in str(error):
         return Fallback(Reason.NUMERIC_OVERFLOW)
-    if _MISTAKE_OF_SPARK in str(error):
+    if is_mistake_of_spark(str(error)):
         return Fallback(Reason.REFRESH_FAILED, str(error))
     return None
 

@@ -121,7 +121,9 @@ def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
     """
     for key, source in stored.frontier.sources.items() if stored.frontier else ():
         seen = attempt.sources.seen(name_of(key))
-        if seen is not None and (seen.table_id != source.table_id or seen.version < source.version):
+        if seen is not None and seen.table_id != source.table_id:
+            attempt.sources.look_again_for(seen.source, source.table_id)
+        elif seen is not None and seen.version < source.version:
             attempt.sources.forget(seen.source)
 
 
@@ -140,7 +142,7 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
     attempt.sources.look_ahead(map(name_of, (*frontier.sources, *frontier.views)))
     for key, source in frontier.sources.items():
         now = attempt.sources.known(name_of(key))
-        if now is None or now.table_id != source.table_id or now.version != source.version:
+        if now is None or now.at != source.at:
             return False
     if frontier.moments != attempt.sources.moments(frontier.moments):
         return False

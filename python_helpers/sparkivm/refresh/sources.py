@@ -71,6 +71,11 @@ class Sources:
         """What the run saw of a relation; None, without a look, if it did not see it."""
         return self.known(name) if self._pins.has(name) else None
 
+    def look_again_for(self, name: TableName, table_id: str) -> None:
+        """Another driver may have seen this table where the run saw one with another id."""
+        if self._pins.forget_for(name, table_id):
+            self._ahead.pop(name.key, None)
+
     def forget(self, name: TableName) -> None:
         self._ahead.pop(name.key, None)
         self._pins.forget(name)
@@ -191,13 +196,11 @@ class Sources:
         """Raises: DeclarationError if a log that grew since tells of something that is not declared."""
         for key in self._declared.logs:
             facts, known = read.get(key), frontier.sources.get(key) if frontier else None
-            if facts is None or (
-                known and (known.table_id, known.version) == (facts.table_id, facts.version)
-            ):
+            if facts is None or (known and known.at == facts.at):
                 continue
             log = self._declared.of(facts.source).log
             assert log is not None, f"{key} is declared as a log"
-            if (facts.table_id, facts.version) in self._pins.checked:
+            if facts.at in self._pins.checked:
                 continue
             table = f"{facts.name.sql} version as of {facts.version}"
             found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
@@ -207,7 +210,7 @@ class Sources:
                     f"the log has the operation {', '.join(sorted(found))}, which is not declared",
                     "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
                 )
-            self._pins.checked.add((facts.table_id, facts.version))
+            self._pins.checked.add(facts.at)
 
 
 def _reads_files(view: RelationFacts) -> bool:

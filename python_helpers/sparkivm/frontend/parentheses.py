@@ -1,0 +1,22 @@
+"""Parentheses around a query or an expression."""
+
+from __future__ import annotations
+
+from typing import overload
+
+from sqlglot import exp
+
+from sparkivm.frontend.order_by import is_presented
+
+
+@overload
+def inside_parentheses(tree: exp.Query) -> exp.Query: ...
+@overload
+def inside_parentheses(tree: exp.Expr) -> exp.Expr: ...
+def inside_parentheses(tree: exp.Expr) -> exp.Expr:
+    """What stands in parentheses that say no more, as the LIMIT behind some does; anything else as it is."""
+    while isinstance(tree, exp.Paren) or (
+        isinstance(tree, exp.Subquery) and not is_presented(tree) and not tree.args.get("with_")
+    ):
+        tree = tree.this
+    return tree
