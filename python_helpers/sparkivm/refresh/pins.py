@@ -22,7 +22,9 @@ class Pins:
         self._turns: dict[str, threading.Lock] = {}
         self.memory = RunMemory()
         self.checked: set[tuple[str, int]] = set()  # change logs whose operations are known ones, by version
-        self._replaced: set[tuple[str, str]] = set()  # tables by name and id that are no more
+        self._replaced: set[tuple[str, str]] = (
+            set()
+        )  # tables that views know, by name and id, once looked for
         self._lock = threading.Lock()
 
     def facts(
@@ -65,7 +67,7 @@ class Pins:
     def forget_for(self, name: TableName, table_id: str) -> bool:
         """Forget what was seen in place of another table, once in a run; whether this was the first time.
 
-        Looked at again it may be that one, or the one that was seen; all views read the same after that.
+        The next look shows that one, or one that came after it; all views that know it read the same then.
         """
         with self._lock:
             first = (name.key, table_id) not in self._replaced

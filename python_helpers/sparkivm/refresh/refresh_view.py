@@ -121,9 +121,9 @@ def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
     """
     for key, source in stored.frontier.sources.items() if stored.frontier else ():
         seen = attempt.sources.seen(name_of(key))
-        if seen is not None and seen.table_id != source.table_id:
-            attempt.sources.look_again_for(seen.source, source.table_id)
-        elif seen is not None and seen.version < source.version:
+        if seen is None or seen.table_id != source.table_id:
+            attempt.sources.look_again_for(name_of(key), source.table_id)
+        elif seen.version < source.version:
             attempt.sources.forget(seen.source)
 
 
