@@ -186,7 +186,9 @@ def surplus(rows: list[Row], digits: int | None = None) -> list[tuple[Any, ...]]
 
 
 def _in_digits(value: Any, digits: int | None) -> Any:
-    return f"{value:.{digits}g}" if isinstance(value, float) and digits is not None else value
+    if not isinstance(value, float) or digits is None:
+        return value
+    return "0" if 0 < abs(value) < 10**-digits else f"{value:.{digits}g}"  # what cancels out leaves a rest
 
 
 def refused(view: View, **options: Any) -> str:

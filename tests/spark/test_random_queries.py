@@ -32,6 +32,7 @@ _SEED = seed("SPARKIVM_SPARK_SEED")
 _VIEWS = 25  # of one world
 _BATCHES = 2
 _DEPTH = 2
+_DIGITS = 12  # of DOUBLE, whose sums Spark rounds as its tasks come in
 _FAILURES_OF_OURS = (
     Reason.REFRESH_FAILED,
     Reason.STATE_MODIFIED,
@@ -86,7 +87,7 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
         where = f"world {seed}, batch {batch}"
         alive = side_by_side(lab, living, lambda view, where=where: step(view, world, where, outcome))
         living = [view for view, lives in zip(living, alive, strict=True) if lives]
-    hidden = side_by_side(lab, living, View.state_differences)
+    hidden = side_by_side(lab, living, lambda view: view.state_differences(_DIGITS))
     for view, found in zip(living, hidden, strict=True):
         if found:
             outcome.failures.append(reproducer(view, world, f"world {seed}", f"hidden columns: {found}"))
@@ -102,7 +103,7 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
         if result.fallback is not None and is_of_ours(result.fallback):
             found = result.fallback
         else:
-            found = view.differences()
+            found = view.differences(_DIGITS)
     except Exception as error:  # a bug is reported with its reproducer like a difference
         if isinstance(error, _OF_SPARK) and is_no_model(view):
             outcome.refused.append(f"{view.request.sql}\n{error}")
