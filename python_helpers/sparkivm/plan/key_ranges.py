@@ -52,17 +52,34 @@ class KeyRanges:
         return {table: part for table, part in found.items() if part and part.share <= _LARGEST_SHARE}
 
     def _part(self, table: str, alternatives: frozenset[Need]) -> TablePart | None:
-        conditions, share = [], 0.0
+        found = set[_Box]()
         for need in alternatives:
             usable = [
                 one for one in need if (table, one.column) in self.rows and one.changed <= self.changed.keys()
             ]
             if not usable:
                 return None
-            spans = [(one, self._span(one)) for one in usable]
-            conditions.append(conjunction(_between(one, span) for one, span in spans))
-            share += min(span.share(self.rows[table, one.column]) if span else 0.0 for one, span in spans)
-        return TablePart(disjunction(sorted(set(filter(None, conditions)), key=repr)), share)
+            found.add(self._box(usable))
+        # The readers of a table mostly ask for the same rows, or for some of these.
+        boxes = [one for one in found if not any(o is not one and _covers(o, one) for o in found)]
+        share = sum(min(i.share(self.rows[table, i.column]) for i in box) for box in boxes)
+        conditions = (conjunction(i.condition for i in sorted(box, key=repr)) for box in boxes)
+        return TablePart(disjunction(sorted(filter(None, conditions), key=repr)), share)
+
+    def _box(self, need: list[Within]) -> _Box:
+        return frozenset(
+            self._interval(column, [one for one in need if one.column == column])
+            for column in {one.column for one in need}
+        )
+
+    def _interval(self, column: str, all_of: list[Within]) -> _Interval:
+        or_null = all(one.or_null for one in all_of)
+        spans = list(map(self._span, all_of))
+        known = [span for span in spans if span is not None]
+        low, high = max((s.low for s in known), default=0), min((s.high for s in known), default=-1)
+        if len(known) < len(spans) or low > high:
+            return _Interval(column, None, or_null)
+        return _Interval(column, Span(low, high), or_null)
 
     def _span(self, one: Within) -> Span | None:
         spans = [span for column in one.changed if (span := self.changed[column]) is not None]
@@ -77,9 +94,38 @@ class TablePart:
     share: float
 
 
-def _between(one: Within, span: Span | None) -> Scalar:
-    nothing = "c is null" if one.or_null else "false"
-    if span is None:
-        return expression(nothing, c=one.column)
-    text = "c between low and high" + (f" or {nothing}" if one.or_null else "")
-    return expression(text, c=one.column, low=integer(span.low), high=integer(span.high))
+@dataclass(frozen=True)
+class _Interval:
+    """A column has a value of `span`; with `or_null`, or is NULL."""
+
+    column: str
+    span: Span | None
+    or_null: bool
+
+    def share(self, rows: float) -> float:
+        return self.span.share(rows) if self.span else 0.0
+
+    @property
+    def condition(self) -> Scalar:
+        nothing = "c is null" if self.or_null else "false"
+        if self.span is None:
+            return expression(nothing, c=self.column)
+        text = "c between low and high" + (f" or {nothing}" if self.or_null else "")
+        low, high = integer(self.span.low), integer(self.span.high)
+        return expression(text, c=self.column, low=low, high=high)
+
+    def covers(self, other: _Interval) -> bool:
+        if self.column != other.column or (other.or_null and not self.or_null):
+            return False
+        if self.span is None or other.span is None:
+            return other.span is None
+        return self.span.low <= other.span.low and other.span.high <= self.span.high
+
+
+# What is true of the rows that a reader needs, at most one interval for each column: all of it.
+_Box = frozenset[_Interval]
+
+
+def _covers(one: _Box, other: _Box) -> bool:
+    """Whether all rows of the other are in the one."""
+    return all(any(mine.covers(its) for its in other) for mine in one)
