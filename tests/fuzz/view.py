@@ -97,10 +97,16 @@ class View:
         return f"{form} {change.kind}"
 
     def _sizes(self, rng: random.Random) -> Sizes:
-        """Tables so large that their lookups are brought together, or of a size that nobody knows."""
-        if rng.random() < 0.5:
-            return Sizes()
-        return Sizes(dict.fromkeys(self.plan.tables, 1e8), dict.fromkeys(self.plan.tables, 10.0))
+        """Tables so large that their lookups are brought together, some that others are narrowed by, or of a
+        size that nobody knows.
+        """
+        tables = sorted(self.plan.tables)
+        rows = {
+            "unknown": {},
+            "large": dict.fromkeys(tables, 1e8),
+            "different": {table: 10.0 ** rng.randint(2, 8) for table in tables},
+        }[rng.choice(("unknown", "large", "different"))]
+        return Sizes(rows, dict.fromkeys(rows, 10.0))
 
     def _form(self, rng: random.Random, state: State, insert_only: bool) -> Form:
         """A form that may be used."""

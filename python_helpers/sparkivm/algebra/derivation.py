@@ -4,16 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.moment import moments
 from sparkivm.algebra.project import only, renamed
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Relation, has_groups
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.scan import At, Changes, Leaf, Scan
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import Consolidate, Empty, negated, plain
+
+
+class Narrowing(Protocol):
+    """What of a join is cut down beforehand. Any answer is right; it decides the cost."""
+
+    def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
+        """An input that changes, before its changes are derived: to the keys of one that stays as it is."""
+
+    def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
+        """A table that the changes of groups are joined with: to the keys by which these are read again."""
+
+
+class NoNarrowing(Narrowing):
+    """Nothing is."""
+
+    def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
+        return False
+
+    def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
+        return False
+
+
+_NO_NARROWING = NoNarrowing()
 
 
 class Derivation:
@@ -22,11 +46,13 @@ class Derivation:
     The result is algebra over three kinds of leaves: `Changes`, `Scan` at new, `Scan` at old.
     """
 
-    def __init__(self, changed: Collection[str]) -> None:
+    def __init__(self, changed: Collection[str], narrowing: Narrowing = _NO_NARROWING) -> None:
         self._changed = frozenset(changed)
+        self.narrowing = narrowing
         self._deltas: dict[int, tuple[Relation, Relation]] = {}
         self._olds: dict[int, tuple[Relation, Relation]] = {}
         self._bags: dict[int, tuple[Relation, Relation]] = {}
+        self._touched: dict[tuple[int, Columns, bool], tuple[Relation, Relation]] = {}
 
     def changes(self, relation: Relation) -> bool:
         """Whether the relation reads a table that changed."""
@@ -51,6 +77,12 @@ class Derivation:
         """
         if not self.changes(relation):
             return Empty(columns)
+        key = (id(relation), columns, exact)
+        if key not in self._touched:
+            self._touched[key] = (relation, self._find_touched(relation, columns, exact))
+        return self._touched[key][1]
+
+    def _find_touched(self, relation: Relation, columns: Columns, exact: bool) -> Relation:
         delta = self.delta(relation)
         if any(isinstance(node, Scan) for node in delta.walk()):
             found = relation.touched(columns, self, exact=exact)
@@ -128,12 +160,11 @@ class Derivation:
 
 def narrowed(relation: Relation, keys: Keys | None) -> Relation:
     """A relation restricted to keys; a bare table stays whole, as the join that follows narrows it too."""
-    if not keys or _is_table(relation):
+    if not keys or is_table(relation):
         return relation
     return relation.restrict(keys)
 
 
-def _is_table(relation: Relation) -> bool:
-    return all(len(node.children) <= 1 for node in relation.walk()) and not any(
-        node.groups for node in relation.walk()
-    )
+def is_table(relation: Relation) -> bool:
+    """Whether it is a table, row by row."""
+    return all(len(node.children) <= 1 for node in relation.walk()) and not has_groups(relation)

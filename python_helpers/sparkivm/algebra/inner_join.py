@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.join_condition import JoinCondition
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Relation, has_groups
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, equality
 from sparkivm.algebra.union_all import total
@@ -24,6 +25,8 @@ class InnerJoin(Relation):
     delta     Σ over changed inputs j:  new(1) ⋈ … ⋈ new(j−1) ⋈ d(j) ⋈ old(j+1) ⋈ … ⋈ old(n)
               Each term has one delta, so it is linear in it; the order of the inputs does not matter.
               Inputs that stay as they are, S, are joined once to all terms: Δ(R ⋈ S) = Δ(R) ⋈ S.
+              If S are few and R has groups: Δ(R|K) ⋈ S, K the keys of S, so that fewer groups are read.
+              A table B beside groups j of the same table may be B|K, K the keys touched(j).
     touched   columns that every changed input has, or (unless exact) equals: ∪ touched(j), renamed
     restrict  keys go to the input that owns their column, and across equalities to the others
     source    docs/laws.md [2]; telescoping as in Zhou, Larson, Elmongui 2007, §3.3
@@ -46,27 +49,51 @@ class InnerJoin(Relation):
 
     def delta(self, d: Derivation) -> Relation:
         changed = [child for child in self.inputs if d.changes(child)]
+        narrowed = self._narrowed(changed, d)
         if 1 < len(changed) < len(self.inputs) and self._connected(changed):
-            return self._delta_of(changed, d)
+            return self._delta_of(changed, narrowed, d)
+        return self._terms(narrowed, d)
+
+    def _narrowed(self, changed: list[Relation], d: Derivation) -> dict[int, Relation]:
+        """The inputs that change, by their ids: those of their rows that meet the few of inputs that stay."""
+        stay = [child for child in self.inputs if child not in changed]
+        grouped = any(map(has_groups, changed))
+        found = {}
+        for child in changed:
+            rows = child
+            for other in stay if grouped else ():
+                keys = Keys.of(other, self._equal(child, other))
+                if keys and d.narrowing.by_what_stays(child, other):
+                    rows = rows.restrict(keys)
+            found[id(child)] = rows
+        return found
+
+    def _terms(self, narrowed: Mapping[int, Relation], d: Derivation) -> Relation:
+        """One for each input that changes, of those of its rows that are asked for."""
         terms: list[Relation] = []
         for j, child in enumerate(self.inputs):
-            if not d.changes(child):
+            if id(child) not in narrowed:
                 continue
-            d_j = d.delta(child)
+            rows = narrowed[id(child)]
+            d_j = d.delta(rows)
             inputs = list(self.inputs)
             for i, other in enumerate(self.inputs):
-                only = Keys.of(d_j, self._equal(other, child))
+                pairs = self._equal(other, child)
+                only = Keys.of(d_j, pairs)
+                if pairs and d.narrowing.by_what_groups_read(other, child):
+                    touched = d.touched(rows, tuple(dict.fromkeys(of for _, of in pairs)))
+                    other = other.restrict(Keys.of(touched, pairs))
                 inputs[i] = d_j if i == j else d.new(other, only) if i < j else d.old(other, only)
             terms.append(replace(self, inputs=tuple(inputs)))
         return total(terms)
 
-    def _delta_of(self, changed: list[Relation], d: Derivation) -> Relation:
+    def _delta_of(self, changed: list[Relation], narrowed: Mapping[int, Relation], d: Derivation) -> Relation:
         """The delta of the inputs that change, joined with the others."""
         columns = frozenset(name for child in changed for name in child.columns)
         inner = replace(
             self, inputs=tuple(changed), predicates=tuple(p for p in self.predicates if p.columns <= columns)
         )
-        delta = inner.delta(d)
+        delta = inner._terms(narrowed, d)
         others = tuple(
             d.new(child, Keys.of(delta, self._equal(child, inner)))
             for child in self.inputs

@@ -12,7 +12,7 @@ from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
 from sparkivm.algebra.project import Project, only
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Relation, has_groups
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
 from sparkivm.algebra.union_all import plus
@@ -30,6 +30,7 @@ class LeftJoin(TwoSides):
               T(a) = [m₁(a) = 0] − [m₀(a) = 0],  mᵢ(a) = number of rows of Bᵢ that match a,  m₀ = m₁ − Σ dB
               If ON is nothing but equal columns, T is a function of the key alone, and the last two terms are
               one join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
+              If A stays as it is, B may be B|K, K the keys of A: there if B has groups and A is few.
     touched   columns of A, if B changed all equal to columns of B: touched(A) ∪ touched(B), renamed;
               then not the exact values
     restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
@@ -44,24 +45,21 @@ class LeftJoin(TwoSides):
         return frozenset({1})
 
     def delta(self, d: Derivation) -> Relation:
-        d_left, d_right = d.delta(self.left), d.delta(self.right)
-        right_new = (
-            d.new(self.right).restrict(Keys.of(d_left, self.on.right_to_left))
-            if self.on.pairs
-            else self.right
-        )
+        right = self._narrowed_right(d)
+        d_left, d_right = d.delta(self.left), d.delta(right)
+        right_new = d.new(right).restrict(Keys.of(d_left, self.on.right_to_left)) if self.on.pairs else right
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
         from_left = LeftJoin(d_left, right_new, self.on)
 
-        nulls = [(name, null()) for name in self.right.columns]
+        nulls = [(name, null()) for name in right.columns]
 
         if self.on.pairs and not self.on.residual:
             # A NULL key matches nothing, so such rows of B never reach the result.
             keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
             matching = Filter(d_right, keyed) if keyed else d_right
-            counts = counts_by_key(d, self.right, matching, self.on)
+            counts = counts_by_key(d, right, matching, self.on)
             copied = [(key, column(of)) for key, of in zip(counts.keys, counts.of, strict=True)]
-            rows = Project(matching, (*((name, column(name)) for name in self.right.columns), *copied))
+            rows = Project(matching, (*((name, column(name)) for name in right.columns), *copied))
             padding = Project(transition(counts), (*nulls, *((key, column(key)) for key in counts.keys)))
             on = zip(self.on.pairs, counts.keys, strict=True)
             matched = InnerJoin(
@@ -71,13 +69,19 @@ class LeftJoin(TwoSides):
             return plus(from_left, only(matched, self.columns))
 
         matched = InnerJoin((left_old, d_right), self.predicates)
-        counts = counts_by_row(d, self.left, self.right, self.on)
+        counts = counts_by_row(d, self.left, right, self.on)
         repadded = InnerJoin(
             (left_old, transition(counts)),
             tuple(equal(of, key, null_safe=True) for of, key in zip(counts.of, counts.keys, strict=True)),
         )
         padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
         return plus(from_left, matched, padding)
+
+    def _narrowed_right(self, d: Derivation) -> Relation:
+        keys = Keys.of(self.left, self.on.right_to_left)
+        if not keys or d.changes(self.left) or not has_groups(self.right):
+            return self.right
+        return self.right.restrict(keys) if d.narrowing.by_what_stays(self.right, self.left) else self.right
 
     def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
         return touched_left_rows(self, columns, d, exact=exact)

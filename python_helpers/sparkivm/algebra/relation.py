@@ -127,3 +127,8 @@ def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relat
         return result
 
     return visit(relation)
+
+
+def has_groups(relation: Relation) -> bool:
+    """Whether rows are combined anywhere in it: changed groups are read again."""
+    return any(node.groups for node in relation.walk())

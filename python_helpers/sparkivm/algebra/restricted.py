@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Derived, Relation
+from sparkivm.algebra.relation import Columns, Relation
+
+if TYPE_CHECKING:
+    from sparkivm.algebra.derivation import Derivation
 
 
 @dataclass(frozen=True, eq=False)
-class Restricted(Derived):
-    """R|K = R ⋉ K, null-safe; with `excluded` R ▷ K, the rows whose key is not among them."""
+class Restricted(Relation):
+    """R|K = R ⋉ K, null-safe; with `excluded` R ▷ K, the rows whose key is not among them.
+
+    delta     d(R|K) = (dR)|K for a K that stays as it is
+    touched   touched(R)|K, or touched(R) where it lacks the columns of K
+    """
 
     input: Relation
     keys: Keys
@@ -31,6 +39,14 @@ class Restricted(Derived):
 
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
         return replace(self, input=children[0], keys=Keys(children[1], self.keys.pairs))
+
+    def delta(self, d: Derivation) -> Relation:
+        assert not d.changes(self.keys.source), "keys that change are part of a delta already"
+        return replace(self, input=d.delta(self.input))
+
+    def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
+        found = d.touched(self.input, columns, exact=exact)
+        return replace(self, input=found) if self.keys.columns <= set(columns) else found
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))

@@ -69,7 +69,8 @@ class Totals(Aggregate):
     def delta(self, d: Derivation) -> Relation:
         now: Relation = self
         if self.keys:
-            now = self.restrict(Keys.of(d.touched(self.input, self.keys), ((k, k) for k in self.keys)))
+            whole = self.whole or self  # the keys that are touched are among those of this part
+            now = whole.restrict(Keys.of(d.touched(self.input, self.keys), ((k, k) for k in self.keys)))
         beside = LeftJoin(
             renamed(self._change(d), self._names(_MORE)),
             renamed(now, ((_NOW + name, name) for name in self.columns)),

@@ -65,6 +65,7 @@ def _assigned(relation: Relation, estimate: RowEstimate) -> list[_Reads]:
     """The slices that at least two lookups share; none depends on itself."""
     slices: list[_Reads] = []
     used: dict[int, frozenset[int]] = {}  # by node: indexes of the slices that it reads itself
+    whole = _read_as_keys(relation, estimate)
 
     def needed(by: Relation) -> set[int]:
         found, waiting = set[int](), list(used[id(by)])
@@ -79,6 +80,8 @@ def _assigned(relation: Relation, estimate: RowEstimate) -> list[_Reads]:
     for node in relation.walk():  # children first
         mine = frozenset[int]().union(*(used[id(child)] for child in node.children))
         for read in _reads(node, estimate):
+            if id(read.scan) in whole:
+                continue
             above = needed(read.keys)
             fitting = (
                 i for i, one in enumerate(slices) if one[0].scan.table == read.scan.table and i not in above
@@ -100,6 +103,18 @@ def _reads(node: Relation, estimate: RowEstimate) -> Iterator[_Read]:
             compared = tuple(replace(pair, left=fields[pair.left]) for pair in pairs if pair.left in fields)
             if compared and estimate(scan) >= _LARGE_ROWS:
                 yield _Read(node, child, scan, keys, compared)
+
+
+def _read_as_keys(relation: Relation, estimate: RowEstimate) -> frozenset[int]:
+    """Tables, by their ids, that others are narrowed by as a whole: no slice of one spares a reading."""
+    sources = (node.keys.source for node in relation.walk() if isinstance(node, Restricted))
+    return frozenset(
+        id(scan)
+        for source in sources
+        if not estimate.reads_changes(source)
+        for scan in source.walk()
+        if isinstance(scan, Scan)
+    )
 
 
 def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, tuple[Pair, ...]]]:

@@ -9,6 +9,7 @@ from sparkivm.algebra import Derivation, Keys, Relation, Scan
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
+from sparkivm.plan.narrowed_joins import NarrowedJoins
 from sparkivm.plan.shared_reads import share_reads
 from sparkivm.plan.state import STAGED, GroupState, State
 
@@ -44,10 +45,10 @@ def state_change(
 ) -> StateChange:
     """The change of `state` while the tables in `changed` change.
 
-    sizes  only decide the join order
+    sizes  only decide the cost
     part   for `replace`: a column of the state; any one is right
     """
-    changes = _changes(state, Derivation(changed))
+    changes = _changes(state, Derivation(changed, NarrowedJoins(sizes)))
     kind = _kind(state)
     if not _staged(form, kind):
         return StateChange(form, _cheap(_rows(state, form, changes), sizes), kind)

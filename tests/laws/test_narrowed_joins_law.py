@@ -1,0 +1,73 @@
+"""delta == new − old where groups are narrowed by an input that stays: below, over and as every operator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from sparkivm.algebra import Derivation, Relation, Restricted
+from sparkivm.algebra.derivation import Narrowing
+from sparkivm.algebra.relation import has_groups
+from tests.laws.operators import DAY, OPERATORS, over_a_table
+from tests.laws.test_delta_law import NESTED_SHARE, delta_violation
+from tests.laws.worlds import Worlds
+
+# Joins of a relation over `r` with tables that do not change.
+JOINS = (
+    "inner_join",
+    "inner_join_to_the_right",
+    "three_way_join",
+    "join_of_groups_through_a_third",
+    "null_supplying_side",
+    "null_supplying_side_with_residual",
+    "left_join",
+)
+GROUPS = [name for name in OPERATORS if has_groups(over_a_table(name))]
+CHANGED = frozenset({"r", DAY})
+
+
+class Always(Narrowing):
+    """Whatever can be narrowed is."""
+
+    def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
+        return True
+
+    def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
+        return True
+
+
+def queries(name: str, rng: random.Random) -> Iterator[tuple[str, Relation]]:
+    """The join of groups, of groups over other operators, and below others."""
+    join = OPERATORS[name]
+    few = max(2, round(NESTED_SHARE * len(OPERATORS)))
+    for label in GROUPS:
+        yield f"{name} over {label}", join(over_a_table(label))
+        for other in rng.sample(list(OPERATORS), few):
+            yield f"{name} over {label} over {other}", join(OPERATORS[label](over_a_table(other)))
+    for other in rng.sample(list(OPERATORS), few):
+        label = rng.choice(GROUPS)
+        yield f"{other} over {name} over {label}", OPERATORS[other](join(over_a_table(label)))
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_groups_narrowed_by_an_input_that_stays(name, worlds: Worlds):
+    rng = random.Random(f"{worlds.seed} {name}")
+    numbers = [number for number in range(len(worlds)) if worlds.changed(number) <= CHANGED]
+    assert numbers, "in no world r alone changes"
+    for label, query in queries(name, rng):
+        text = delta_violation(query, CHANGED, Always())
+        for number in rng.sample(numbers, min(4, len(numbers))):
+            worlds.expect_nothing(number, text, f"delta of {label}")
+
+
+@pytest.mark.parametrize("name", ["join_of_groups_through_a_third", "null_supplying_side"])
+def test_a_join_does_narrow_them(name):
+    query = OPERATORS[name](over_a_table("totals"))
+
+    def lookups(narrows: bool) -> int:
+        derivation = Derivation(CHANGED, Always()) if narrows else Derivation(CHANGED)
+        return sum(isinstance(node, Restricted) for node in derivation.delta(query).walk())
+
+    assert lookups(True) > lookups(False)
