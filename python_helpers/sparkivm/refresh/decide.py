@@ -76,12 +76,14 @@ def decide(
     moments: Mapping[str, str],
     memory: Memory,
     adds_up: bool,
+    over_auxiliaries: bool,
 ) -> Decision:
     """Compare the sources with the frontier, and the ways to catch up with each other.
 
     moments  those of the plan, as they are now
     memory   where rows are that the run reads several times
     adds_up  whether the public view adds up several entries of a group
+    over_auxiliaries  whether the plan reads auxiliary views, which were refreshed before
     """
     changes: dict[str, SourceChange] = {}
     try:
@@ -102,6 +104,12 @@ def decide(
         form = apply_form(plan, frontier, state, moved, moving, adds_up)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
         costs = estimate(change, plan.written, state, tables, moved, sizes)
+        if form == "rewrite" and over_auxiliaries and tiny:
+            # What is large was read by its changes already.
+            anew = StateChange(form, plan.content, change.kind)
+            costs_anew = estimate(anew, plan.written, state, tables, moved, sizes)
+            if costs_anew.incremental_s < costs.incremental_s:
+                return _Way(anew, change_by, sizes, costs_anew, ", computed anew from auxiliary views")
         return _Way(change, change_by, sizes, costs)
 
     def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
@@ -136,7 +144,7 @@ def decide(
     changes |= {key: memory.changes(key, changes[key], uses) for key, uses in costs.changes_read.items()}
     kept = {key: memory.rows(key, uses) for key, uses in costs.rows_read.items()}
     time = "time went on, " if moving else ""
-    explanation = f"{time}{rows} changed rows, {costs}"
+    explanation = f"{time}{rows} changed rows{found.how}, {costs}"
     return Decision(
         "incremental",
         changes,
@@ -159,6 +167,7 @@ class _Way:
     change_by: Callable[[Form, str], StateChange]
     sizes: Sizes
     costs: Estimate
+    how: str = ""
 
 
 def _moved(changes: Mapping[str, SourceChange]) -> dict[str, SourceChange]:

@@ -98,7 +98,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         decision = decide(
             attempt.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
             attempt.request.refresh_mode, attempt.request.change_capture, attempt.moments(compiled),
-            _memory(attempt, compiled), attempt.public.adds_up(compiled),
+            _memory(attempt, compiled), attempt.public.adds_up(compiled), bool(compiled.auxiliaries),
         )  # fmt: skip
     except (EngineError, RecursionError) as error:
         return rebuild_after(attempt, stored, compiled, settings, error)
