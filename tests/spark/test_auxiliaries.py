@@ -21,6 +21,7 @@ from sparkivm.refresh.stored_state import read_state
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 from tests.spark.shop import change, open_shop
+from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = pytest.mark.spark
 
@@ -77,9 +78,11 @@ def kept(lab: Lab) -> list[str]:
     return sorted(name for name in names if "__ivm_aux_" in name)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(2)
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_view_stays_equal(spark, name):
+def test_a_view_stays_equal(spark, name, size, monkeypatch):
+    take_states_for(size, monkeypatch)
     lab = Lab(spark, "auxiliaries_by_batch")
     open_shop(lab)
     view = always(lab, "v", QUERIES[name]).build()
@@ -97,6 +100,17 @@ def test_a_refresh_reads_no_table_for_the_inner_groups(lab):
     result = view.must_be("incremental")
     assert result.strategies["v__ivm_aux_1"] == "auxiliary view, refreshed first"
     assert not [sql for sql in lab.engine.ran if "`orders` version as of" in sql]
+
+
+def test_a_small_state_is_computed_anew_from_them(lab):
+    view = always(lab, "v", QUERIES["topped"]).build()
+    lab.run("insert into orders (id, customer, qty) values (50, 1, 70), (51, 77, 90)")
+    text = explain_view(lab.engine, view.request)
+    result = view.must_be("incremental")
+    assert result.apply_form == "rewrite"
+    assert "computed anew from auxiliary views" in result.explanation
+    assert "computed anew from auxiliary views" in text
+    assert "__ivm_w" not in result.statements[-1]  # no change is looked at
 
 
 def test_explain_shows_the_view_and_its_query(lab):

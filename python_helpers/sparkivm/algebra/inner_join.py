@@ -79,10 +79,10 @@ class InnerJoin(Relation):
             inputs = list(self.inputs)
             for i, other in enumerate(self.inputs):
                 pairs = self._equal(other, child)
-                only = Keys.of(d_j, pairs)
+                only: Keys | None = Keys.of(d_j, pairs)
                 if pairs and d.narrowing.by_what_groups_read(other, child):
                     touched = d.touched(rows, tuple(dict.fromkeys(of for _, of in pairs)))
-                    other = other.restrict(Keys.of(touched, pairs))
+                    other, only = other.restrict(Keys.of(touched, pairs)), None
                 inputs[i] = d_j if i == j else d.new(other, only) if i < j else d.old(other, only)
             terms.append(replace(self, inputs=tuple(inputs)))
         return total(terms)

@@ -18,7 +18,7 @@ from sparkivm.plan.needed_rows import ChangedColumn, Need, Within, needs
 # A larger part of a table is not worth a condition.
 _LARGEST_SHARE = 0.5
 # Numbers of keys are mostly given out one after the other, with gaps, and meet some rows each.
-_ROWS_PER_NUMBER = 8.0
+ROWS_PER_NUMBER = 8.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Span:
 
     def share(self, rows: float) -> float:
         """The part of so many rows that have a number of this span, roughly."""
-        return min(1.0, _ROWS_PER_NUMBER * (self.high - self.low + 1) / rows)
+        return min(1.0, ROWS_PER_NUMBER * (self.high - self.low + 1) / rows)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class KeyRanges:
     """What is known of columns of whole numbers.
 
     changed  spans of changed columns; None of one without a value
-    rows     of large tables, about, for each of their columns of whole numbers; others are not looked at
+    rows     of large tables, about, for each of their columns of whole numbers; fewer if it has few numbers;
+             others are not looked at
     """
 
     changed: Mapping[ChangedColumn, Span | None] = field(default_factory=dict)

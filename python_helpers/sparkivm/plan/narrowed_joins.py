@@ -16,8 +16,9 @@ from sparkivm.algebra.relation import has_groups
 from sparkivm.algebra.scalar import conjuncts, is_not_null
 from sparkivm.plan.join_order import Sizes
 
-# How many times as many rows the tables of the groups have to have.
+# How many times as many rows the tables of the groups have to have, and how many the few may be picked from.
 _TIMES_LARGER = 4.0
+_MOST_ROWS = 4e6
 # Rows of a table that are worth being read once instead of twice.
 _LARGE_ROWS = 4e6
 
@@ -29,7 +30,8 @@ class NarrowedJoins(Narrowing):
     sizes: Sizes
 
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
-        return _is_picked(staying) and self._rows(changing) > _TIMES_LARGER * self._rows(staying)
+        rows = self._rows(staying)
+        return _is_picked(staying) and rows <= _MOST_ROWS and self._rows(changing) > _TIMES_LARGER * rows
 
     def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
         if not is_table(table) or not has_groups(groups):

@@ -133,7 +133,9 @@ def decide(
     found = way(moved)
     if is_dear(found.costs, at_best=True):
         return _cheaper_in_full(changes, found.costs)
-    ranges, changes = find_key_ranges(ChangedSources(engine, tables, changes, memory), found.change)
+    ranges, changes = find_key_ranges(
+        ChangedSources(engine, tables, changes, memory), plan.core, found.change
+    )
     moved = _moved(changes)
     costs = found.costs
     if ranges.changed:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
+from sparkivm.algebra import Relation, Scan
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import WHOLE_NUMBERS, RelationFacts
 from sparkivm.names import quoted
-from sparkivm.plan.key_ranges import KeyRanges, Span
+from sparkivm.plan.distinct_values import distinct_values
+from sparkivm.plan.key_ranges import ROWS_PER_NUMBER, KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn, needs
 from sparkivm.plan.state_change import StateChange
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
@@ -20,18 +22,13 @@ _WORTH_ASKING_BYTES = 128 << 20
 
 
 def find_key_ranges(
-    sources: ChangedSources, change: StateChange
+    sources: ChangedSources, core: Relation, change: StateChange
 ) -> tuple[KeyRanges, dict[str, SourceChange]]:
-    """What is worth knowing of the keys that a plan looks up in large tables.
+    """What is worth knowing of the keys that the plan of a change looks up in large tables.
 
     Returns: the ranges, and the changes, some of them in memory by now.
     """
-    large = {
-        (key, field.name): estimated_rows(facts)
-        for key, facts in sources.tables.items()
-        for field in facts.fields
-        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
-    }
+    large = columns_of_large_tables(sources.tables, core)
     asked = sorted(_asked(change, large, sources.tables), key=repr)
     if not asked:
         return KeyRanges(), dict(sources.changes)
@@ -49,6 +46,30 @@ def find_key_ranges(
         for column, span in _spans(sources, unknown).items():
             spans[column] = sources.answers(column.table).spans[column.field] = span
     return KeyRanges(spans, large), dict(sources.changes)
+
+
+def columns_of_large_tables(
+    tables: Mapping[str, RelationFacts], core: Relation
+) -> dict[tuple[str, str], float]:
+    """Columns of whole numbers, and among how many rows a number is looked for.
+
+    A column that is equated with one of a smaller table has no more numbers than that has rows.
+    """
+    rows = {key: estimated_rows(facts) for key, facts in tables.items()}
+    values = distinct_values(core, rows)
+    large = {
+        (key, field.name): rows[key]
+        for key, facts in tables.items()
+        for field in facts.fields
+        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
+    }
+    for node in core.walk():
+        if isinstance(node, Scan):
+            for name, field in node.fields:
+                if (node.table, field) in large and name in values:
+                    known = large[node.table, field]
+                    large[node.table, field] = min(known, ROWS_PER_NUMBER * values[name])
+    return large
 
 
 def _spans(sources: ChangedSources, asked: Sequence[ChangedColumn]) -> dict[ChangedColumn, Span | None]:
