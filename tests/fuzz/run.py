@@ -65,6 +65,9 @@ def try_seeds(
         except NotIncremental as error:
             findings.refused[f"{error.fallback.reason.name} {error.fallback.detail[:50]}"] += 1
             continue
+        except duckdb.OutOfMemoryException:
+            findings.refused["a product of too many rows"] += 1
+            continue
         except duckdb.InternalException as error:
             # A mistake of the engine, which is not to be trusted any more.
             findings.refused[f"the engine failed on seed {seed}: {str(error).splitlines()[0][:80]}"] += 1
