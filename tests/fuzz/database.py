@@ -37,6 +37,7 @@ class Database(Embedded):
 
     def __init__(self) -> None:
         super().__init__(new_connection(), CATALOG)
+        self.connection.execute("set memory_limit = '2GB'")  # which a product of many tables would fill
         # Filters are pushed down still, or some queries made products of five tables.
         found = self.connection.execute(
             "select name from duckdb_optimizers() where name <> 'filter_pushdown'"
