@@ -30,7 +30,7 @@ class LeftJoin(TwoSides):
               T(a) = [m₁(a) = 0] − [m₀(a) = 0],  mᵢ(a) = number of rows of Bᵢ that match a,  m₀ = m₁ − Σ dB
               If ON is nothing but equal columns, T is a function of the key alone, and the last two terms are
               one join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
-              If A stays as it is, B may be B|K, K the keys of A: there if B has groups and A is few.
+              If A stays as it is, B may be B|K, K the keys of A: so if B has groups and A is few.
     touched   columns of A, if B changed all equal to columns of B: touched(A) ∪ touched(B), renamed;
               then not the exact values
     restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
