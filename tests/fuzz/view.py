@@ -106,7 +106,7 @@ class View:
             "large": dict.fromkeys(tables, 1e8),
             "different": {table: 10.0 ** rng.randint(2, 8) for table in tables},
         }[rng.choice(("unknown", "large", "different"))]
-        return Sizes(rows, dict.fromkeys(rows, 10.0))
+        return Sizes(rows, dict.fromkeys(rows, rng.choice((10.0, 1e7))))
 
     def _form(self, rng: random.Random, state: State, insert_only: bool) -> Form:
         """A form that may be used."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 
@@ -36,7 +36,7 @@ class Always(Narrowing):
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
         return True
 
-    def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
+    def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
         return True
 
 

@@ -74,3 +74,16 @@ def test_changes_without_a_value_need_nothing():
 def test_no_part_is_told_of_much_or_nothing(spans):
     changed = {ChangedColumn(table, "key"): Span(*found) for table, found in spans.items()}
     assert KeyRanges(changed, LARGE).parts(lookup("a")) == {}
+
+
+@pytest.mark.parametrize(
+    ("span", "share"),
+    [
+        ((1, 900), 0.9),  # of a thousand parts, changed ones are anywhere
+        ((1, 100), 0.1),
+        ((7_000_001, 7_000_900), 0.0009),  # a thousand orders of many
+    ],
+)
+def test_numbers_from_one_on_may_be_all_that_there_are(span, share):
+    assert Span(*span).share(ROWS, 1000.0) == pytest.approx(share)
+    assert Span(*span).share(ROWS) == pytest.approx(8 * (span[1] - span[0] + 1) / ROWS)

@@ -23,8 +23,11 @@ class Narrowing(Protocol):
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
         """An input that changes, before its changes are derived: to the keys of one that stays as it is."""
 
-    def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
-        """A table that the changes of groups are joined with: to the keys by which these are read again."""
+    def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
+        """A table that the changes of groups are joined with: to the keys by which these are read again.
+
+        columns  of the table that equal keys of the groups
+        """
 
 
 class NoNarrowing(Narrowing):
@@ -33,7 +36,7 @@ class NoNarrowing(Narrowing):
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
         return False
 
-    def by_what_groups_read(self, table: Relation, groups: Relation) -> bool:
+    def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
         return False
 
 

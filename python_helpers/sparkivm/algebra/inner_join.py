@@ -78,14 +78,29 @@ class InnerJoin(Relation):
             d_j = d.delta(rows)
             inputs = list(self.inputs)
             for i, other in enumerate(self.inputs):
-                pairs = self._equal(other, child)
-                only: Keys | None = Keys.of(d_j, pairs)
-                if pairs and d.narrowing.by_what_groups_read(other, child):
-                    touched = d.touched(rows, tuple(dict.fromkeys(of for _, of in pairs)))
-                    other, only = other.restrict(Keys.of(touched, pairs)), None
+                only: Keys | None = Keys.of(d_j, self._equal(other, child))
+                touched = self._keys_read_again(other, child, rows, d) if i != j else None
+                if touched:
+                    other, only = other.restrict(touched), None
                 inputs[i] = d_j if i == j else d.new(other, only) if i < j else d.old(other, only)
             terms.append(replace(self, inputs=tuple(inputs)))
         return total(terms)
+
+    def _keys_read_again(
+        self, table: Relation, groups: Relation, rows: Relation, d: Derivation
+    ) -> Keys | None:
+        """Those of `rows`, a part of groups, in the columns that a table is compared with: if it is narrowed.
+
+        Only keys of groups are told by changes alone.
+        """
+        pairs = [
+            (mine, its)
+            for mine, its in self._equal(table, groups)
+            if has_groups(rows) and not has_groups(d.touched(rows, (its,)))
+        ]
+        if not pairs or not d.narrowing.by_what_groups_read(table, groups, [mine for mine, _ in pairs]):
+            return None
+        return Keys.of(d.touched(rows, tuple(dict.fromkeys(its for _, its in pairs))), pairs)
 
     def _delta_of(self, changed: list[Relation], narrowed: Mapping[int, Relation], d: Derivation) -> Relation:
         """The delta of the inputs that change, joined with the others."""

@@ -7,6 +7,7 @@ and the largest of these keys, as literals. Orders that changed are mostly young
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,7 +19,9 @@ from sparkivm.plan.needed_rows import ChangedColumn, Need, Within, needs
 # A larger part of a table is not worth a condition.
 _LARGEST_SHARE = 0.5
 # Numbers of keys are mostly given out one after the other, with gaps, and meet some rows each.
-ROWS_PER_NUMBER = 8.0
+_ROWS_PER_NUMBER = 8.0
+# Numbers up to this many times as many as there are, are most of those between 1 and the largest.
+_DENSE = 1.2
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,13 @@ class Span:
     low: int
     high: int
 
-    def share(self, rows: float) -> float:
-        """The part of so many rows that have a number of this span, roughly."""
-        return min(1.0, ROWS_PER_NUMBER * (self.high - self.low + 1) / rows)
+    def share(self, rows: float, numbers: float = math.inf) -> float:
+        """The part of so many rows that have a number of this span, roughly; of `numbers` at most."""
+        width = self.high - self.low + 1
+        found = _ROWS_PER_NUMBER * width / rows
+        if self.low >= 0 and self.high <= _DENSE * numbers < math.inf:
+            found = max(found, width / numbers)
+        return min(1.0, found)
 
 
 @dataclass(frozen=True)
@@ -38,12 +45,13 @@ class KeyRanges:
     """What is known of columns of whole numbers.
 
     changed  spans of changed columns; None of one without a value
-    rows     of large tables, about, for each of their columns of whole numbers; fewer if it has few numbers;
-             others are not looked at
+    rows     of large tables, about, for each of their columns of whole numbers; others are not looked at
+    numbers  how many such a column may have, if it is compared with that of a smaller table
     """
 
     changed: Mapping[ChangedColumn, Span | None] = field(default_factory=dict)
     rows: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    numbers: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def parts(self, relation: Relation, staged: Relation | None = None) -> dict[str, TablePart]:
         """The parts of tables in which a plan finds all that it needs, where they are small."""
@@ -63,9 +71,14 @@ class KeyRanges:
             found.add(self._box(usable))
         # The readers of a table mostly ask for the same rows, or for some of these.
         boxes = [one for one in found if not any(o is not one and _covers(o, one) for o in found)]
-        share = sum(min(i.share(self.rows[table, i.column]) for i in box) for box in boxes)
+        share = sum(min(self._share(table, interval) for interval in box) for box in boxes)
         conditions = (conjunction(i.condition for i in sorted(box, key=repr)) for box in boxes)
         return TablePart(disjunction(sorted(filter(None, conditions), key=repr)), share)
+
+    def _share(self, table: str, interval: _Interval) -> float:
+        key = (table, interval.column)
+        numbers = self.numbers.get(key, math.inf)
+        return interval.span.share(self.rows[key], numbers) if interval.span else 0.0
 
     def _box(self, need: list[Within]) -> _Box:
         return frozenset(
@@ -102,9 +115,6 @@ class _Interval:
     column: str
     span: Span | None
     or_null: bool
-
-    def share(self, rows: float) -> float:
-        return self.span.share(rows) if self.span else 0.0
 
     @property
     def condition(self) -> Scalar:

@@ -8,6 +8,7 @@ from typing import Literal
 from sparkivm.algebra import Derivation, Keys, Relation, Scan
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
+from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
 from sparkivm.plan.narrowed_joins import NarrowedJoins
 from sparkivm.plan.shared_reads import share_reads
@@ -48,7 +49,8 @@ def state_change(
     sizes  only decide the cost
     part   for `replace`: a column of the state; any one is right
     """
-    changes = _changes(state, Derivation(changed, NarrowedJoins(sizes)))
+    narrowing = NarrowedJoins(sizes, distinct_values(state.core, sizes.rows))
+    changes = _changes(state, Derivation(changed, narrowing))
     kind = _kind(state)
     if not _staged(form, kind):
         return StateChange(form, _cheap(_rows(state, form, changes), sizes), kind)

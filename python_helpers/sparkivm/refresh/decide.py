@@ -104,8 +104,9 @@ def decide(
         form = apply_form(plan, frontier, state, moved, moving, adds_up)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
         costs = estimate(change, plan.written, state, tables, moved, sizes)
-        if form == "rewrite" and over_auxiliaries and tiny:
-            # What is large was read by its changes already.
+        recomputes = isinstance(plan.state, GroupState) and plan.state.recomputed
+        if form == "rewrite" and over_auxiliaries and tiny and not recomputes:
+            # What is large was read by its changes already. (Groups that stay keep what was once computed.)
             anew = StateChange(form, plan.content, change.kind)
             costs_anew = estimate(anew, plan.written, state, tables, moved, sizes)
             if costs_anew.incremental_s < costs.incremental_s:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -10,7 +11,7 @@ from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import WHOLE_NUMBERS, RelationFacts
 from sparkivm.names import quoted
 from sparkivm.plan.distinct_values import distinct_values
-from sparkivm.plan.key_ranges import ROWS_PER_NUMBER, KeyRanges, Span
+from sparkivm.plan.key_ranges import KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn, needs
 from sparkivm.plan.state_change import StateChange
 from sparkivm.refresh.estimated_size import estimated_bytes, estimated_rows
@@ -28,7 +29,13 @@ def find_key_ranges(
 
     Returns: the ranges, and the changes, some of them in memory by now.
     """
-    large = columns_of_large_tables(sources.tables, core)
+    rows = {key: estimated_rows(facts) for key, facts in sources.tables.items()}
+    large = {
+        (key, field.name): rows[key]
+        for key, facts in sources.tables.items()
+        for field in facts.fields
+        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
+    }
     asked = sorted(_asked(change, large, sources.tables), key=repr)
     if not asked:
         return KeyRanges(), dict(sources.changes)
@@ -45,31 +52,25 @@ def find_key_ranges(
         sources = sources.kept({column.table for column in unknown}, FOR_ANSWER_AND_REFRESH)
         for column, span in _spans(sources, unknown).items():
             spans[column] = sources.answers(column.table).spans[column.field] = span
-    return KeyRanges(spans, large), dict(sources.changes)
+    return KeyRanges(spans, large, numbers_of(large, core, rows)), dict(sources.changes)
 
 
-def columns_of_large_tables(
-    tables: Mapping[str, RelationFacts], core: Relation
+def numbers_of(
+    columns: Collection[tuple[str, str]], core: Relation, rows: Mapping[str, float]
 ) -> dict[tuple[str, str], float]:
-    """Columns of whole numbers, and among how many rows a number is looked for.
+    """How many numbers columns of tables may have, as far as they are equated with those of smaller tables.
 
-    A column that is equated with one of a smaller table has no more numbers than that has rows.
+    That is no more than a guess: a table of a few orders has few of all order numbers.
     """
-    rows = {key: estimated_rows(facts) for key, facts in tables.items()}
     values = distinct_values(core, rows)
-    large = {
-        (key, field.name): rows[key]
-        for key, facts in tables.items()
-        for field in facts.fields
-        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
-    }
+    found: dict[tuple[str, str], float] = {}
     for node in core.walk():
         if isinstance(node, Scan):
             for name, field in node.fields:
-                if (node.table, field) in large and name in values:
-                    known = large[node.table, field]
-                    large[node.table, field] = min(known, ROWS_PER_NUMBER * values[name])
-    return large
+                key = (node.table, field)
+                if key in columns and values.get(name, math.inf) < rows[node.table]:
+                    found[key] = max(found.get(key, 0.0), values[name])
+    return found
 
 
 def _spans(sources: ChangedSources, asked: Sequence[ChangedColumn]) -> dict[ChangedColumn, Span | None]:
