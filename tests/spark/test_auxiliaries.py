@@ -105,11 +105,9 @@ def test_a_refresh_reads_no_table_for_the_inner_groups(lab):
 def test_a_small_state_is_computed_anew_from_them(lab):
     view = always(lab, "v", QUERIES["joined"]).build()
     lab.run("insert into orders (id, customer, amount) values (50, 1, 70), (51, 2, 90)")
-    text = explain_view(lab.engine, view.request)
     result = view.must_be("incremental")
     assert result.apply_form == "rewrite"
     assert "computed anew from auxiliary views" in result.explanation
-    assert "computed anew from auxiliary views" in text
     assert "__ivm_w" not in result.statements[-1]  # no change is looked at
 
 
