@@ -89,18 +89,16 @@ class InnerJoin(Relation):
     def _keys_read_again(
         self, table: Relation, groups: Relation, rows: Relation, d: Derivation
     ) -> Keys | None:
-        """Those of `rows`, a part of groups, in the columns that a table is compared with: if it is narrowed.
+        """Those of `rows`, a part of groups, in columns that equal a table's; None if that is not narrowed.
 
         Only keys of groups are told by changes alone.
         """
-        pairs = [
-            (mine, its)
-            for mine, its in self._equal(table, groups)
-            if has_groups(rows) and not has_groups(d.touched(rows, (its,)))
-        ]
-        if not pairs or not d.narrowing.by_what_groups_read(table, groups, [mine for mine, _ in pairs]):
+        equal = self._equal(table, groups)
+        if not d.narrowing.by_what_groups_read(table, groups, [mine for mine, _ in equal]):
             return None
-        return Keys.of(d.touched(rows, tuple(dict.fromkeys(its for _, its in pairs))), pairs)
+        pairs = [(mine, its) for mine, its in equal if not has_groups(d.touched(rows, (its,)))]
+        columns = tuple(dict.fromkeys(its for _, its in pairs))
+        return Keys.of(d.touched(rows, columns), pairs) if pairs else None
 
     def _delta_of(self, changed: list[Relation], narrowed: Mapping[int, Relation], d: Derivation) -> Relation:
         """The delta of the inputs that change, joined with the others."""
