@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from sparkivm.algebra import At, Consolidate, Derivation, Relation, Scan
-from sparkivm.algebra.derivation import Narrowing, NoNarrowing
+from sparkivm.algebra.derivation import NO_NARROWING, Narrowing
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
@@ -23,7 +23,6 @@ from tests.laws.worlds import Worlds, WorldSources
 
 ROUNDS = 80
 NESTED_SHARE = float(os.environ.get("SPARKIVM_LAWS_NESTED", "0.04"))  # of all pairs of operators
-_NO_NARROWING = NoNarrowing()
 
 
 def at_old(relation: Relation) -> Relation:
@@ -38,7 +37,7 @@ def difference_text(one: Relation, other: Relation) -> str:
     return select_text(Consolidate(plus(prune_empty(one), negated(other))), WorldSources(), DUCKDB)
 
 
-def delta_violation(query: Relation, changed: Collection[str], narrowing: Narrowing = _NO_NARROWING) -> str:
+def delta_violation(query: Relation, changed: Collection[str], narrowing: Narrowing = NO_NARROWING) -> str:
     old = at_old(query)
     return difference_text(Derivation(changed, narrowing).delta(query), plus(query, negated(old)))
 

@@ -40,7 +40,7 @@ class NoNarrowing(Narrowing):
         return False
 
 
-_NO_NARROWING = NoNarrowing()
+NO_NARROWING = NoNarrowing()
 
 
 class Derivation:
@@ -49,7 +49,7 @@ class Derivation:
     The result is algebra over three kinds of leaves: `Changes`, `Scan` at new, `Scan` at old.
     """
 
-    def __init__(self, changed: Collection[str], narrowing: Narrowing = _NO_NARROWING) -> None:
+    def __init__(self, changed: Collection[str], narrowing: Narrowing = NO_NARROWING) -> None:
         self._changed = frozenset(changed)
         self.narrowing = narrowing
         self._deltas: dict[int, tuple[Relation, Relation]] = {}

@@ -1,0 +1,56 @@
+"""Which inputs of query 17 of TPC-H are narrowed, by the sizes of the tables and of the change."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra import InnerJoin, Relation
+from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.narrowed_joins import NarrowedJoins
+from tests.golden.compiled import compiled, new_engine
+from tests.tpch.queries import QUERIES, query_text
+
+LINES, PARTS = "tpch.lineitem", "tpch.part"
+ROWS = {LINES: 3e7, PARTS: 1e6}
+
+
+@pytest.fixture(scope="module")
+def inputs() -> tuple[Relation, Relation, Relation]:
+    """Lines, parts of a brand, and sums of lines by part."""
+    (query,) = (query for query in QUERIES if query.stem == "q17")
+    core = compiled(new_engine(), query_text(query)).core
+    (join,) = (node for node in core.walk() if isinstance(node, InnerJoin))
+    lines, parts, sums = join.inputs
+    return lines, parts, sums
+
+
+@pytest.mark.parametrize(
+    ("rows", "changed", "narrows"),
+    [
+        (ROWS, 120_000, True),
+        (ROWS, 100, False),  # looked up sooner than the parts are read
+        ({**ROWS, PARTS: 1e7}, 1e6, False),  # too many to be read again
+        ({LINES: 3e6, PARTS: 1e6}, 120_000, False),  # so many as the lines, nearly
+    ],
+)
+def test_few_parts_narrow_the_sums_of_many_lines(inputs, rows, changed, narrows):
+    lines, parts, sums = inputs
+    narrowing = NarrowedJoins(Sizes(rows, {LINES: changed}))
+    assert narrowing.by_what_stays(sums, parts) is narrows
+    assert not narrowing.by_what_stays(sums, lines)  # no condition picks few of them
+
+
+@pytest.mark.parametrize(
+    ("rows", "values", "narrows"),
+    [
+        (3e7, 1e6, True),
+        (3e7, 25.0, False),  # each of a few groups has a large part of the table
+        (3e7, 3e7, False),  # which only the table itself tells
+        (1e6, 2e5, False),  # read twice as fast
+    ],
+)
+def test_lines_are_read_once_with_their_sums(inputs, rows, values, narrows):
+    lines, parts, sums = inputs
+    narrowing = NarrowedJoins(Sizes({LINES: rows, PARTS: 1e6}, {LINES: 1000.0}), {"l_partkey": values})
+    assert narrowing.by_what_groups_read(lines, sums, ["l_partkey"]) is narrows
+    assert not narrowing.by_what_groups_read(parts, sums, ["p_partkey"])
