@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.algebra import Changes, InnerJoin, Scan
+from sparkivm.algebra import Changes, InnerJoin, Scan, UnionAll
+from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import equal
 from sparkivm.algebra.scan import At
 from sparkivm.plan.distinct_values import distinct_values
@@ -44,6 +45,24 @@ def test_equal_columns_have_the_values_of_the_smallest_table():
     assert values["c_nation"] == values["s_nation"] == 25
     assert values["o_customer"] == 1.5e5
     assert values["l_supplier"] == 1e4
+
+
+def test_a_column_has_as_many_values_under_another_name():
+    suppliers = renamed(scan("lines"), (("supplier", "l_supplier"),))
+    values = distinct_values(
+        InnerJoin((suppliers, scan("supplier")), (equal("supplier", "s_supplier"),)), ROWS
+    )
+    assert values["l_supplier"] == values["supplier"] == 1e4
+
+
+def test_a_name_of_several_columns_tells_nothing_of_them():
+    lines, orders = (
+        renamed(scan("lines"), (("a", "l_order"),)),
+        renamed(scan("orders"), (("a", "o_customer"),)),
+    )
+    union = UnionAll((lines, orders))
+    values = distinct_values(InnerJoin((union, scan("supplier")), (equal("a", "s_supplier"),)), ROWS)
+    assert values == {"a": 1e4, "s_supplier": 1e4}
 
 
 @pytest.mark.parametrize(

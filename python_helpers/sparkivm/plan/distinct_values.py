@@ -1,15 +1,16 @@
 """How many values a join column has: a guess without statistics.
 
 Columns that a query equates have the values of the smallest table among them: customers and suppliers that
-meet in a nation have as many nations as the table of nations has rows. That tells a lookup by key from a
-multiplication.
+meet in a nation have as many nations as the table of nations has rows, whatever subqueries call the columns.
+That tells a lookup by key from a multiplication.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from sparkivm.algebra import InnerJoin, LeftJoin, Relation, Scan, SemiJoin
+from sparkivm.algebra import InnerJoin, LeftJoin, Project, Relation, Scan, SemiJoin
 from sparkivm.algebra.scalar import equality
 
 
@@ -22,7 +23,7 @@ def distinct_values(relation: Relation, rows: Mapping[str, float]) -> dict[str, 
             column = parent
         return column
 
-    for one, other in _equal_columns(relation):
+    for one, other in (*_equal_columns(relation), *_other_names(relation)):
         parents[root(one)] = root(other)
     fewest: dict[str, float] = {}
     for node in relation.walk():
@@ -45,3 +46,15 @@ def _equal_columns(relation: Relation) -> Iterator[tuple[str, str]]:
                 yield from node.on.left_to_right
             case _:
                 pass
+
+
+def _other_names(relation: Relation) -> Iterator[tuple[str, str]]:
+    """Names of columns, and their names below; none that branches of a union give to different columns."""
+    found = defaultdict[str, set[str]](set)
+    for node in relation.walk():
+        if isinstance(node, Project):
+            for name, scalar in node.items:
+                found[name].add(scalar.as_column or "")
+    for name, columns in found.items():
+        if len(columns) == 1 and (column := columns.pop()):
+            yield name, column
