@@ -235,6 +235,8 @@ FAMILIES = {
         "anti_join": "select id from customers c left anti join orders o on o.customer = c.id",
         "rollup": "select customer, note, grouping(note) as g, sum(qty) as s from orders group by rollup (customer, note)",
         "hive_sets": "select customer, note, grouping_id() as g, sum(qty) as s from orders group by customer, note grouping sets ((note), ())",
+        "hive_number": "select customer, grouping__id, sum(qty) as s from orders group by customer, note with rollup "
+        "having grouping__id < 3 order by grouping__id",
         "cube": "select customer, note, count(*) as n from orders group by cube (customer, note)",
         "table_functions": "select o.id, r.id as number, e.col, j.c0 from orders o join range(1, 4) r on o.qty >= r.id "
         "cross join explode(array(1, 2)) e cross join json_tuple('{\"a\": 5}', 'a') j",

@@ -18,6 +18,8 @@ from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
 from sparkivm.reasons import Reason
 
+_GROUPING_ID = exp.GroupingId()
+
 # The column that a subquery becomes.
 SubqueryColumn = Callable[[exp.Expr, Scope, Mapping[str, exp.Expr]], exp.Expr]
 
@@ -52,6 +54,11 @@ def resolve(
             return None
         found = scope.find(node)
         if found is None:
+            if (
+                is_hive_grouping_id(node)
+                and (aliases or {}).get(node.name.lower(), _GROUPING_ID) == _GROUPING_ID
+            ):
+                return _GROUPING_ID.copy()
             if len(node.parts) == 1 and node.name.lower() in WITHOUT_PARENTHESES:
                 what = f"{node.name} is no column here, and to Spark a function of the session"
                 raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, node)
@@ -70,6 +77,11 @@ def resolve(
         return None if fields else node.name
 
     return replace_nodes(with_own_parameters(tree), replacement)
+
+
+def is_hive_grouping_id(node: exp.Column) -> bool:
+    """Whether a name is Hive's for GROUPING_ID(), if it is no column."""
+    return len(node.parts) == 1 and node.name.lower() == "grouping__id"
 
 
 def _refuse_column_named_alike(node: exp.Expr, scope: Scope) -> None:

@@ -19,6 +19,7 @@ from sparkivm.frontend.expressions import (
     aggregate_calls,
     has_aggregate,
     is_aggregate,
+    is_hive_grouping_id,
     outside_of_subqueries,
     resolve,
 )
@@ -293,6 +294,8 @@ class SelectReader:
             alias = aliases.get(parts[0].lower())
             found = scope.find(node)
             if alias is None and found is None and scope.find_outside(node) is None:
+                if is_hive_grouping_id(node):
+                    continue
                 raise unresolved(node)
             if alias is None or found is None or Scalar(alias) == column(found[0]):
                 continue
