@@ -24,6 +24,7 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Conflict, commit_tagged
 from sparkivm.refresh.new_table import make_table
 from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.types_of_rows import check_no_sessions
 
 MIRROR_OF = "sparkivm.mirror_of"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
@@ -107,6 +108,7 @@ class Mirror:
 
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
+        check_no_sessions(self.engine, self.source.name, fields, str(self.source.name))
         for field in fields:
             if _INCOMPARABLE.search(field.type):
                 raise NotIncremental(

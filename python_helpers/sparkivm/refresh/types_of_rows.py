@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from sparkivm.algebra import FullJoin, LeftJoin, Relation, Scan, SemiJoin
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.origin import origin
-from sparkivm.engine import Field, RelationFacts
+from sparkivm.engine import Engine, Field, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
+
+_SPAN_OF_TIME = re.compile(r"struct<start:(timestamp(?:_ntz)?),end:\1>")
+_GROUPS_BY_SESSION = re.compile(r"^\W*(?:Merging|Updating)Sessions\b", re.MULTILINE)
 
 
 def check_comparable(fields: tuple[Field, ...]) -> None:
@@ -28,6 +33,32 @@ def check_groupable(core: Relation, tables: Mapping[str, RelationFacts]) -> None
         for name in names:
             if _told_apart_by_no_rule(types[name]):
                 raise _unsupported(f"{source.source}.{name} is {types[name]}, which rows are not told by")
+
+
+def check_no_sessions_read(engine: Engine, core: Relation, tables: Mapping[str, RelationFacts]) -> None:
+    """As `check_no_sessions`, of the columns that a view reads."""
+    for table, names in columns_read(core, Scan).items():
+        source = tables[table]
+        read = (field for field in source.fields if field.name in names)
+        check_no_sessions(engine, source.name, read, str(source.source))
+
+
+def check_no_sessions(engine: Engine, table: TableName, fields: Iterable[Field], shown: str) -> None:
+    """A column made by SESSION_WINDOW tells so wherever it is stored, and Spark groups by it as by sessions:
+    rows whose spans touch are one group. So to group by it does not tell rows apart.
+
+    Only the plan of such a grouping shows it, and is asked for if a column looks like a span.
+    """
+    for field in fields:
+        if not _SPAN_OF_TIME.fullmatch(field.type):
+            continue
+        grouped = f"explain select count(*) from {table.sql} group by {quoted(field.name)}"
+        plan = "\n".join(str(value) for row in engine.query(grouped) for value in row.values())
+        if _GROUPS_BY_SESSION.search(plan):
+            raise _unsupported(
+                f"{shown}.{field.name} was made by SESSION_WINDOW, and Spark joins such spans where it "
+                "groups; store its start and end as columns of their own"
+            )
 
 
 def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
