@@ -293,9 +293,8 @@ class SelectReader:
             parts = [part.name for part in node.parts]
             alias = aliases.get(parts[0].lower())
             found = scope.find(node)
-            if alias is None and found is None and scope.find_outside(node) is None:
-                if is_hive_grouping_id(node):
-                    continue
+            known = alias is not None or found is not None or scope.find_outside(node) is not None
+            if not known and not is_hive_grouping_id(node):
                 raise unresolved(node)
             if alias is None or found is None or Scalar(alias) == column(found[0]):
                 continue

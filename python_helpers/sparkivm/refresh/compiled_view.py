@@ -37,7 +37,6 @@ from sparkivm.refresh.types_of_rows import (
     check_groupable,
     check_joined,
     check_keys,
-    check_no_sessions_read,
     check_stored,
 )
 from sparkivm.spark_sql.relations import select_text
@@ -217,8 +216,7 @@ class _Compilation:
 
         with not_too_deep():
             plan = compile_query(query, fields, self.types_of, read_from_views)
-        check_groupable(plan.core, self.catalog.tables)
-        check_no_sessions_read(self.engine, plan.core, self.catalog.tables)
+        check_groupable(self.engine, plan.core, self.catalog.tables)
         check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):

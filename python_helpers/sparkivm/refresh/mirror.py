@@ -108,7 +108,6 @@ class Mirror:
 
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
-        check_no_sessions(self.engine, self.source.name, fields, str(self.source.name))
         for field in fields:
             if _INCOMPARABLE.search(field.type):
                 raise NotIncremental(
@@ -125,6 +124,7 @@ class Mirror:
                         f"{self.source.name} has the column {field.name}, which is named like a hidden one",
                     )
                 )
+        check_no_sessions(self.engine, self.source, fields)
         for name in self.declaration.key:
             if name.lower() not in map(str.lower, names):
                 raise DeclarationError(

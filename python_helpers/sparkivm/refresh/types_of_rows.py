@@ -10,7 +10,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.origin import origin
 from sparkivm.engine import Engine, Field, RelationFacts
 from sparkivm.errors import NotIncremental
-from sparkivm.names import TableName, quoted
+from sparkivm.names import quoted
 from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 
@@ -25,25 +25,18 @@ def check_comparable(fields: tuple[Field, ...]) -> None:
             raise _unsupported(f"{f.name} is {f.type}, which cannot be compared")
 
 
-def check_groupable(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
+def check_groupable(engine: Engine, core: Relation, tables: Mapping[str, RelationFacts]) -> None:
     """Changes are netted by grouping rows by the columns that the view reads."""
     for table, names in columns_read(core, Scan).items():
         source = tables[table]
-        types = {field.name: field.type for field in source.fields}
-        for name in names:
-            if _told_apart_by_no_rule(types[name]):
-                raise _unsupported(f"{source.source}.{name} is {types[name]}, which rows are not told by")
+        read = [field for field in source.fields if field.name in names]
+        for f in read:
+            if _told_apart_by_no_rule(f.type):
+                raise _unsupported(f"{source.source}.{f.name} is {f.type}, which rows are not told by")
+        check_no_sessions(engine, source, read)
 
 
-def check_no_sessions_read(engine: Engine, core: Relation, tables: Mapping[str, RelationFacts]) -> None:
-    """As `check_no_sessions`, of the columns that a view reads."""
-    for table, names in columns_read(core, Scan).items():
-        source = tables[table]
-        read = (field for field in source.fields if field.name in names)
-        check_no_sessions(engine, source.name, read, str(source.source))
-
-
-def check_no_sessions(engine: Engine, table: TableName, fields: Iterable[Field], shown: str) -> None:
+def check_no_sessions(engine: Engine, source: RelationFacts, fields: Iterable[Field]) -> None:
     """A column made by SESSION_WINDOW tells so wherever it is stored, and Spark groups by it as by sessions:
     rows whose spans touch are one group. So to group by it does not tell rows apart.
 
@@ -52,12 +45,12 @@ def check_no_sessions(engine: Engine, table: TableName, fields: Iterable[Field],
     for field in fields:
         if not _SPAN_OF_TIME.fullmatch(field.type):
             continue
-        grouped = f"explain select count(*) from {table.sql} group by {quoted(field.name)}"
+        grouped = f"explain select count(*) from {source.name.sql} group by {quoted(field.name)}"
         plan = "\n".join(str(value) for row in engine.query(grouped) for value in row.values())
         if _GROUPS_BY_SESSION.search(plan):
             raise _unsupported(
-                f"{shown}.{field.name} was made by SESSION_WINDOW, and Spark joins such spans where it "
-                "groups; store its start and end as columns of their own"
+                f"{source.source}.{field.name} was made by SESSION_WINDOW, and Spark joins such spans where "
+                "it groups; store its start and end as columns of their own"
             )
 
 
