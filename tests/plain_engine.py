@@ -54,6 +54,14 @@ class PlainEngine(Engine):
         with _spark_errors():
             return self._metadata.commits(name, after)
 
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        with _spark_errors():
+            return self._metadata.names_like(prefix)
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        with _spark_errors():
+            return self._metadata.properties_at(location)
+
     def expect_commit(self, table: TableName) -> None:
         self._metadata.expect_commit(table)
 

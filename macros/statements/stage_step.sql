@@ -1,9 +1,11 @@
-{% macro stage_step(table, select) -%}
-  {{ return(adapter.dispatch('stage_step', 'dbt')(table, select)) }}
+{% macro stage_step(table, select, tblproperties={}) -%}
+  {{ return(adapter.dispatch('stage_step', 'dbt')(table, select, tblproperties)) }}
 {%- endmacro %}
 
 {#- a part of a large plan, computed once; the table is gone when the refresh ends -#}
-{% macro default__stage_step(table, select) -%}
-create table {{ table }} using parquet as
+{% macro default__stage_step(table, select, tblproperties) -%}
+create table {{ table }} using parquet
+{{- _tblproperties_clause(tblproperties) }}
+as
 {{ select }}
 {%- endmacro %}

@@ -56,11 +56,11 @@ class RelationFacts:
     name: TableName
     kind: Literal["delta", "view", "other"]
     fields: tuple[Field, ...]
+    properties: Mapping[str, str] = field(default_factory=dict)  # as set by TBLPROPERTIES
     # Delta tables
     table_id: str = ""
     version: int = -1
     size_bytes: int | None = None  # bytes of the current files, where known without a Spark job
-    properties: Mapping[str, str] = field(default_factory=dict)  # of the table, as in DESCRIBE DETAIL
     partition_columns: tuple[str, ...] = ()
     # views
     view_text: str = ""
@@ -131,6 +131,12 @@ class Engine(Protocol):
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         """The commits of a Delta table above version `after`, oldest first; what is gone is missing."""
+
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        """The tables and views of the prefix's schema whose names begin with its identifier, in any case."""
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        """Properties of the Delta table whose files are at a path, None if there is no such table."""
 
     def expect_commit(self, table: TableName) -> None:
         """A hint: a commit to this Delta table follows soon. What takes Delta long may begin now."""

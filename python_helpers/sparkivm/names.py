@@ -10,8 +10,11 @@ RESERVED_PREFIX = "__ivm_"
 WEIGHT = "__ivm_w"  # signed multiplicity of a row in a delta
 COUNT = "__ivm_n"  # rows of a group
 
-_STATE_SUFFIX = "__ivm"
+STATE_SUFFIX = "__ivm"
 STEP_SUFFIX = "__ivm_step_"
+_AUXILIARY_SUFFIX = "__ivm_aux_"
+_ASIDE_SUFFIX = "__ivm_replaced"
+MOST_NUMBERED = 50  # auxiliary views of one view, and relations put aside for it
 _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
 
 
@@ -62,12 +65,29 @@ def literal(text: str) -> str:
 
 def state_table(view: TableName) -> TableName:
     """The table that stores a view; a name too long for a file is cut, and told apart by a hash."""
-    return TableName(view.schema, suffixed(view.identifier, _STATE_SUFFIX), view.catalog)
+    return TableName(view.schema, suffixed(view.identifier, STATE_SUFFIX), view.catalog)
 
 
 def auxiliary_view(view: TableName, number: int) -> TableName:
     """One of the views that a view keeps of parts of its plan; they are numbered from 1."""
-    return TableName(view.schema, suffixed(view.identifier, f"{_STATE_SUFFIX}_aux_{number}"), view.catalog)
+    return TableName(view.schema, suffixed(view.identifier, f"{_AUXILIARY_SUFFIX}{number}"), view.catalog)
+
+
+def name_aside(view: TableName, number: int) -> TableName:
+    """Where a relation goes that has the view's name and is somebody else's; they are numbered from 1."""
+    suffix = _ASIDE_SUFFIX if number == 1 else f"{_ASIDE_SUFFIX}_{number}"
+    return TableName(view.schema, suffixed(view.identifier, suffix), view.catalog)
+
+
+def reserved_names(view: TableName) -> dict[str, str]:
+    """What a view may need names for besides its own: by their keys, as messages call them."""
+    names = {state_table(view).key: "state"}
+    for number in range(1, MOST_NUMBERED + 1):
+        auxiliary = auxiliary_view(view, number)
+        names[auxiliary.key] = "auxiliary view"
+        names[state_table(auxiliary).key] = "state of an auxiliary view"
+        names[name_aside(view, number).key] = "place for a former relation"
+    return names
 
 
 def step_table(view: TableName, tail: str) -> TableName:

@@ -114,9 +114,22 @@ def test_keep_in_memory():
 
 def test_stage_step():
     assert MACROS.render("stage_step", table="t", select="select 1 as a") == (
-        "create table t using parquet as\nselect 1 as a"
+        "create table t using parquet\nas\nselect 1 as a"
     )
     assert MACROS.render("drop_own_table", table="t") == "drop table if exists t"
+
+
+def test_put_aside():
+    properties = {"sparkivm.role": "put aside"}
+    assert MACROS.render("mark_relation", kind="view", relation="v", tblproperties=properties) == (
+        "alter view v set\ntblproperties (\n  'sparkivm.role' = 'put aside'\n)"
+    )
+    assert MACROS.render("unmark_relation", kind="table", relation="t", names=["a", "b"]) == (
+        "alter table t unset tblproperties if exists ('a', 'b')"
+    )
+    assert MACROS.render("rename_relation_to", kind="table", relation="t", name="u") == (
+        "alter table t rename to u"
+    )
 
 
 def test_short_statements():

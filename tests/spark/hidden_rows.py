@@ -26,7 +26,7 @@ from sparkivm.spark_sql.relations import select_text
 def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     """A query: what the state holds with sign 1, what it should hold with sign -1."""
     state = state_table(request.view)
-    stored = read_state(engine, state)
+    stored = read_state(engine, request.view, request.owner)
     assert stored.frontier is not None, stored.problem
     if stored.frontier.kind == "full":  # its state is what it shows
         return "select 1 where false"

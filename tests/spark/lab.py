@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pyspark.sql import Row, SparkSession
 
 from sparkivm.engine import EngineError
+from sparkivm.marker import owner_of
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
 from sparkivm.refresh.pins import Pins
@@ -49,8 +50,12 @@ class Lab:
 
     def view(self, name: str, sql: str, **options: Any) -> View:
         """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""
+        full_name = TableName(self.schema, name)
         request = RefreshRequest(
-            TableName(self.schema, name), sql, **{"refresh_mode": "incremental", **options}
+            full_name,
+            sql,
+            owner_of("lab", f"model.lab.{name}", full_name),
+            **{"refresh_mode": "incremental", **options},
         )
         return View(self, request)
 

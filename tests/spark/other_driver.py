@@ -13,6 +13,7 @@ from dbt.adapters.sparkivm.session import start
 from dbt.adapters.sparkivm.session_defaults import session_settings
 from pyspark.sql import SparkSession
 
+from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
@@ -30,8 +31,13 @@ SETTINGS = {
 
 def request(schema: str, sql: str, tables: Path) -> RefreshRequest:
     """The same in both processes."""
+    view = TableName(schema, "m")
     return RefreshRequest(
-        TableName(schema, "m"), sql, "incremental", layout=StateLayout(location_root=str(tables))
+        view,
+        sql,
+        owner_of("lab", "model.lab.m", view),
+        "incremental",
+        layout=StateLayout(location_root=str(tables)),
     )
 
 

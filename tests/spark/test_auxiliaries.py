@@ -12,7 +12,6 @@ import pytest
 from sparkivm.engine import EngineError, Row
 from sparkivm.errors import ModelError
 from sparkivm.explain.explain_view import explain_view
-from sparkivm.names import state_table
 from sparkivm.reasons import Reason
 from sparkivm.refresh import rebuild
 from sparkivm.refresh.consistency import consistency_sql
@@ -67,7 +66,7 @@ def always(lab: Lab, name: str, sql: str, **options) -> View:
 
 
 def auxiliary_query(view: View) -> str:
-    stored = read_state(view.lab.engine, state_table(view.request.view))
+    stored = read_state(view.lab.engine, view.request.view, view.request.owner)
     assert stored.frontier is not None
     return stored.frontier.auxiliaries[0]
 
@@ -174,7 +173,9 @@ def test_a_comment_that_changes_is_the_same_query(lab):
     view = always(lab, "v", QUERIES["joined"]).build()
     view = view.with_(sql=QUERIES["joined"] + " -- said again")
     view.must_be("no_op")
-    assert lab.rows(consistency_sql(lab.engine, view.request.view, view.request.sql)) == []
+    assert (
+        lab.rows(consistency_sql(lab.engine, view.request.view, view.request.sql, view.request.owner)) == []
+    )
 
 
 def test_a_full_refresh_computes_them_anew(lab):

@@ -139,31 +139,36 @@ def test_state_that_was_dropped(lab, view):
 
 def test_state_that_is_no_delta_table_any_more(lab, view):
     lab.run("drop table m__ivm", "create table m__ivm using parquet as select 1 as x")
-    assert "is no Delta table" in refused(view)
+    assert "is taken by a table that dbt-sparkivm did not make" in refused(view)
     assert lab.rows("select * from m__ivm") == [(1,)]
     lab.run("drop table m__ivm")
     view.must_be("create")
+
+
+def dropped(view: View) -> str:
+    owner = view.request.owner
+    return drop_incremental_view(view.lab.engine, view.request.view, owner.project, owner.model)
 
 
 def test_table_of_somebody_by_the_name_of_the_state(lab):
     lab.run("create table own__ivm using delta as select 1 as x")
     own = lab.view("own", SQL)
     for options in ({}, {"full_refresh": True}, {"empty": True}):
-        assert "which no refresh made" in refused(own, **options)
-    with pytest.raises(ModelError, match="there is no"):
-        drop_incremental_view(lab.engine, own.request.view)
+        assert "own__ivm, the name of its state, is taken by a Delta table" in refused(own, **options)
+    with pytest.raises(ModelError, match="there is nothing"):
+        dropped(own)
     assert lab.rows("select * from own__ivm") == [(1,)]
 
 
 @pytest.mark.parametrize("text", ["select k from t", "select k, 'm__ivm' as x from t"])
 def test_plain_view_by_the_name_of_a_former_model(lab, view, text):
     lab.run(f"create or replace view m as {text}")
-    assert "view" not in drop_incremental_view(lab.engine, view.request.view)
+    assert "view" not in dropped(view)
     assert lab.rows("show tables like 'm__ivm'") == []
     assert len(lab.rows("select * from m")) == 3
     lab.run("drop view m")
     view.build()
-    drop_incremental_view(lab.engine, view.request.view)
+    dropped(view)
     assert lab.rows("show tables like 'm*'") == []
 
 
@@ -189,7 +194,7 @@ def test_public_view_is_replaced_only_when_its_text_changes(lab, view):
 def test_public_view_that_was_dropped_or_changed_comes_back(lab, view):
     lab.run("drop view m")
     view.must_be("no_op")
-    lab.run("create or replace view m as select 1 as k, 1 as n, 1 as s")
+    lab.run("alter view m as select 1 as k, 1 as n, 1 as s")
     view.must_be("no_op")
 
 

@@ -8,12 +8,14 @@ import pytest
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, Engine, RelationFacts
+from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.stored_state import read_state
 
-STATE = TableName("s", "v__ivm")
-BUILT = Frontier("s.v", "group", "text", "plan", {}, {}, nonce="built")
+VIEW = TableName("s", "v")
+OWNER = owner_of("p", "model.p.v", VIEW)
+BUILT = Frontier("p", "model.p.v", "s.v", "group", "text", "plan", {}, {}, nonce="built")
 REFRESHED = replace(BUILT, base=5, nonce="refreshed")
 
 
@@ -43,13 +45,20 @@ class History(Engine):
 )
 def test_compaction_is_passed_over(commits, version):
     """Auto compaction commits in the session that has the refresh's metadata set."""
-    stored = read_state(History(*commits), STATE)
+    stored = read_state(History(*commits), VIEW, OWNER)
     assert stored.problem is None
     assert stored.frontier_commit.version == version
 
 
 def test_a_write_between_is_not():
     stored = read_state(
-        History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("WRITE", REFRESHED)), STATE
+        History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("WRITE", REFRESHED)), VIEW, OWNER
     )
     assert stored.problem.reason is Reason.STATE_MODIFIED
+
+
+def test_a_frontier_of_another_model_is_not_this_views():
+    other = replace(BUILT, model="model.p.w")
+    stored = read_state(History(("CREATE TABLE AS SELECT", other)), VIEW, OWNER)
+    assert stored.frontier is None
+    assert "was written for model.p.w" in stored.problem.detail

@@ -26,6 +26,10 @@ class Metadata(Protocol):
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]: ...
 
+    def names_like(self, prefix: TableName) -> Sequence[TableName]: ...
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None: ...
+
     def expect_commit(self, table: TableName) -> None: ...
 
     def schema_of(self, sql: str) -> tuple[Field, ...]: ...
@@ -65,6 +69,14 @@ class AdapterEngine(Engine):
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         with spark_errors(), self._connections.exception_handler(f"commits of {name} after {after}"):
             return self._metadata.commits(name, after)
+
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        with spark_errors(), self._connections.exception_handler(f"tables like {prefix}"):
+            return self._metadata.names_like(prefix)
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        with spark_errors(), self._connections.exception_handler(f"describe detail of {location}"):
+            return self._metadata.properties_at(location)
 
     def expect_commit(self, table: TableName) -> None:
         self._metadata.expect_commit(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +23,9 @@ from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntime
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
 from sparkivm.errors import DeclarationError, ModelError
-from sparkivm.names import TableName, suffixed
+from sparkivm.marker import owner_of
+from sparkivm.names import TableName
+from sparkivm.refresh.name_collisions import Built, NamesInProject
 from sparkivm.refresh.request import RefreshRequest
 
 logger = AdapterLogger("SparkIvm")
@@ -45,11 +47,14 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     _pins: Any = None
     _declared: DeclaredSources | None = None
+    _names: NamesInProject | None = None
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
         """Raises: CompilationError that names the model, before anything is changed."""
         IncrementalViewOptions.of(model)
+        with author_errors():
+            self._names_in_project().check(str(model["unique_id"]))
 
     @available.parse_none
     def refresh_incremental_view(
@@ -65,12 +70,17 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.refresh_view import refresh_view
 
         request = replace(
-            self._request(_name(relation), model["compiled_code"], IncrementalViewOptions.of(model)),
+            self._request(
+                _name(relation), model["unique_id"], model["compiled_code"], IncrementalViewOptions.of(model)
+            ),
             full_refresh=bool(full_refresh),
             empty=bool(empty),
+            takes_over=self._cached(relation) is not None,
         )
-        with author_errors(), self._name_set_free(relation):
+        with author_errors():
             result = refresh_view(self.ivm_engine(), request, self._shared_pins())
+        if result.put_aside is not None:
+            self.cache_renamed(relation, self._relation(result.put_aside, RelationType.Table))
         for warning in result.warnings:
             logger.warning(f"{relation}: {warning}")
         logger.debug(f"{relation}: {result.explanation}")
@@ -118,7 +128,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         node = self._compiled(model)
         options = IncrementalViewOptions.of(node.to_dict())
-        request = self._request(TableName(node.schema, node.alias), node.compiled_code, options)
+        view = TableName(node.schema, node.alias)
+        request = self._request(view, node.unique_id, node.compiled_code, options)
         with author_errors():
             return str(explain_view(self.ivm_engine(), request, format))
 
@@ -141,9 +152,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 model = self._model_of(view)
                 if model.config.materialized != "incremental_view":
                     return _failing_sql(f"{view} is materialized as {model.config.materialized}")
-                return str(
-                    consistency_sql(self.ivm_engine(), view, model.compiled_code, self._declared_sources())
-                )
+                owner = owner_of(self.config.project_name, model.unique_id, view)
+                declared = self._declared_sources()
+                return str(consistency_sql(self.ivm_engine(), view, model.compiled_code, owner, declared))
             except (ModelError, DeclarationError) as error:
                 return _failing_sql(str(error))
 
@@ -174,13 +185,65 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.drop_view import drop_incremental_view
 
         name = self._relation_named(view)
+        model = self._views().get(name.key)
         with author_errors():
-            return str(drop_incremental_view(self.ivm_engine(), name))
+            return str(drop_incremental_view(self.ivm_engine(), name, self.config.project_name, model))
 
-    def _request(self, view: TableName, sql: str, options: IncrementalViewOptions) -> RefreshRequest:
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_leftovers(self, drop: bool = False) -> str:
+        """List what this package made for the project and no model needs any more; `drop` drops it."""
+        from sparkivm.refresh.leftovers import drop_leftovers, leftovers
+
+        declared = self._declared_sources()
+        relations = [name for _, name in _relations(self.get_macro_resolver())]
+        homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
+        schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*relations, *homes)}
+        with author_errors():
+            engine = self.ivm_engine()
+            found = leftovers(
+                engine,
+                self.config.project_name,
+                schemas.values(),
+                self._views(),
+                {name.key for name in relations},
+            )
+            lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
+        return "\n".join(lines) or "nothing is left over"
+
+    def _views(self) -> dict[str, str]:
+        """The project's incremental views: unique_id of the model by the view's key."""
+        built = self._names_in_project().built.values()
+        return {one.name.key: one.who for one in built if one.incremental}
+
+    def _names_in_project(self) -> NamesInProject:
+        if self._names is None:
+            self._names = NamesInProject(self._built())
+        return self._names
+
+    def _built(self) -> Iterator[Built]:
+        """Everything that a run of the project may build, mirrors included."""
+        manifest: Any = self.get_macro_resolver()
+        for node, name in _relations(manifest):
+            if node.resource_type != "source" and node.config.materialized != "ephemeral":
+                yield Built(node.unique_id, name, node.config.materialized == "incremental_view")
+        for source, mirror in self._mirrors():
+            yield Built(f"the mirror of {source}", mirror)
+
+    def _mirrors(self) -> Iterator[tuple[TableName, TableName]]:
+        """What may get a mirror, and the mirror's name; whether it does depends on what the source is."""
+        declared = self._declared_sources()
+        for _, source in _relations(self.get_macro_resolver()):
+            with suppress(DeclarationError):  # reported by the views that read the source
+                if declared.of(source).may_be_mirrored:
+                    yield source, declared.mirror_name(source, declared.home)
+
+    def _request(
+        self, view: TableName, model: str, sql: str, options: IncrementalViewOptions
+    ) -> RefreshRequest:
         return RefreshRequest(
             view=view,
             sql=sql,
+            owner=owner_of(self.config.project_name, model, view),
             refresh_mode=options.refresh_mode,
             change_capture=options.change_capture,
             auxiliary_views=options.auxiliary_views,
@@ -208,7 +271,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
                 if meta.get("sparkivm") is not None:
                     metas[name.key] = meta["sparkivm"]
-            self._declared = DeclaredSources(str(self.config.credentials.schema), metas)
+            home, project = str(self.config.credentials.schema), self.config.project_name
+            self._declared = DeclaredSources(home, metas, project)
         return self._declared
 
     def _relation_named(self, source: str) -> TableName:
@@ -245,25 +309,6 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             if self._pins is None:
                 self._pins = Pins()
             return self._pins
-
-    @contextmanager
-    def _name_set_free(self, relation: BaseRelation) -> Generator[None, None, None]:
-        """Put a table that has the view's name aside; drop it after the refresh, or bring it back."""
-        aside = self._relation(_name(relation, "__ivm_replaced"), RelationType.Table)
-        existing = self._cached(relation)
-        if existing is not None and existing.type == RelationType.Table:
-            if self._cached(aside) is not None:
-                self.drop_relation(aside)
-            self.rename_relation(existing, aside)
-            try:
-                yield
-            except BaseException:
-                self.rename_relation(aside, existing)
-                raise
-        else:
-            yield
-        if self._cached(aside) is not None:
-            self.drop_relation(aside)
 
     def _cached(self, relation: BaseRelation) -> BaseRelation | None:
         found: BaseRelation | None = self.get_relation(
@@ -352,5 +397,5 @@ def _relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
             yield node, TableName(str(node.schema), str(node.alias))
 
 
-def _name(relation: BaseRelation, suffix: str = "") -> TableName:
-    return TableName(str(relation.schema), suffixed(str(relation.identifier), suffix))
+def _name(relation: BaseRelation) -> TableName:
+    return TableName(str(relation.schema), str(relation.identifier))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -75,6 +75,12 @@ class SessionCatalog:
             logger.debug(f"the history of {name} is read by SQL: {error}")
             return self._by_sql.commits(name, after)
 
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        return self._by_sql.names_like(prefix)
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        return self._by_sql.properties_at(location)
+
     def expect_commit(self, table: TableName) -> None:
         """Let Delta look up the transaction numbers of a table, by a Spark job, while we go on.
 
@@ -130,7 +136,13 @@ class SessionCatalog:
         provider = table.provider()
         format_name = str(provider.get()).lower() if provider.isDefined() else "hive"
         if format_name != "delta":
-            return RelationFacts(name, "other", _fields(table.schema().json()), provider=format_name)
+            return RelationFacts(
+                name,
+                "other",
+                _fields(table.schema().json()),
+                properties=self._map(table.properties()),
+                provider=format_name,
+            )
 
         self._described[name.key] = table
         snapshot = self._delta(table)._2()

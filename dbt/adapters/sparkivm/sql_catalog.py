@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row, length_of_char
-from sparkivm.names import TableName, quoted
+from sparkivm.names import TableName, literal, quoted
 
 NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXCEPTION", "CATALOG_NOT_FOUND")
 
+_NO_DELTA_TABLE = (
+    "DELTA_MISSING_DELTA_TABLE",
+    "DELTA_PATH_DOES_NOT_EXIST",
+    "DELTA_TABLE_NOT_FOUND",
+    *NOT_FOUND,
+)
+_PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # of ours, in a list of all
 _READINGS = 3  # of a table that is replaced while it is read
 _ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
 # What an analyzed plan reads of a column of CHAR: its length and name.
@@ -53,7 +61,8 @@ class SqlCatalog:
                 temporary=not table,
             )
         if provider != "delta":
-            return RelationFacts(name, "other", fields, provider=provider)
+            properties = dict(_PROPERTY.findall(table.get("Table Properties", "")))
+            return RelationFacts(name, "other", fields, properties=properties, provider=provider)
         version, detail = self._version_and_detail(sql)
         return RelationFacts(
             name,
@@ -70,6 +79,30 @@ class SqlCatalog:
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         rows = self._query(f"describe history {name.sql}")
         return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]
+
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        schema = ".".join(map(quoted, prefix.parts[:-1]))
+        pattern = literal(re.sub(r"\W", "*", prefix.identifier) + "*")
+        try:
+            rows = self._query(f"show tables in {schema} like {pattern}")
+        except EngineError as error:
+            if error.condition in NOT_FOUND:
+                return []
+            raise
+        names = (str(row["tableName"]) for row in rows if not row["isTemporary"])
+        return [
+            replace(prefix, identifier=name)
+            for name in names
+            if name.lower().startswith(prefix.identifier.lower())
+        ]
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        try:
+            return _mapping(self._query(f"describe detail delta.{quoted(location)}")[0]["properties"])
+        except EngineError as error:
+            if error.condition in _NO_DELTA_TABLE:
+                return None
+            raise
 
     def expect_commit(self, table: TableName) -> None:
         """No statement does this."""

@@ -34,6 +34,8 @@ class SourceFrontier:
 class Frontier:
     """Kept in the user metadata of the commit that it describes, so data and frontier are one."""
 
+    project: str  # whose state it is, as in its marker
+    model: str
     view: str
     kind: Literal["group", "bag", "full"]  # full: not incrementally maintainable
     text: str  # hash of the model's SQL
@@ -68,11 +70,6 @@ class Frontier:
 
 class OtherFormat(Exception):
     """A frontier that another version of the package wrote."""
-
-
-def is_of_a_refresh(metadata: str | None) -> bool:
-    """Whether a commit's user metadata holds a frontier, of whatever version of the package."""
-    return _marked(metadata) is not None
 
 
 def read_frontier(metadata: str | None) -> Frontier | None:

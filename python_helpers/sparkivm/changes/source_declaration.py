@@ -66,16 +66,23 @@ class SourceDeclaration:
     mirror: MirrorOptions = MirrorOptions()
     log: ChangeLog | None = None
 
+    @property
+    def may_be_mirrored(self) -> bool:
+        """Whether a source like this may get a mirror."""
+        return self.mirrored is not False and self.log is None
+
 
 @dataclass(frozen=True)
 class DeclaredSources:
     """What is declared of any source, by its key; read where it is needed, so that a mistake stops few views.
 
-    home  the schema in which mirrors are made: dbt's target schema, as sources are often in others' hands
+    home     the schema in which mirrors are made: dbt's target schema, as others often own those of sources
+    project  the dbt project that says it
     """
 
     home: str = ""
     metas: Mapping[str, Any] = field(default_factory=dict)
+    project: str = ""
 
     @property
     def logs(self) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
             str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}"
         )
     view, state = request.view, state_table(request.view)
-    stored = read_state(engine, state)
+    stored = read_state(engine, view, request.owner)
     sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
     request = replace(request, sql=sources.model_text(view, request.sql))
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
@@ -131,7 +131,7 @@ def _decision_lines(
     decision = decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
         request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments), NoMemory(),
-        PublicView(engine, sources, request.view, request.comment).adds_up(compiled),
+        PublicView(engine, sources, request).adds_up(compiled),
         bool(compiled.auxiliaries),
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]

@@ -64,7 +64,7 @@ class Attempt:
 
     @cached_property
     def public(self) -> PublicView:
-        return PublicView(self.engine, self.sources, self.view, self.request.comment)
+        return PublicView(self.engine, self.sources, self.request)
 
     @cached_property
     def auxiliaries(self) -> Auxiliaries:
@@ -130,11 +130,11 @@ class Attempt:
         return facts
 
     def publish(
-        self, compiled: CompiledView, frontier: Frontier, state: RelationFacts, *, anew: bool = False
+        self, compiled: CompiledView, frontier: Frontier, state: RelationFacts, *, in_any_case: bool = False
     ) -> None:
         """Create or replace the public view where it is not what it should be, or in any case."""
         entries = compiled.plan is not None and takes_entries(compiled.plan.state, state)
-        self.public.publish(compiled, frontier, anew=anew, takes_entries=entries)
+        self.public.publish(compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
 
     def commit(self, stored: StoredState, frontier: Frontier, sql: str) -> Committed:
         """Change the state by one statement.
@@ -188,5 +188,6 @@ class Attempt:
             compile_s=elapsed_s - self.engine.waited_s,
             elapsed_s=elapsed_s,
             created=(self.view, self.state) if created else (),
+            put_aside=self.public.put_aside_as,
             warnings=tuple(self.warnings),
         )

@@ -88,7 +88,8 @@ class Auxiliaries:
 
     def drop_from(self, number: int) -> None:
         """Drop those of this number and above, as far as there are any."""
-        drop_auxiliaries(self._engine, self._request.view, number, self._sources.statements)
+        request = self._request
+        drop_auxiliaries(self._engine, request.view, request.owner, number, self._sources.statements)
 
     def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
         """Brought up to date, by their queries."""
@@ -100,7 +101,7 @@ class Auxiliaries:
             self._sources.warnings += result.warnings
             for name in (view, state_table(view)):
                 self._sources.forget(name)
-            self._check(read_state(self._engine, state_table(view)), result)
+            self._check(read_state(self._engine, view, self._request.owner), result)
         self.check_sources()
         return views
 
@@ -136,6 +137,8 @@ class Auxiliaries:
             comment=f"kept for {self._request.view}, which reads it and drops it",
             declared=NOTHING_DECLARED,
             auxiliary_views="never",
+            takes_over=False,
+            auxiliary=True,
         )
 
     def _check(self, stored: StoredState, result: RefreshResult) -> None:

@@ -10,6 +10,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
+from sparkivm.marker import Owner
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted, state_table
 from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import compile_view
@@ -21,14 +22,17 @@ from sparkivm.refresh.stored_state import read_state
 
 
 def consistency_sql(
-    engine: Engine, view: TableName, model_sql: str, declared: DeclaredSources = NOTHING_DECLARED
+    engine: Engine,
+    view: TableName,
+    model_sql: str,
+    owner: Owner,
+    declared: DeclaredSources = NOTHING_DECLARED,
 ) -> str:
     """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
 
     Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
     """
-    state = state_table(view)
-    stored = read_state(engine, state)
+    stored = read_state(engine, view, owner)
     if stored.built_empty:
         return "select 'no row was asked for' as which_diff where false"
     if stored.frontier is None:

@@ -1,51 +1,61 @@
-"""To drop a view with everything that is stored for it."""
+"""To drop a view with everything that is kept for it."""
 
 from __future__ import annotations
 
 from collections.abc import MutableSequence
-from itertools import count
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
-from sparkivm.names import TableName, auxiliary_view, state_table
-from sparkivm.refresh.stored_state import is_a_state
+from sparkivm.marker import Marker, Owner, Role
+from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
+from sparkivm.refresh.owned import drop_own, relations_kept_for
+
+# Readers come before what they read, so that a drop that is interrupted leaves nothing that cannot be read.
+_ORDER = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
 
 
-def drop_incremental_view(engine: Engine, view: TableName) -> str:
-    """Drop a view, its state, and the views that it keeps of inner aggregates.
+def drop_incremental_view(engine: Engine, view: TableName, project: str, model: str | None = None) -> str:
+    """Drop a view, its state, its auxiliary views and what interrupted refreshes left of their steps.
 
-    What has its name by now and does not read its state, as after a change of materialization, stays.
+    A relation without the right marker stays, as does what was put aside. Called again after an interruption,
+    it drops the rest.
 
+    project  the dbt project that is run
+    model    unique_id of the model that is built as the view; None if there is no such model any more
     Returns: what was dropped, for the console.
-    Raises: ModelError if there is no state, so that it is no view of ours.
+    Raises: ModelError if there is nothing of that view.
     """
-    state = engine.describe(state_table(view))
-    if state is None or state.kind != "delta" or not is_a_state(engine, state):
-        raise ModelError(str(view), f"there is no {state_table(view)}, its state", "check the name")
+
+    def is_kept_for_it(marker: Marker) -> bool:
+        owner = marker.owner
+        return (owner.project, owner.view) == (project, view.key) and model in (None, owner.model)
+
+    found = list(relations_kept_for(engine, view, is_kept_for_it))
     statements: list[str] = []
-    drop_auxiliaries(engine, view, 1, statements)
-    drop_view_and_state(engine, view, statements)
+    for role in _ORDER:
+        for facts, marker in found:
+            if marker.role is role:
+                drop_own(engine, facts, statements)
+    if not statements:
+        raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
     return "\n".join(statements)
 
 
-def drop_auxiliaries(engine: Engine, view: TableName, first: int, statements: MutableSequence[str]) -> None:
-    """Drop a view's auxiliary views from this number on, as far as there are any."""
-    for number in count(first):
-        if not drop_view_and_state(engine, auxiliary_view(view, number), statements):
-            return
-
-
-def drop_view_and_state(engine: Engine, view: TableName, statements: MutableSequence[str]) -> bool:
-    """Drop a public view and its state; whether there was one of them."""
-    dropped = False
-    state = state_table(view)
-    for name, kind, says, macro, argument in (
-        (view, "view", state.sql, "drop_own_view", "view"),
-        (state, "delta", "", "drop_own_table", "table"),
-    ):
-        facts = engine.describe(name)
-        if facts is not None and facts.kind == kind and says.lower() in facts.view_text.lower():
-            statements.append(engine.render(macro, **{argument: name.sql}))
-            engine.execute(statements[-1])
-            dropped = True
-    return dropped
+def drop_auxiliaries(
+    engine: Engine, view: TableName, owner: Owner, first: int, statements: MutableSequence[str]
+) -> None:
+    """Drop a view's auxiliary views from this number on, and their states."""
+    views = [auxiliary_view(view, number) for number in range(first, MOST_NUMBERED + 1)]
+    keys = {name.key for one in views for name in (one, state_table(one))}
+    roles = (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)
+    found = [
+        (facts, marker)
+        for facts, marker in relations_kept_for(
+            engine, view, lambda marker: marker.owner == owner and marker.role in roles
+        )
+        if facts.name.key in keys
+    ]
+    for role in roles:
+        for facts, marker in found:
+            if marker.role is role:
+                drop_own(engine, facts, statements)

@@ -41,7 +41,13 @@ def refresh_from_changes(
     try:
         with (
             planned_for_changes(attempt.engine, decision.read_bytes),
-            Staging(attempt.engine, attempt.view, attempt.statements, decision.kept_changes) as staging,
+            Staging(
+                attempt.engine,
+                attempt.view,
+                attempt.request.owner,
+                attempt.statements,
+                decision.kept_changes,
+            ) as staging,
         ):
             change, part = _change(attempt, compiled, stored, decision, staging)
             appends_entries = change.kind == "entries" and change.form == "append"

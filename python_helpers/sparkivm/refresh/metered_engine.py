@@ -44,6 +44,12 @@ class MeteredEngine(Engine):
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         return self._timed(lambda: self._engine.commits(name, after))
 
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        return self._timed(lambda: self._engine.names_like(prefix))
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        return self._timed(lambda: self._engine.properties_at(location))
+
     def expect_commit(self, table: TableName) -> None:
         self._timed(lambda: self._engine.expect_commit(table))
 

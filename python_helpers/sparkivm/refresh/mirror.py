@@ -19,6 +19,7 @@ from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, change
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Conflict, commit_tagged
@@ -26,7 +27,6 @@ from sparkivm.refresh.new_table import make_table
 from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.types_of_rows import check_no_sessions
 
-MIRROR_OF = "sparkivm.mirror_of"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 _MOST_TRIES = 4
 # Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
@@ -40,6 +40,7 @@ class Mirror:
     """One source and its mirror. `statements` and `warnings` are told what is done."""
 
     engine: Engine
+    project: str
     source: RelationFacts
     name: TableName
     declaration: SourceDeclaration
@@ -90,13 +91,36 @@ class Mirror:
 
     def _found(self) -> RelationFacts | None:
         facts = self.engine.describe(self.name)
-        if facts is not None and facts.properties.get(MIRROR_OF) != self.source.name.key:
+        if facts is not None and not self._is_mirror(facts.properties):
             raise DeclarationError(
                 str(self.source.name),
-                f"{self.name}, the name of its mirror, is another table's",
-                "declare another: mirror: {name: …}, or drop that table",
+                f"{self.name}, the name of its mirror, is taken by another relation",
+                "declare another name, mirror: {name: …}, or drop that relation",
             )
         return facts
+
+    def _is_mirror(self, properties: Mapping[str, str]) -> bool:
+        """Whether a relation is the source's mirror; all projects that read the source may share one."""
+        marker = read_marker(properties)
+        return marker is not None and (marker.role, marker.owner.model) == (Role.MIRROR, self.source.name.key)
+
+    def _location(self) -> str | None:
+        """Where a new mirror's files go; None if that is left to Spark.
+
+        Raises: DeclarationError if somebody else's table is there.
+        """
+        root = self.declaration.mirror.location
+        if not root:
+            return None
+        location = f"{root.rstrip('/')}/{self.name.identifier}"
+        properties = self.engine.properties_at(location)
+        if properties is not None and not self._is_mirror(properties):
+            raise DeclarationError(
+                str(self.source.name),
+                f"{location}, where its mirror would be stored, holds another table",
+                "declare another location, or remove these files",
+            )
+        return location
 
     def _fields(self) -> tuple[Field, ...]:
         """The source's columns as they are now; its files too, as a session keeps the list of them."""
@@ -150,7 +174,7 @@ class Mirror:
         return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
 
     def _make(self, found: RelationFacts | None, texts: MirrorTexts) -> int:
-        location = self.declaration.mirror.location
+        location = self._location() if found is None else None  # Delta moves no table
 
         def made(properties: Mapping[str, str]) -> int:
             sql = self.engine.render(
@@ -158,14 +182,15 @@ class Mirror:
                 state=self.name.sql,
                 select=texts.content,
                 tblproperties=properties,
-                location=f"{location.rstrip('/')}/{self.name.identifier}" if location else None,
+                location=location,
             )
             return self._commit(found, sql)
 
         def switch_on_feed() -> None:
             self._execute(self.engine.render("enable_change_capture", table=self.name.sql))
 
-        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", MIRROR_OF: self.source.name.key}
+        marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
+        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", **marker.properties}
         try:
             version = make_table(properties | self._retention(), made, switch_on_feed)
         except EngineError as error:

@@ -43,6 +43,8 @@ def next_frontier(
     kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
     undecided = compiled.fallback is not None and not compiled.complete
     return Frontier(
+        project=request.owner.project,
+        model=request.owner.model,
         view=request.view.key,
         kind=kind,  # type: ignore[arg-type]
         text=digest(request.sql),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, RelationFacts
+from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import TableName, quoted, state_table
+from sparkivm.refresh.aside import bring_back, put_aside
 from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.ownership import in_the_way, is_ours
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import digest
 from sparkivm.refresh.sources import Sources
 
@@ -22,18 +26,30 @@ def public_texts(compiled: CompiledView, state: TableName) -> tuple[str, str]:
 
 
 class PublicView:
-    """The public view of one state.
+    """The public view of one state."""
 
-    comment  empty if it needs none
-    """
-
-    def __init__(self, engine: Engine, sources: Sources, view: TableName, comment: str) -> None:
-        self._engine, self._sources, self._view, self._comment = engine, sources, view, comment
+    def __init__(self, engine: Engine, sources: Sources, request: RefreshRequest) -> None:
+        self._engine, self._sources, self._request = engine, sources, request
+        self._view, self._comment = request.view, request.comment
         self._facts: RelationFacts | None = None  # once they were asked for
+        self.put_aside_as: TableName | None = None  # the relation that had its name
 
     @property
     def is_there(self) -> bool:
         return self._text is not None
+
+    def check_name(self) -> None:
+        """Raises: ModelError if somebody else's relation has its name and is not what the model was before.
+
+        What it was before has no marker, or the one that `put_aside` gave it before it was interrupted.
+        """
+        if self._found is None or not self._in_the_way:
+            return
+        request = self._request
+        marker = read_marker(self._found.properties)
+        former = request.takes_over and marker in (None, Marker(request.owner, Role.PUT_ASIDE))
+        if not former:
+            raise in_the_way(request, self._found, request.view_marker.role)
 
     def is_as_left(self, frontier: Frontier) -> bool:
         """Whether it is what the last refresh made of it, and has its comment."""
@@ -45,32 +61,49 @@ class PublicView:
         one, adding = public_texts(compiled, state_table(self._view))
         return adding != one and self._text == adding
 
-    def publish(self, compiled: CompiledView, frontier: Frontier, *, anew: bool, takes_entries: bool) -> None:
+    def publish(
+        self, compiled: CompiledView, frontier: Frontier, *, in_any_case: bool, takes_entries: bool
+    ) -> None:
         """Create or replace it if it is not what it should be.
 
-        It stays the one of its two texts that it is, as the views over it are made for this text.
+        Of its two texts it keeps the one that is in place, because the views over it were created against it.
 
-        anew           whether it is replaced in any case
+        in_any_case    whether it is replaced even if nothing about it changed
         takes_entries  whether a new view's state may be given several entries of a group
         """
         one, adding = public_texts(compiled, state_table(self._view))
-        stays = not anew and self._text in (one, adding)
+        stays = not in_any_case and self._text in (one, adding)
         text = adding if frontier.several or (self._text == adding if stays else takes_entries) else one
         if not stays or text != self._text or not self._is_made_for(frontier):
             self.create(text, frontier)
 
     def create(self, select: str, frontier: Frontier) -> None:
+        """Create or replace it. Somebody else's relation of its name is put aside, and back if this fails."""
         sql = self._engine.render(
             "public_view",
             view=self._view.sql,
             select=select,
             comment=self._comment,
-            tblproperties={_MADE_FOR: _meaning(frontier)},
+            tblproperties={**self._request.view_marker.properties, _MADE_FOR: _meaning(frontier)},
         )
-        self._sources.statements.append(sql)
-        self._engine.execute(sql)
-        self._sources.forget(self._view)
-        self._facts = None
+        if self._in_the_way:
+            assert self._found is not None
+            self.put_aside_as = put_aside(
+                self._engine, self._found, self._request.owner, self._sources.statements
+            )
+            self._sources.warnings.append(
+                f"what was {self._view} before it became an incremental view is kept as {self.put_aside_as}; "
+                "drop it when you do not need it any more"
+            )
+        try:
+            self._sources.statements.append(sql)
+            self._engine.execute(sql)
+        except BaseException:
+            bring_back(self._engine, self._view, self._request.owner, self._sources.statements)
+            raise
+        finally:
+            self._sources.forget(self._view)
+            self._facts = None
 
     @property
     def _found(self) -> RelationFacts | None:
@@ -79,9 +112,16 @@ class PublicView:
         return self._facts
 
     @property
+    def _in_the_way(self) -> bool:
+        """Whether another relation has its name."""
+        return self._found is not None and not is_ours(self._found, self._request.view_marker)
+
+    @property
     def _text(self) -> str | None:
         """Its SELECT, if it is there."""
-        return self._found.view_text.strip() if self._found and self._found.kind == "view" else None
+        if self._found is None or self._found.kind != "view" or self._in_the_way:
+            return None
+        return self._found.view_text.strip()
 
     def _is_made_for(self, frontier: Frontier) -> bool:
         """Whether it has its comment, and the columns and settings of a state."""

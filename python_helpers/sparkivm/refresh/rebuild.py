@@ -22,7 +22,7 @@ from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.new_table import make_table
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
-from sparkivm.refresh.stored_state import STATE_OF, StoredState
+from sparkivm.refresh.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 
 # Spark may make a mistake in a plan, and none in a text of the same meaning. Other classes, as
@@ -75,7 +75,7 @@ def rebuild(
             compiled = attempt.compile(None)
         compiled = replace(compiled, plan=None, fallback=failed, complete=compiled.complete and timeless)
         return rebuild(attempt, stored, compiled, settings, fallback if first or asked else failed)
-    attempt.publish(compiled, frontier, attempt.state_facts(), anew=attempt.request.full_refresh)
+    attempt.publish(compiled, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
     if stored.frontier is None or stored.frontier.auxiliaries:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
     rows = committed.commit.count("numOutputRows")
@@ -114,7 +114,10 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     """--empty: an existing view is left alone, a missing one built without rows, to be rebuilt."""
     if stored.facts is not None and attempt.public.is_there:
         return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
-    frontier = Frontier(attempt.view.key, "full", "", "", {}, {}, deterministic=False)
+    owner = attempt.request.owner
+    frontier = Frontier(
+        owner.project, owner.model, attempt.view.key, "full", "", "", {}, {}, deterministic=False
+    )
     _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.model_text()}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
@@ -181,10 +184,9 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
 
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
     layout = attempt.request.layout
-    location = None  # Delta moves no table that is there
-    if layout.location_root and stored.facts is None:
-        location = f"{layout.location_root.rstrip('/')}/{attempt.state.identifier}"
-    properties = {CHANGE_FEED: "true", **layout.tblproperties, STATE_OF: attempt.view.key}
+    location = attempt.request.state_location if stored.facts is None else None  # Delta moves no table
+    marker = attempt.request.state_marker
+    properties = {CHANGE_FEED: "true", **layout.tblproperties, **marker.properties}
 
     def made(properties: Mapping[str, str]) -> Committed:
         sql = attempt.engine.render(

@@ -21,6 +21,7 @@ from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.decide import decide
 from sparkivm.refresh.from_changes import refresh_from_changes
 from sparkivm.refresh.metered_engine import MeteredEngine
+from sparkivm.refresh.ownership import check_state_is_ours
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.rebuild import build_empty, rebuild, rebuild_after
@@ -30,7 +31,7 @@ from sparkivm.refresh.run_memory import Memory, ViewMemory
 from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.source_catalog import digest, view_hash
 from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import StoredState, is_a_state, read_state
+from sparkivm.refresh.stored_state import StoredState, read_state
 
 _MOST_TRIES = 4
 _DAY_MS = 24 * 3600 * 1000
@@ -63,19 +64,9 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
 
 
 def _attempted(attempt: Attempt) -> RefreshResult:
-    stored = read_state(attempt.engine, attempt.state)
-    if stored.facts is not None and stored.facts.kind != "delta":
-        raise ModelError(
-            str(attempt.view),
-            f"{attempt.state}, the name of its state, is no Delta table",
-            "rename or drop what has this name",
-        )
-    if stored.facts is not None and stored.frontier is None and not is_a_state(attempt.engine, stored.facts):
-        raise ModelError(
-            str(attempt.view),
-            f"there is a table {attempt.state}, the name of its state, which no refresh made",
-            "rename that table, or the model",
-        )
+    stored = read_state(attempt.engine, attempt.view, attempt.request.owner)
+    check_state_is_ours(attempt.engine, attempt.request, stored.facts)
+    attempt.public.check_name()
     if attempt.request.empty:
         return build_empty(attempt, stored)
     settings = semantic_settings(attempt.engine)

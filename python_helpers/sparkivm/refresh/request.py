@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
-from sparkivm.names import TableName
+from sparkivm.marker import Marker, Owner, Role
+from sparkivm.names import TableName, state_table
 
 RefreshMode = Literal["auto", "incremental", "strict", "full"]
 ChangeCapture = Literal["auto", "never_alter"]
@@ -33,19 +34,39 @@ class RefreshRequest:
     auxiliary_views  auto: an inner aggregate is kept as a view of its own where that is cheaper; always:
                   where that is possible
     empty         `dbt run --empty`: create a missing view without rows, never touch an existing one
+    takes_over    what has the view's name without being ours is what the model was built as before: it is
+                  put aside
+    auxiliary     the view is kept for a part of the owner's view
     """
 
     view: TableName
     sql: str  # the model's compiled SELECT
+    owner: Owner
     refresh_mode: RefreshMode = "auto"
     change_capture: ChangeCapture = "auto"
     auxiliary_views: AuxiliaryViews = "auto"
     full_refresh: bool = False
     full_refresh_allowed: bool = True  # False where the model's config says full_refresh: false
     empty: bool = False
+    takes_over: bool = False
+    auxiliary: bool = False
     layout: StateLayout = StateLayout()
     comment: str = ""
     declared: DeclaredSources = NOTHING_DECLARED  # what the project says of any source
+
+    @property
+    def state_marker(self) -> Marker:
+        return Marker(self.owner, Role.AUXILIARY_STATE if self.auxiliary else Role.STATE)
+
+    @property
+    def view_marker(self) -> Marker:
+        return Marker(self.owner, Role.AUXILIARY_VIEW if self.auxiliary else Role.PUBLIC_VIEW)
+
+    @property
+    def state_location(self) -> str | None:
+        """Where a new state's files are; None if that is left to Spark."""
+        root = self.layout.location_root
+        return f"{root.rstrip('/')}/{state_table(self.view).identifier}" if root else None
 
     @property
     def may_keep_views(self) -> bool:

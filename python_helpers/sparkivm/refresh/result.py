@@ -40,4 +40,5 @@ class RefreshResult:
     compile_s: float = 0.0  # Python's own share: parse, compile, decide
     elapsed_s: float = 0.0
     created: tuple[TableName, ...] = ()  # relations that did not exist before
+    put_aside: TableName | None = None  # the new name of the relation that had the view's name
     warnings: tuple[str, ...] = ()

@@ -103,6 +103,7 @@ class Sources:
     def mirror(self, source: RelationFacts) -> Mirror:
         return Mirror(
             self._engine,
+            self._declared.project,
             source,
             self._declared.mirror_name(source.name, self._home),
             self._declared.of(source.name),

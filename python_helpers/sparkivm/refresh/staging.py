@@ -12,15 +12,16 @@ import time
 import uuid
 from collections.abc import Collection, Mapping, MutableSequence
 from contextlib import suppress
-from dataclasses import replace
 from types import TracebackType
 
 from sparkivm.algebra import Relation
 from sparkivm.engine import Engine, EngineError
-from sparkivm.names import STEP_SUFFIX, TableName, literal, quoted, step_table
+from sparkivm.marker import Marker, Owner, Role
+from sparkivm.names import STEP_SUFFIX, TableName, step_table
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED
 from sparkivm.plan.steps import in_steps, step_names
+from sparkivm.refresh.owned import drop_own, relations_kept_for
 from sparkivm.spark_sql.relations import select_text, step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
 
@@ -34,10 +35,16 @@ class Staging:
     """The tables and views of one refresh, gone at its end; `statements` are told how they were made."""
 
     def __init__(
-        self, engine: Engine, view: TableName, statements: MutableSequence[str], kept: Collection[str]
+        self,
+        engine: Engine,
+        view: TableName,
+        owner: Owner,
+        statements: MutableSequence[str],
+        kept: Collection[str],
     ) -> None:
         """kept  tables whose changes are in memory already"""
         self._engine, self._view, self._statements, self._kept = engine, view, statements, kept
+        self._marker = Marker(owner, Role.STEP)
         self._nonce = uuid.uuid4().hex[:8]
         self._step_names = step_names()
         self._texts: dict[str, str] = {}
@@ -92,7 +99,9 @@ class Staging:
             self._drop_left_overs()
             self._has_tables = True
         name = step_table(self._view, f"{int(time.time()):x}_{self._nonce}_{len(self._texts) + 1}").sql
-        sql = self._engine.render("stage_step", table=name, select=select)
+        sql = self._engine.render(
+            "stage_step", table=name, select=select, tblproperties=self._marker.properties
+        )
         self._run(sql, undo=self._engine.render("drop_own_table", table=name))
         self._texts[key] = name
 
@@ -102,12 +111,13 @@ class Staging:
         self._engine.execute(sql)
 
     def _drop_left_overs(self) -> None:
-        """Tables of refreshes, of any view in the schema, that were killed."""
-        schema = replace(self._view, identifier="").parts[:-1]
-        pattern = literal(f"*{STEP_SUFFIX}*")
-        found = self._engine.query(f"show tables in {'.'.join(map(quoted, schema))} like {pattern}")
-        for row in found:
-            made = _STEP_NAME.search(str(row["tableName"]))
-            if made and time.time() - int(made[1], 16) > _LEFT_OVER_S:
-                left_over = replace(self._view, identifier=str(row["tableName"]))
-                self._engine.execute(self._engine.render("drop_own_table", table=left_over.sql))
+        """Tables of earlier refreshes of the view that were killed."""
+        for facts, _ in relations_kept_for(self._engine, self._view, self._marker.__eq__):
+            if is_abandoned_step(facts.name):
+                drop_own(self._engine, facts, self._statements)
+
+
+def is_abandoned_step(name: TableName) -> bool:
+    """Whether a step's table is so old that the refresh that made it has ended."""
+    made = _STEP_NAME.search(name.identifier)
+    return made is not None and time.time() - int(made[1], 16) > _LEFT_OVER_S

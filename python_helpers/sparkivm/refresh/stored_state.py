@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
-from sparkivm.changes.frontier import Frontier, OtherFormat, is_of_a_refresh, read_frontier
+from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
 from sparkivm.changes.source_change import changes_rows
 from sparkivm.engine import Commit, Engine, RelationFacts
-from sparkivm.names import TableName
+from sparkivm.marker import Marker, Owner, read_marker
+from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
 
-STATE_OF = "sparkivm.state_of"  # property of a state: the view's key
 _LOOK_BACK = 100  # commits; more than that without data between two refreshes is taken for a lost frontier
 
 
@@ -29,8 +30,9 @@ class StoredState:
         return self.facts.version if self.facts else -1
 
 
-def read_state(engine: Engine, state: TableName) -> StoredState:
-    """The state as of its newest version."""
+def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
+    """The state of a view as of its newest version; the frontier has to name its owner."""
+    state = state_table(view)
     facts = engine.describe(state)
     if facts is None:
         return StoredState(None, None, Fallback(Reason.STATE_MISSING))
@@ -54,18 +56,36 @@ def read_state(engine: Engine, state: TableName) -> StoredState:
             if foreign is not None:
                 detail = f"version {foreign.version} of {state} is a {foreign.operation} that no refresh made"
                 return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
-            if frontier is not None:
-                return StoredState(facts, frontier, None, commit)
+            if frontier is None:
+                continue
+            named = frontier.project, frontier.model, frontier.view
+            if named != (owner.project, owner.model, view.key):
+                detail = (
+                    f"version {commit.version} of {state} was written for {frontier.model} as {frontier.view}"
+                )
+                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
+            return StoredState(facts, frontier, None, commit)
         if step > _LOOK_BACK or step > facts.version:
             return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
         step *= 10
 
 
-def is_a_state(engine: Engine, facts: RelationFacts) -> bool:
-    """Whether a table was made as a state, whatever was done to it since; else it is somebody's own."""
-    if STATE_OF in facts.properties:
-        return True
-    return any(is_of_a_refresh(commit.user_metadata) for commit in engine.commits(facts.name, -1))
+def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
+    """Whether a table is the state with this marker.
+
+    If somebody replaced it in its own log, the marker is gone, but an earlier commit has a frontier of the
+    same owner.
+    """
+    found = read_marker(facts.properties)
+    if found is not None or facts.kind != "delta":
+        return found == marker
+    owner = marker.owner
+    for commit in engine.commits(facts.name, -1):
+        with suppress(OtherFormat):
+            frontier = read_frontier(commit.user_metadata)
+            if frontier is not None and (frontier.project, frontier.model) == (owner.project, owner.model):
+                return True
+    return False
 
 
 def foreign_commit(engine: Engine, state: TableName, frontier: Frontier, commit: Commit) -> Commit | None:

@@ -1,0 +1,76 @@
+"""The marker of each table and view that the package makes: whose it is, and what it is for.
+
+It is kept in the relation's properties. What has no marker, or the marker of another owner, belongs to
+somebody else and is never replaced, renamed, altered or dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from sparkivm.names import TableName
+
+_PROJECT, _MODEL, _VIEW, _ROLE = PROPERTIES = tuple(
+    f"sparkivm.{name}" for name in ("project", "model", "view", "role")
+)
+
+
+class Role(Enum):
+    """What a relation is for; the value is how messages and properties call it."""
+
+    STATE = "state"
+    PUBLIC_VIEW = "public view"
+    AUXILIARY_STATE = "state of an auxiliary view"
+    AUXILIARY_VIEW = "auxiliary view"
+    STEP = "step of a refresh"
+    MIRROR = "mirror"
+    PUT_ASIDE = "put aside"  # somebody else's relation that had the view's name
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The model that relations are kept for.
+
+    project  name of the dbt project that is run
+    model    dbt's unique_id of the model; of a mirror, the key of its source
+    view     key of the view that users read
+    """
+
+    project: str
+    model: str
+    view: str
+
+    def __str__(self) -> str:
+        return f"{self.model} of project {self.project}, built as {self.view}"
+
+
+def owner_of(project: str, model: str, view: TableName) -> Owner:
+    return Owner(project, model, view.key)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Owner and role of one relation."""
+
+    owner: Owner
+    role: Role
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What is written into the relation's properties."""
+        values = (self.owner.project, self.owner.model, self.owner.view, self.role.value)
+        return dict(zip(PROPERTIES, values, strict=True))
+
+    def __str__(self) -> str:
+        return f"the {self.role.value} of {self.owner}"
+
+
+def read_marker(properties: Mapping[str, str]) -> Marker | None:
+    """The marker in a relation's properties; None if there is none, or one that is not whole."""
+    values = [properties.get(name) for name in PROPERTIES]
+    project, model, view, role = values
+    if project is None or model is None or view is None or role not in {one.value for one in Role}:
+        return None
+    return Marker(Owner(project, model, view), Role(role))

@@ -1,0 +1,59 @@
+"""What a model was before it became an incremental view: put aside under a free name, never dropped."""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from itertools import count
+
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.marker import PROPERTIES, Marker, Owner, Role
+from sparkivm.names import MOST_NUMBERED, TableName, name_aside
+from sparkivm.refresh.owned import relations_kept_for
+
+
+def put_aside(
+    engine: Engine, found: RelationFacts, owner: Owner, statements: MutableSequence[str]
+) -> TableName:
+    """Rename a relation that has a view's name. Returns: its new name.
+
+    It is marked first, so that `bring_back` finds it if this process ends in between.
+    """
+    aside = next(
+        name for number in count(1) if engine.describe(name := name_aside(found.name, number)) is None
+    )
+    marker = Marker(owner, Role.PUT_ASIDE)
+    kind = _kind(found)
+    _run(
+        engine,
+        statements,
+        "mark_relation",
+        kind=kind,
+        relation=found.name.sql,
+        tblproperties=marker.properties,
+    )
+    _run(engine, statements, "rename_relation_to", kind=kind, relation=found.name.sql, name=aside.sql)
+    return aside
+
+
+def bring_back(engine: Engine, view: TableName, owner: Owner, statements: MutableSequence[str]) -> None:
+    """Give the relation that was put aside last its name again, if nothing has the name now."""
+    if engine.describe(view) is not None:
+        return
+    marker = Marker(owner, Role.PUT_ASIDE)
+    found = {facts.name.key: facts for facts, _ in relations_kept_for(engine, view, marker.__eq__)}
+    names = (name_aside(view, number).key for number in range(MOST_NUMBERED, 0, -1))
+    newest = next((found[key] for key in names if key in found), None)
+    if newest is None:
+        return
+    kind = _kind(newest)
+    _run(engine, statements, "rename_relation_to", kind=kind, relation=newest.name.sql, name=view.sql)
+    _run(engine, statements, "unmark_relation", kind=kind, relation=view.sql, names=PROPERTIES)
+
+
+def _kind(relation: RelationFacts) -> str:
+    return "view" if relation.kind == "view" else "table"
+
+
+def _run(engine: Engine, statements: MutableSequence[str], macro: str, **arguments: object) -> None:
+    statements.append(engine.render(macro, **arguments))
+    engine.execute(statements[-1])

@@ -1,0 +1,247 @@
+"""What belongs to others is never touched: relations by a name that a view needs, with or without a marker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sparkivm.engine import EngineError
+from sparkivm.errors import ModelError
+from sparkivm.marker import Owner, read_marker
+from sparkivm.names import TableName
+from sparkivm.reasons import Reason
+from sparkivm.refresh.drop_view import drop_incremental_view
+from sparkivm.refresh.leftovers import drop_leftovers, leftovers
+from sparkivm.refresh.public_view import PublicView
+from sparkivm.refresh.request import StateLayout
+from tests.spark.lab import Lab, View, refused
+
+pytestmark = pytest.mark.spark
+
+GROUPS = "select k, count(*) as n, max(x) as most from {schema}.t group by k"
+INNER = "select n, count(*) as groups from (select k, count(*) as n from {schema}.t group by k) group by n"
+
+
+@pytest.fixture(scope="module")
+def lab(spark):
+    lab = Lab(spark, "ownership")
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    yield lab
+    lab.run("drop schema ownership cascade")
+
+
+def view(lab: Lab, name: str, sql: str = GROUPS, **options) -> View:
+    return lab.view(name, sql.format(schema=lab.schema), **options)
+
+
+def names(lab: Lab, prefix: str) -> set[str]:
+    return {row["tableName"] for row in lab.rows(f"show tables like '{prefix}*'")}
+
+
+def drop(one: View) -> str:
+    owner = one.request.owner
+    return drop_incremental_view(one.lab.engine, one.request.view, owner.project, owner.model)
+
+
+THEIRS = {
+    "delta": "create table {name} using delta as select 7 as mine",
+    "parquet": "create table {name} using parquet as select 7 as mine",
+    "view": "create view {name} as select 7 as mine",
+}
+
+
+@pytest.mark.parametrize("make", THEIRS.values(), ids=THEIRS)
+@pytest.mark.parametrize("suffix", ["", "__ivm"])
+def test_somebody_elses_relation_is_in_the_way(lab, make, suffix):
+    name = f"theirs{suffix}"
+    lab.run(make.format(name=name))
+    one = view(lab, "theirs")
+    for options in ({}, {"full_refresh": True}, {"empty": True}, {"refresh_mode": "strict"}):
+        message = refused(one, **options)
+        assert f"ownership.{name}, the name of its" in message
+        assert "that dbt-sparkivm did not make" in message
+    with pytest.raises(ModelError, match="there is nothing"):
+        drop(one)
+    assert lab.rows(f"select * from {name}") == [(7,)]
+    assert names(lab, "theirs") == {name}
+    lab.run(f"drop {'view' if 'view' in make else 'table'} {name}")
+
+
+def test_the_state_of_another_model(lab):
+    first = view(lab, "shared").build()
+    second = View(lab, replace(first.request, owner=Owner("lab", "model.lab.other", "ownership.shared")))
+    assert "taken by the state of model.lab.shared of project lab" in refused(second)
+    other_project = View(lab, replace(first.request, owner=replace(first.request.owner, project="else")))
+    assert "of project lab" in refused(other_project, full_refresh=True)
+    with pytest.raises(ModelError, match="there is nothing that project else keeps"):
+        drop(other_project)
+    first.must_be("no_op")
+    drop(first)
+
+
+def test_a_state_whose_frontier_is_another_models(lab):
+    """As after a clone, which copies the properties, and a marker that somebody put on it."""
+    one, other = view(lab, "one").build(), view(lab, "other").build()
+    properties = ", ".join(f"'{k}' = '{v}'" for k, v in one.request.state_marker.properties.items())
+    metadata = other.history()[-1]["userMetadata"]
+    lab.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
+    lab.run(f"alter table one__ivm set tblproperties ({properties})")
+    lab.session.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
+    result = one.must_be("full", Reason.STATE_MODIFIED)
+    assert "was written for model.lab.other" in str(result.fallback)
+    one.must_be("no_op")
+    for each in (one, other):
+        drop(each)
+
+
+@pytest.mark.parametrize("make", THEIRS.values(), ids=THEIRS)
+def test_what_the_model_was_before_is_kept(lab, make, monkeypatch):
+    """It is put aside under a free name; a failure brings it back, and after a kill the next run ends the work."""
+    lab.run(make.format(name="former"), "create table former__ivm_replaced using parquet as select 8 as x")
+    one = view(lab, "former", takes_over=True)
+
+    def fails(self, name):
+        def render(macro, **arguments):
+            if macro == "public_view":
+                return "create view of nothing"
+            return original(macro, **arguments)
+
+        return render
+
+    original = lab.engine.render
+    with monkeypatch.context() as patched:
+        patched.setattr(lab.engine, "render", fails(lab.engine, "public_view"))
+        with pytest.raises(EngineError):
+            one.refresh()
+    assert lab.rows("select * from former") == [(7,)]
+    assert not any("sparkivm" in row["key"] for row in lab.rows("show tblproperties former"))
+
+    def killed(sql):
+        if sql.startswith("create or replace view"):
+            raise KeyboardInterrupt
+        return execute(sql)
+
+    execute = lab.engine.execute
+    with monkeypatch.context() as patched:
+        patched.setattr(lab.engine, "execute", killed)
+        patched.setattr("sparkivm.refresh.public_view.bring_back", lambda *_: None)
+        with pytest.raises(KeyboardInterrupt):
+            one.refresh()
+    assert names(lab, "former") == {"former__ivm", "former__ivm_replaced", "former__ivm_replaced_2"}
+    one.must_be("no_op")
+    assert lab.rows("select * from former__ivm_replaced") == [(8,)]
+    assert lab.rows("select * from former__ivm_replaced_2") == [(7,)]
+    drop(one)
+    assert names(lab, "former") == {"former__ivm_replaced", "former__ivm_replaced_2"}
+    found = leftovers(lab.engine, "lab", [TableName("ownership", "")], {}, ())
+    assert [str(one) for one in found] == [
+        "ownership.former__ivm_replaced_2: put aside, was ownership.former before the view"
+    ]
+    drop_leftovers(lab.engine, found)
+    assert names(lab, "former") == {"former__ivm_replaced"}
+    lab.run("drop table former__ivm_replaced")
+
+
+def test_what_was_put_aside_comes_back_after_a_kill(lab, monkeypatch):
+    lab.run(THEIRS["delta"].format(name="back"))
+    one = view(lab, "back", takes_over=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("sparkivm.refresh.public_view.bring_back", lambda *_: None)
+        patched.setattr(lab.engine, "render", _without_public_view(lab.engine.render))
+        with pytest.raises(EngineError):
+            one.refresh()
+    assert "back" not in names(lab, "back")
+    with monkeypatch.context() as patched:
+        patched.setattr(lab.engine, "render", _without_public_view(lab.engine.render))
+        with pytest.raises(EngineError):
+            one.refresh()
+    assert lab.rows("select * from back") == [(7,)]
+    lab.run("drop table back")
+    drop(one)
+
+
+def _without_public_view(render):
+    return lambda macro, **arguments: (
+        "create view of nothing" if macro == "public_view" else render(macro, **arguments)
+    )
+
+
+def test_a_public_view_of_another_model_is_never_put_aside(lab):
+    first = view(lab, "kept").build()
+    lab.run("drop table kept__ivm")
+    second = View(lab, replace(first.request, owner=Owner("lab", "model.lab.b", "ownership.kept")))
+    assert "the public view of model.lab.kept" in refused(second, takes_over=True)
+    first.must_be("create")
+    drop(first)
+
+
+@pytest.mark.parametrize("name", ["aux__ivm_aux_1", "aux__ivm_aux_1__ivm"])
+def test_somebody_elses_relation_by_the_name_of_an_auxiliary_view(lab, name):
+    """The view is built without it, and says so."""
+    lab.run(f"create table {name} using delta as select 7 as mine")
+    one = view(lab, "aux", INNER, auxiliary_views="always")
+    result = one.must_be("create")
+    assert any(f"ownership.{name}, the name of its" in warning for warning in result.warnings)
+    lab.run("insert into t values (9, 1, 1)")
+    one.must_be("incremental")
+    one.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    drop(one)
+    assert lab.rows(f"select * from {name}") == [(7,)]
+    lab.run(f"drop table {name}")
+
+
+def test_a_drop_finds_what_an_interrupted_one_left(lab):
+    one = view(lab, "gone", INNER, auxiliary_views="always").build()
+    made = {"gone", "gone__ivm", "gone__ivm_aux_1", "gone__ivm_aux_1__ivm"}
+    assert names(lab, "gone") == made
+    markers = [read_marker(lab.engine.describe(TableName("ownership", name)).properties) for name in made]
+    assert {marker.owner for marker in markers} == {one.request.owner}
+    lab.run("drop view gone", "drop table gone__ivm", "drop view gone__ivm_aux_1")
+    lab.run("create table gone__ivm_step_1 using parquet as select 1 as x")
+    assert "gone__ivm_aux_1__ivm" in drop(one)
+    assert names(lab, "gone") == {"gone__ivm_step_1"}
+    lab.run("drop table gone__ivm_step_1")
+
+
+def test_files_of_others_where_a_state_would_be(lab, tmp_path):
+    location = tmp_path / "located__ivm"
+    lab.run(f"create table elsewhere using delta location '{location}' as select 7 as mine")
+    one = view(lab, "located", layout=StateLayout(location_root=str(tmp_path)))
+    assert "holds a Delta table that dbt-sparkivm did not make" in refused(one)
+    assert lab.rows("select * from elsewhere") == [(7,)]
+    lab.run("drop table elsewhere")
+    own = view(lab, "own_files", layout=StateLayout(location_root=str(tmp_path))).build()
+    lab.run("drop table own_files__ivm")  # its files stay
+    own.must_be("create")
+    drop(own)
+
+
+def test_leftovers_of_models_that_are_gone_or_moved(lab):
+    stays, moved = view(lab, "stays").build(), view(lab, "moved").build()
+    views = {"ownership.stays": "model.lab.stays", "ownership.new_name": "model.lab.moved"}
+    schema = [TableName("ownership", "")]
+    assert leftovers(lab.engine, "another", schema, {}, ()) == []
+    found = leftovers(lab.engine, "lab", schema, views, ())
+    assert [one.relation.name.identifier for one in found] == ["moved", "moved__ivm"]
+    assert "model.lab.moved is not built as the view ownership.moved" in str(found[0])
+    drop_leftovers(lab.engine, found)
+    stays.must_be("no_op")
+    assert names(lab, "moved") == set()
+    drop(stays)
+    assert moved.request.view.identifier == "moved"
+
+
+def test_the_public_view_is_asked_for_once(lab):
+    """The check of its name adds no look at the catalog to a refresh that has nothing to do."""
+    one = view(lab, "cheap").build()
+    asked = []
+    describe = lab.engine.describe
+    lab.engine.describe = lambda name: asked.append(name.identifier) or describe(name)
+    try:
+        one.must_be("no_op")
+    finally:
+        lab.engine.describe = describe
+    assert asked.count("cheap") == 1
+    assert PublicView.check_name.__doc__
+    drop(one)

@@ -1,0 +1,73 @@
+"""Whose a relation is, and which names the nodes of a project need."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.errors import ModelError
+from sparkivm.marker import PROPERTIES, Marker, Owner, Role, read_marker
+from sparkivm.names import TableName
+from sparkivm.refresh.name_collisions import Built, NamesInProject
+
+MARKER = Marker(Owner("shop", "model.shop.o", "s.o"), Role.STATE)
+
+
+def test_a_marker_is_read_back():
+    assert read_marker({**MARKER.properties, "delta.enableChangeDataFeed": "true"}) == MARKER
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_marker_that_is_not_whole_is_none(name):
+    properties = MARKER.properties
+    del properties[name]
+    assert read_marker(properties) is None
+
+
+def test_a_role_that_nobody_knows():
+    assert read_marker({**MARKER.properties, "sparkivm.role": "friend"}) is None
+
+
+def incremental(who: str, name: str, schema: str = "s") -> Built:
+    return Built(who, TableName(schema, name), incremental=True)
+
+
+def table(who: str, name: str) -> Built:
+    return Built(who, TableName("s", name))
+
+
+LONG = "l" * 250
+COLLISIONS = {
+    "a view by the name of a state": (incremental("a", "o"), incremental("b", "o__ivm"), "s.o__ivm would be its state"),
+    "case": (incremental("a", "same"), incremental("b", "SAME"), "s.same would be its relation and the relation of b"),
+    "schemas in another case": (incremental("a", "o", "S"), incremental("b", "o"), "s.o would be"),
+    "a table by the name of a state": (incremental("a", "o"), table("b", "O__IVM"), "s.o__ivm would be its state"),
+    "an auxiliary view": (incremental("a", "o"), table("b", "o__ivm_aux_2"), "its auxiliary view"),
+    "the state of an auxiliary view": (incremental("a", "o"), table("b", "o__ivm_aux_1__ivm"), "state of an auxiliary view"),
+    "what is put aside": (incremental("a", "o"), table("b", "o__ivm_replaced"), "its place for a former relation"),
+    "a mirror": (incremental("a", "t__ivm_mirror"), table("the mirror of s.t", "t__ivm_mirror"), "the mirror of s.t"),
+    "two states": (incremental("a", LONG), incremental("b", LONG.upper()), "would be its relation"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COLLISIONS.values(), ids=COLLISIONS)
+def test_two_nodes_that_need_one_name(case):
+    one, other, message = case
+    names = NamesInProject([one, other])
+    with pytest.raises(ModelError, match=message):
+        names.check("a")
+    if other.incremental:
+        with pytest.raises(ModelError, match="of a"):
+            names.check("b")
+
+
+def test_nodes_that_need_different_names():
+    names = NamesInProject(
+        [
+            incremental("a", "o"),
+            incremental("b", "o_2"),
+            incremental("c", "o", "other"),
+            table("d", "o__ivm_aux"),
+        ]
+    )
+    for who in "abc":
+        names.check(who)
