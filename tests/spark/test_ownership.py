@@ -212,8 +212,10 @@ def test_files_of_others_where_a_state_would_be(lab, tmp_path):
     assert lab.rows("select * from elsewhere") == [(7,)]
     lab.run("drop table elsewhere")
     own = view(lab, "own_files", layout=StateLayout(location_root=str(tmp_path))).build()
-    lab.run("drop table own_files__ivm")  # its files stay
-    own.must_be("create")
+    lab.run("drop table own_files__ivm")  # its files stay, with the frontier
+    own.must_be("no_op")
+    lab.run("insert into t values (8, 8, 8)")
+    own.must_be("incremental")
     drop(own)
 
 
