@@ -9,7 +9,7 @@ BIN := .venv/bin
 FAST := not spark and not dbt and not thrift and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format golden fuzz bench java clean
+.PHONY: help demo test test-fast lint format golden fuzz chaos bench java clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ golden: .venv  ## rewrite the golden files; then read the diff
 
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
+
+chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md
+	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md
 
 bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), UPDATED (measures or attributes), JSON
 	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS) --updated $(UPDATED)

@@ -1,0 +1,134 @@
+"""dbt and its JVM are killed at any moment of a run; the next `dbt build` ends well, its consistency tests too."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = {
+    "dbt_project.yml": """
+name: chaos
+version: "1"
+profile: chaos
+model-paths: [models]
+macro-paths: [macros]
+flags: {send_anonymous_usage_stats: false}
+models: {chaos: {+materialized: incremental_view, +refresh_mode: incremental}}
+on-run-start: "{{ change(var('change', 0)) }}"
+""",
+    "profiles.yml": """
+chaos:
+  target: dev
+  outputs:
+    dev:
+      type: sparkivm
+      method: session
+      schema: chaos
+      threads: 2
+      server_side_parameters: {spark.master: "local[2]", spark.driver.memory: 1g}
+""",
+    "macros/change.sql": """
+{% macro change(number) %}
+  {%- if execute and number | int > 0 -%}
+    {%- do run_query("insert into chaos.t values (" ~ number ~ ", " ~ (number | int) % 5 ~ ", " ~ number ~ ")") -%}
+    {%- do run_query("update chaos.t set x = x + 1 where k = " ~ (number | int) % 4) -%}
+    {%- do run_query("delete from chaos.t where id % 7 = " ~ (number | int) % 7) -%}
+  {%- endif -%}
+{% endmacro %}
+{% macro setup() %}
+  {%- do run_query("create schema if not exists chaos") -%}
+  {%- do run_query("create table if not exists chaos.t (id int, k int, x int) using delta") -%}
+  {%- do run_query("insert into chaos.t values (1, 1, 1), (2, 1, 2), (3, 2, 4), (4, null, 8)") -%}
+{% endmacro %}
+""",
+    "models/sums.sql": "select k, count(*) as n, sum(x) as s from chaos.t group by k",
+    "models/extrema.sql": "select k, max(x) as most, min(id) as first_id from chaos.t group by k",
+    "models/lines.sql": "select id, k, x from chaos.t where x > 1",
+    "models/joined.sql": "select l.id, l.x, s.n from {{ ref('lines') }} l left join {{ ref('sums') }} s on l.k = s.k",
+    "models/schema.yml": """
+models:
+  - {name: sums, data_tests: [incremental_view_is_consistent]}
+  - {name: extrema, data_tests: [incremental_view_is_consistent]}
+  - {name: lines, data_tests: [incremental_view_is_consistent]}
+  - {name: joined, data_tests: [incremental_view_is_consistent]}
+""",
+}
+
+
+class Project:
+    """A dbt project in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        for name, text in PROJECT.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def run(self, *arguments: str) -> str:
+        """Returns: what dbt printed. Raises: AssertionError if it failed."""
+        process = self._started(*arguments)
+        text, _ = process.communicate()
+        assert process.returncode == 0, text
+        return text
+
+    def killed(self, after_s: float, *arguments: str) -> bool:
+        """Kill dbt and its JVM so long after it begins with the models; whether it was still at work."""
+        process = self._started(*arguments)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if " START " in line:
+                break
+        deadline = time.monotonic() + after_s
+        while time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.01)
+        at_work = process.poll() is None
+        if at_work:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return at_work
+
+    def remove(self) -> None:
+        shutil.rmtree(self._directory)
+
+    def _started(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", *arguments, "--profiles-dir", "."],
+            cwd=self._directory,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'python_helpers'}"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def kills(directory: Path, number: int, seed: int) -> tuple[int, list[str]]:
+    """Returns: how many runs were killed in their midst, and what went wrong, a line each."""
+    draw = random.Random(seed)
+    project = Project(directory)
+    project.run("run-operation", "setup")
+    project.run("build")
+    started = time.monotonic()
+    project.run("run", "--vars", "{change: 5}")
+    longest_s = time.monotonic() - started
+    done, wrong = 0, []
+    for turn in range(10, 10 + 3 * number):
+        if done == number:
+            break
+        if not project.killed(draw.uniform(0, longest_s / 2), "run", "--vars", f"{{change: {turn}}}"):
+            continue
+        done += 1
+        try:
+            project.run("build")
+        except AssertionError as error:
+            wrong.append(f"kill {done}: {str(error)[-2000:]}")
+    project.remove()
+    return done, wrong

@@ -1,0 +1,198 @@
+"""The kinds of refresh that are disturbed: what changes before each, and how it goes if nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sparkivm.errors import ModelError
+from sparkivm.reasons import Reason
+from sparkivm.refresh.drop_view import drop_incremental_view
+from sparkivm.refresh.result import Mode, RefreshResult
+from tests.spark.lab import Lab, View
+from tests.spark.state_sizes import Size
+from tests.spark.test_steps import NESTED
+
+SUMS = "select k, count(*) as n, sum(x) as s from t group by k"
+EXTREMA = "select k, max(x) as most, min(id) as first_id, sum(x) as s from t group by k"
+ROWS = "select t.id, t.x, u.y from t join u on t.k = u.k"
+INNER = "select n, count(*) as groups from (select k, count(*) as n from t group by k) group by n"
+MIRRORED = "select k, count(*) as n, sum(x) as s from p group by k"
+RANDOM = "select id, x from t where rand() < 2"
+
+Change = Callable[[View, int], None]
+Act = Callable[[View], object]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of refresh.
+
+    change    what happens before the refresh of this number; keeps the kind what it is
+    mode, form, reason  how an undisturbed refresh goes
+    disturbed options of the disturbed refresh; the one that heals is an ordinary one
+    act       what is disturbed, if it is not a refresh
+    by_number whether the SQL depends on the number of the refresh, as SQL with {i}
+    """
+
+    name: str
+    sql: str
+    change: Change
+    mode: Mode = "incremental"
+    form: str = ""
+    reason: Reason | None = None
+    size: Size = "small"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    disturbed: Mapping[str, Any] = field(default_factory=dict)
+    act: Act | None = None
+    settings: Callable[[int], dict[str, str]] = lambda _: {}
+
+    def check(self, result: object) -> None:
+        """That an undisturbed one is of this kind."""
+        if self.act is None:
+            assert isinstance(result, RefreshResult)
+            reason = result.fallback.reason if result.fallback else None
+            found = (result.mode, reason, self.form and result.apply_form)
+            assert found == (self.mode, self.reason, self.form), (self.name, result)
+
+
+def drop(view: View) -> str:
+    owner = view.request.owner
+    try:
+        return drop_incremental_view(view.lab.engine, view.request.view, owner.project, owner.model)
+    except ModelError:  # an earlier one had finished
+        return ""
+
+
+def insert(view: View, i: int) -> None:
+    view.lab.run(f"insert into t values ({i}, {i % 5}, {i})")
+
+
+def mixed(view: View, i: int) -> None:
+    view.lab.run(
+        f"insert into t values ({i}, {i % 5}, {i}), ({i + 1}, null, null)",
+        f"update t set x = x + 1 where k = {i % 4}",
+        f"delete from t where id % 7 = {i % 7}",
+    )
+
+
+def after(do: Change, *statements: str) -> Change:
+    """The same, and then statements."""
+
+    def change(view: View, i: int) -> None:
+        do(view, i)
+        view.lab.run(*(statement.format(i=i) for statement in statements))
+
+    return change
+
+
+def dropped(view: View, i: int) -> None:
+    drop(view)
+    mixed(view, i)
+
+
+def without_capture(view: View, i: int) -> None:
+    """Another table by the name of a source; it does not record its changes."""
+    view.lab.run(
+        "drop table u",
+        f"create table u using delta as select cast(id as int) as k, id * {i} as y from range(5)",
+    )
+
+
+def other_types(view: View, i: int) -> None:
+    type_ = "bigint" if i % 2 else "int"
+    view.lab.run(f"create or replace table u using delta as select k, cast(y as {type_}) as y from u")
+
+
+def other_format(view: View, i: int) -> None:
+    lab = view.lab
+    setting = "spark.databricks.delta.commitInfo.userMetadata"
+    metadata = view.history()[-1]["userMetadata"]
+    lab.session.conf.set(setting, metadata.replace('"sparkivm":', '"sparkivm":99'))
+    lab.run(f"alter table m__ivm set tblproperties (written = '{i}')")
+    lab.session.conf.unset(setting)
+    mixed(view, i)
+
+
+def files_grow(view: View, i: int) -> None:
+    view.lab.run(f"insert into p values ({i}, {i % 5}, {i})")
+
+
+def files_change(view: View, i: int) -> None:
+    view.lab.run(
+        "insert overwrite p select id, k, x from (select * from p_copy where id % 7 <> "
+        f"{i % 7} union all select {i}, {i % 5}, {i})"
+    )
+
+
+def mirror_dropped(view: View, i: int) -> None:
+    drop(view)
+    view.lab.run("drop table if exists p__ivm_mirror")
+    files_grow(view, i)
+
+
+def built_as_a_table(view: View, i: int) -> None:
+    drop(view)
+    view.lab.run(
+        "drop table if exists m__ivm_replaced",
+        "drop view if exists m",
+        "drop table if exists m",
+        "create table m using delta as select 7 as mine",
+    )
+    mixed(view, i)
+
+
+_ALWAYS = {"auxiliary_views": "always"}
+_FULL = {"full_refresh": True}
+_REBUILD: dict[str, Any] = {"mode": "full", "form": "rebuild"}
+_ZONES = ("UTC", "Europe/Berlin")
+
+KINDS = (
+    Kind("create", SUMS, dropped, mode="create", form="create"),
+    Kind("create of a table without a rule", RANDOM, dropped, mode="create", reason=Reason.NON_DETERMINISTIC_EXPRESSION),
+    Kind("append of groups", SUMS, insert, form="append"),
+    Kind("append of rows", ROWS, insert, form="append"),
+    Kind("rewrite of groups", EXTREMA, mixed, form="rewrite"),
+    Kind("rewrite of rows", ROWS, mixed, form="rewrite"),
+    Kind("replace of additive groups", SUMS, mixed, form="replace", size="large"),
+    Kind("replace of groups", EXTREMA, mixed, form="replace", size="large"),
+    Kind("replace of rows", ROWS, mixed, form="replace", size="large"),
+    Kind("merge of additive groups", SUMS, mixed, form="merge", size="huge"),
+    Kind("merge of groups", EXTREMA, mixed, form="merge", size="huge"),
+    Kind("merge of rows", ROWS, mixed, form="merge", size="huge"),
+    Kind("in steps", NESTED, after(lambda *_: None, "insert into orders values ({i}, {i})", "delete from orders where id = {i} - 3")),
+    Kind("full refresh", SUMS, mixed, reason=Reason.FULL_REFRESH_REQUESTED, disturbed=_FULL, **_REBUILD),
+    Kind("rebuild: state modified", SUMS, after(mixed, "insert into m__ivm select * from m__ivm limit 1"), reason=Reason.STATE_MODIFIED, **_REBUILD),
+    Kind("rebuild: state missing", SUMS, after(mixed, "drop table if exists m__ivm"), mode="create", form="create"),
+    Kind("rebuild: query changed", SUMS + " having count(*) > {i} % 3", mixed, reason=Reason.QUERY_CHANGED, **_REBUILD),
+    Kind("rebuild: configuration changed", SUMS, mixed, reason=Reason.CONFIG_CHANGED, settings=lambda i: {"spark.sql.session.timeZone": _ZONES[i % 2]}, **_REBUILD),
+    Kind("rebuild: source replaced", ROWS, without_capture, reason=Reason.SOURCE_REPLACED, **_REBUILD),
+    Kind("rebuild: source's types changed", ROWS, other_types, reason=Reason.SOURCE_SCHEMA_CHANGED, **_REBUILD),
+    Kind("rebuild: other format", SUMS, other_format, reason=Reason.STATE_FORMAT_CHANGED, **_REBUILD),
+    Kind("rebuild: no rule", RANDOM, mixed, reason=Reason.NON_DETERMINISTIC_EXPRESSION, **_REBUILD),
+    Kind("with an auxiliary view", INNER, mixed, options=_ALWAYS),
+    Kind("create with an auxiliary view", INNER, dropped, mode="create", options=_ALWAYS),
+    Kind("full refresh with an auxiliary view", INNER, mixed, reason=Reason.FULL_REFRESH_REQUESTED, options=_ALWAYS, disturbed=_FULL, **_REBUILD),
+    Kind("create with a mirror", MIRRORED, mirror_dropped, mode="create"),
+    Kind("mirror grows", MIRRORED, files_grow),
+    Kind("mirror changes", MIRRORED, files_change),
+    Kind("drop", SUMS, mixed, act=drop),
+    Kind("drop with an auxiliary view", INNER, mixed, options=_ALWAYS, act=drop),
+    Kind("change of materialization", SUMS, built_as_a_table, mode="create", options={"takes_over": True}),
+)  # fmt: skip
+
+
+def open_world(lab: Lab) -> None:
+    """Sources, and relations of others whose names look like ours."""
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", "(4, null, 8)")
+    lab.table("u", "k int, y int", "(1, 10)", "(1, 10)", "(2, 20)", "(3, 30)")
+    lab.table("orders", "id int, n int", "(1, 1)", "(2, 2)", "(2, 1)", "(null, 3)")
+    lab.run(
+        "create table p_copy using parquet as select id, k, x from t",
+        "create table p using parquet as select id, k, x from t",
+        *(f"create table {name} using delta as select 7 as mine" for name in BYSTANDERS),
+    )
+
+
+BYSTANDERS = ("mm", "mm__ivm", "m__ivm_mine", "m__ivm_aux", "x__ivm_aux_1")

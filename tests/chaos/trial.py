@@ -1,0 +1,150 @@
+"""One disturbed refresh: the fault, what readers see, the next ordinary run, and what it left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sparkivm.engine import EngineError
+from sparkivm.errors import ModelError
+from sparkivm.names import STEP_SUFFIX
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.refresh_view import refresh_view
+from tests.chaos.faults import FAULTS, Fault, FaultyEngine, Killed
+from tests.chaos.kinds import BYSTANDERS, Kind, open_world
+from tests.spark.lab import Lab, View
+from tests.spark.state_sizes import take_states_for
+
+_STEP = re.compile(rf"{STEP_SUFFIX}\w+$")
+
+
+class Failure(Exception):
+    """The next run did not heal a view; the text says what is wrong."""
+
+
+class World:
+    """A schema with a view of one kind, and what belongs to others."""
+
+    def __init__(self, spark: SparkSession, kind: Kind) -> None:
+        self._spark, self.kind = spark, kind
+        self.lab = Lab(spark, re.sub(r"\W+", "_", f"chaos {kind.name}"))
+        open_world(self.lab)
+        self._others = self._state_of_others()
+        self._number = 100
+        self._view = self.lab.view("m", kind.sql, **kind.options)
+        with self._as_sized():
+            self.view.refresh()
+        self.boundaries = self._boundaries()
+        self.names = self._names()
+
+    @property
+    def view(self) -> View:
+        """The view of this refresh: its SQL may change from one to the next."""
+        sql = self._view.request.sql.replace("{i}", str(self._number))
+        return View(self.lab, replace(self._view.request, sql=sql))
+
+    def disturbed(self, fault: Fault) -> bool:
+        """Whether the fault happened. Raises: Failure."""
+        self._change()
+        before = self._readable()
+        engine = self._engine(fault)
+        with self._as_sized():
+            with suppress(Killed, EngineError, ModelError):
+                self._act(engine)
+            if not engine.happened:
+                return False
+            self._check_readers(before)
+            self._heal()
+        return True
+
+    def close(self) -> None:
+        self.lab.run(f"drop schema {self.lab.schema} cascade")
+
+    def _boundaries(self) -> int:
+        """Statements of an undisturbed refresh, which has to be of this kind."""
+        self._change()
+        engine = self._engine(None)
+        with self._as_sized():
+            self.kind.check(self._act(engine))
+            self._heal()
+        return len(engine.statements)
+
+    def _change(self) -> None:
+        self._number += 1
+        self.kind.change(self.view, self._number)
+        for name, value in self.kind.settings(self._number).items():
+            for session in (self.lab.session, self.lab.engine.session):
+                session.conf.set(name, value)
+
+    def _engine(self, fault: Fault | None) -> FaultyEngine:
+        engine = FaultyEngine(self._spark, fault)
+        engine.session.catalog.setCurrentDatabase(self.lab.schema)
+        for name, value in self.kind.settings(self._number).items():
+            engine.session.conf.set(name, value)
+        return engine
+
+    def _act(self, engine: FaultyEngine) -> Any:
+        if self.kind.act is not None:
+            lab = self.lab.another()
+            lab.engine = engine
+            return self.kind.act(View(lab, self.view.request))
+        return refresh_view(engine, replace(self.view.request, **self.kind.disturbed), Pins())
+
+    def _heal(self) -> None:
+        """The next ordinary run, as a new driver would do it."""
+        if self.kind.act is not None:
+            self.kind.act(self.view)
+            left = self._names() & {"m", "m__ivm", "m__ivm_aux_1", "m__ivm_aux_1__ivm"}
+            if left:
+                raise Failure(f"left over: {sorted(left)}")
+        try:
+            self.view.refresh()
+        except (EngineError, ModelError) as error:
+            raise Failure(f"to be repaired by hand: {error}") from error
+        if differences := self.view.differences():
+            raise Failure(f"lost or doubled rows: {differences}")
+        if differences := self.view.state_differences():
+            raise Failure(f"lost or doubled in hidden columns: {differences}")
+        again = self.view.refresh()
+        if again.mode != "no_op" and self.view.request.sql.find("rand()") < 0:
+            raise Failure(f"the run after the next is {again.mode}: {again.fallback}")
+        if self._state_of_others() != self._others:
+            raise Failure("relations of others were touched")
+        names = self._names()
+        if names != getattr(self, "names", names):
+            raise Failure(f"other relations than before: {sorted(names ^ self.names)}")
+
+    def _check_readers(self, before: list[tuple[Any, ...]] | None) -> None:
+        """Until the next run, readers see the old rows or the new ones, if they can read the view at all."""
+        if before is None or self.kind.mode != "incremental" or self.kind.act is not None:
+            return
+        now = self._readable()
+        wanted = sorted(map(tuple, self.lab.rows(self.view.request.sql)), key=repr)
+        if now != before and now != wanted:
+            raise Failure(f"readers see {now}, which is neither {before} nor {wanted}")
+
+    def _readable(self) -> list[tuple[Any, ...]] | None:
+        return self.view.content() if "m" in self._names() else None
+
+    def _names(self) -> set[str]:
+        found = {row["tableName"] for row in self.lab.rows("show tables") if not row["isTemporary"]}
+        return {name for name in found if not _STEP.search(name)}
+
+    def _state_of_others(self) -> list[Any]:
+        return [(name, self.lab.version(name), self.lab.rows(f"select * from {name}")) for name in BYSTANDERS]
+
+    @contextmanager
+    def _as_sized(self) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            take_states_for(self.kind.size, patch)
+            yield
+
+
+def all_faults(boundaries: int) -> list[Fault]:
+    return [Fault(what, at) for at in range(boundaries) for what in FAULTS]

@@ -1,0 +1,44 @@
+"""A fixed part of `make chaos`: each sort of fault in the main kinds of refresh, healed by the next run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.faults import FAULTS, Fault
+from tests.chaos.kinds import KINDS
+from tests.chaos.trial import World
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+_NAMES = (
+    "create",
+    "append of groups",
+    "rewrite of groups",
+    "rewrite of rows",
+    "replace of groups",
+    "merge of additive groups",
+    "merge of rows",
+    "in steps",
+    "full refresh",
+    "rebuild: query changed",
+    "with an auxiliary view",
+    "create with an auxiliary view",
+    "mirror changes",
+    "drop with an auxiliary view",
+    "change of materialization",
+)
+CHOSEN = [kind for kind in KINDS if kind.name in _NAMES]
+
+
+def test_how_many_states():
+    assert len(CHOSEN) * len(FAULTS) == 60
+
+
+@pytest.mark.parametrize("kind", CHOSEN, ids=lambda kind: kind.name)
+def test_the_next_run_heals(spark, kind):
+    """The faults are spread over the statements of the refresh."""
+    world = World(spark, kind)
+    for number, what in enumerate(FAULTS):
+        fault = Fault(what, number * world.boundaries // len(FAULTS))
+        assert world.disturbed(fault), f"{fault} did not happen"
+    world.close()
