@@ -240,7 +240,7 @@ def _commit(version: int, info: dict[str, Any]) -> Commit:
         operation=str(info.get("operation", "")),
         metrics={k: str(v) for k, v in (info.get("operationMetrics") or {}).items()},
         parameters={k: _text(v) for k, v in (info.get("operationParameters") or {}).items() if v is not None},
-        user_metadata=info.get("userMetadata"),
+        user_metadata=_text(metadata) if (metadata := info.get("userMetadata")) is not None else None,
     )
 
 

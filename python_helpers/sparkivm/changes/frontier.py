@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from sparkivm.changes.typed_values import WrongType, typed
+
 # Raise it when a state written before could be misread, also if the compiler asks for types in another order.
-STATE_FORMAT = 4
+STATE_FORMAT = 5
 _MARK = "sparkivm"
+_SEAL = "seal"  # hash of the rest
 # Characters that a SQL statement or a session setting could take for its own.
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "$;'`"}
 
@@ -62,35 +66,32 @@ class Frontier:
     auxiliaries: tuple[str, ...] = ()  # queries of the views that it keeps of inner aggregates
 
     def to_json(self) -> str:
-        text = json.dumps(
-            {_MARK: STATE_FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=True, sort_keys=True
-        )
+        values = asdict(self)
+        text = _text({_MARK: STATE_FORMAT, _SEAL: _seal(values), **values})
         return text.translate(_ESCAPED)
 
 
 class OtherFormat(Exception):
-    """A frontier that another version of the package wrote."""
+    """A frontier that another version of the package wrote, or that somebody changed."""
 
 
 def read_frontier(metadata: str | None) -> Frontier | None:
     """The frontier in a commit's user metadata, None if it holds none.
+
+    It is data from outside: what is not exactly as a refresh of this format wrote it is refused.
 
     Raises: OtherFormat.
     """
     values = _marked(metadata)
     if values is None:
         return None
-    if values.pop(_MARK) != STATE_FORMAT:
-        raise OtherFormat
+    format_, seal = values.pop(_MARK), values.pop(_SEAL, None)
     try:
-        values["sources"] = {key: SourceFrontier(**source) for key, source in values["sources"].items()}
-        values["fields"] = tuple((name, type_) for name, type_ in values["fields"])
-        values["public"] = tuple(values["public"])
-        values["auxiliaries"] = tuple(values.get("auxiliaries", ()))
-        values["types"] = tuple(tuple(types) for types in values["types"])
-        return Frontier(**values)
-    except (TypeError, KeyError, ValueError):
-        raise OtherFormat from None
+        if type(format_) is int and format_ == STATE_FORMAT and seal == _seal(values):
+            return typed(Frontier, values)
+    except (WrongType, RecursionError):
+        pass
+    raise OtherFormat
 
 
 def _marked(metadata: str | None) -> dict[str, Any] | None:
@@ -99,6 +100,14 @@ def _marked(metadata: str | None) -> dict[str, Any] | None:
         return None
     try:
         values = json.loads(metadata)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) and _MARK in values else None
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, separators=(",", ":"), ensure_ascii=True, sort_keys=True)
+
+
+def _seal(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_text(values).encode()).hexdigest()[:16]
