@@ -60,6 +60,7 @@ class RelationFacts:
     # Delta tables
     table_id: str = ""
     version: int = -1
+    commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
     size_bytes: int | None = None  # bytes of the current files, where known without a Spark job
     partition_columns: tuple[str, ...] = ()
     # views
@@ -76,9 +77,9 @@ class RelationFacts:
     mirror_of: TableName | None = None
 
     @property
-    def at(self) -> tuple[str, int]:
-        """Which table, and which version of it: two that agree in this have the same rows."""
-        return self.table_id, self.version
+    def at(self) -> tuple[str, int, str]:
+        """Which table, and which version and commit of it: two that agree in this have the same rows."""
+        return self.table_id, self.version, self.commit_id
 
     @property
     def source(self) -> TableName:
@@ -92,7 +93,11 @@ class RelationFacts:
 
 @dataclass(frozen=True)
 class Commit:
-    """One entry of a Delta table's history."""
+    """One entry of a Delta table's history.
+
+    id  what tells it from another commit with the same number, behind the kind of id and a colon; "" where
+        nothing does. Ids of different kinds cannot be compared.
+    """
 
     version: int
     timestamp_ms: int
@@ -100,11 +105,23 @@ class Commit:
     metrics: Mapping[str, str]  # operationMetrics
     parameters: Mapping[str, str]  # operationParameters
     user_metadata: str | None = None
+    id: str = ""
 
     def count(self, metric: str) -> int | None:
         """A metric that counts something, None if the commit does not say."""
         value = self.metrics.get(metric, "")
         return int(value) if value.isdigit() else None
+
+
+def are_of_one_kind(one: str, other: str) -> bool:
+    """Whether the ids of two commits can be compared."""
+    kind = one.partition(":")[0]
+    return kind != "" and kind == other.partition(":")[0]
+
+
+def is_another(one: str, other: str) -> bool:
+    """Whether the ids of two commits say that these are two."""
+    return are_of_one_kind(one, other) and one != other
 
 
 class Engine(Protocol):

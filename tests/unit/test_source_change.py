@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.changes.source_change import CHANGE_FEED, source_change
-from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind, is_another
 from sparkivm.errors import NotIncremental
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 
-FRONTIER = SourceFrontier("s.t", "id", 1, 10, {"k": "int"})
+FRONTIER = SourceFrontier("s.t", "id", 1, "", 10, {"k": "int"})
 
 
-def source(version: int) -> RelationFacts:
+def source(version: int, table_id: str = "id") -> RelationFacts:
     on = {CHANGE_FEED: "true"}
     return RelationFacts(
-        TableName("s", "t"), "delta", (Field("k", "int"),), table_id="id", version=version, properties=on
+        TableName("s", "t"), "delta", (Field("k", "int"),), table_id=table_id, version=version, properties=on
     )
+
+
+def outcome(source: RelationFacts, known: SourceFrontier, commits: list[Commit]) -> str:
+    """How the change is read, or why it is not."""
+    try:
+        return source_change(source, known, commits).how
+    except NotIncremental as error:
+        return error.fallback.reason.name
 
 
 @pytest.mark.parametrize(
@@ -106,3 +116,76 @@ def test_files_put_back_from_a_backup_have_another_history():
     # The same commit as DESCRIBE HISTORY tells of it, by the time of its file.
     commits = [Commit(1, 10 + 900, "WRITE", {}, {}), Commit(2, 3000, "WRITE", {}, {"mode": "Append"})]
     assert source_change(source(2), FRONTIER, commits).append_only
+
+
+DAY_MS = 24 * 3600 * 1000
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "later_ms", "outcome_"),
+    [
+        ("transaction:a", "transaction:a", 0, "same"),
+        ("transaction:a", "transaction:a", DAY_MS, "same"),  # copied with another time
+        ("transaction:a", "transaction:b", 0, "SOURCE_REPLACED"),  # in the same millisecond
+        ("history:a", "history:b", 0, "SOURCE_REPLACED"),
+        ("log:a", "log:a", 0, "same"),
+        # Of other kinds, or without an id: what both know is about when it was.
+        ("transaction:a", "history:a", 900, "same"),
+        ("transaction:a", "history:b", DAY_MS, "SOURCE_REPLACED"),
+        ("", "transaction:b", 900, "same"),
+        ("", "", DAY_MS, "SOURCE_REPLACED"),
+    ],
+)
+@pytest.mark.parametrize("newer", [False, True])
+def test_the_commit_that_the_view_knows_has_to_be_there(known, found, later_ms, outcome_, newer):
+    commits = [
+        Commit(1, 10 + later_ms, "WRITE", {}, {}, id=found),
+        Commit(2, 11 + later_ms, "WRITE", {}, {"mode": "Append"}, id="transaction:2"),
+    ]
+    here = outcome(source(2 if newer else 1), replace(FRONTIER, commit_id=known), commits[: 1 + newer])
+    assert here == ({False: "none", True: "feed"}[newer] if outcome_ == "same" else outcome_)
+
+
+def test_a_source_with_fewer_versions_was_put_back():
+    commits = [Commit(0, 1, "WRITE", {}, {})]
+    assert outcome(source(0), FRONTIER, commits) == "SOURCE_REPLACED"
+
+
+@pytest.mark.parametrize("versions", [[2, 3], [1, 3], [3], []])
+def test_each_commit_from_the_known_one_on_has_to_be_there(versions):
+    """Without the known one nobody can say that the later ones follow it."""
+    known = replace(FRONTIER, commit_id="transaction:1")
+    commits = [Commit(v, 9 + v, "WRITE", {}, {"mode": "Append"}, id=f"transaction:{v}") for v in versions]
+    assert outcome(source(3), known, commits) == "HISTORY_UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("known", "found", "later_ms", "outcome_"),
+    [
+        ("transaction:a", "transaction:a", 0, "diff"),
+        ("transaction:a", "transaction:b", 0, "SOURCE_REPLACED"),
+        ("transaction:a", "history:a", 0, "diff"),
+        ("transaction:a", "history:a", 1, "SOURCE_REPLACED"),
+    ],
+)
+def test_a_table_replaced_in_place_goes_on_in_the_same_log(known, found, later_ms, outcome_):
+    commits = [
+        Commit(1, 10 + later_ms, "WRITE", {}, {}, id=found),
+        Commit(2, 99, "CREATE OR REPLACE TABLE AS SELECT", {}, {}),
+    ]
+    assert outcome(source(2, "another"), replace(FRONTIER, commit_id=known), commits) == outcome_
+    assert outcome(source(2, "another"), replace(FRONTIER, commit_id=known), commits[1:]) == "SOURCE_REPLACED"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "of_one_kind", "another"),
+    [
+        ("a:1", "a:1", True, False),
+        ("a:1", "a:2", True, True),
+        ("a:1", "b:1", False, False),
+        ("", "a:1", False, False),
+        ("", "", False, False),
+    ],
+)
+def test_ids_of_commits(one, other, of_one_kind, another):
+    assert (are_of_one_kind(one, other), is_another(one, other)) == (of_one_kind, another)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog
+from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog, hash_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -145,7 +145,9 @@ class SessionCatalog:
             )
 
         self._described[name.key] = table
-        snapshot = self._delta(table)._2()
+        pair = self._delta(table)
+        log, snapshot = pair._1(), pair._2()
+        size_bytes, commit_id = self._of_newest_commit(log, snapshot)
         metadata = json.loads(snapshot.metadata().json())["metaData"]
         return RelationFacts(
             name,
@@ -153,7 +155,8 @@ class SessionCatalog:
             _fields(metadata["schemaString"]),
             table_id=metadata["id"],
             version=int(snapshot.version()),
-            size_bytes=_size_bytes(snapshot),
+            commit_id=commit_id,
+            size_bytes=size_bytes,
             properties=metadata["configuration"],
             partition_columns=tuple(metadata["partitionColumns"]),
             provider="delta",
@@ -188,6 +191,19 @@ class SessionCatalog:
         mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
         return dict(json.loads(mapper.writeValueAsString(scala_map)))
 
+    def _of_newest_commit(self, log: Any, snapshot: Any) -> tuple[int, str]:
+        """The table's bytes and the commit's id, from the checksum that Delta writes beside each commit.
+
+        Without one, to add up the files takes a Spark job.
+        """
+        found = snapshot.checksumOpt()
+        checksum = found.get() if found.isDefined() else None
+        size_bytes = int(checksum.tableSizeBytes() if checksum else snapshot.sizeInBytes())
+        if checksum and checksum.txnId().isDefined():
+            return size_bytes, _of_transaction(checksum.txnId().get())
+        version = int(snapshot.version())
+        return size_bytes, next((c.id for c in self._commits(log, version - 1, version)), "")
+
     def _commits(self, log: Any, after: int, newest: int) -> Iterator[Commit]:
         files = self._files
         hadoop, store = log.newDeltaHadoopConf(), log.store()
@@ -218,12 +234,6 @@ class SessionCatalog:
         return newest + 1
 
 
-def _size_bytes(snapshot: Any) -> int:
-    """From the checksum that Delta writes beside each commit: to add up the files takes a Spark job."""
-    checksum = snapshot.checksumOpt()
-    return int(checksum.get().tableSizeBytes() if checksum.isDefined() else snapshot.sizeInBytes())
-
-
 def _commit_info(lines: Any) -> dict[str, Any] | None:
     """The entry of a commit file that tells what happened: the first one where Delta on Spark wrote it."""
     while lines.hasNext():
@@ -234,7 +244,7 @@ def _commit_info(lines: Any) -> dict[str, Any] | None:
 
 
 def _commit(version: int, info: dict[str, Any]) -> Commit:
-    return Commit(
+    commit = Commit(
         version=version,
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         operation=str(info.get("operation", "")),
@@ -242,6 +252,12 @@ def _commit(version: int, info: dict[str, Any]) -> Commit:
         parameters={k: _text(v) for k, v in (info.get("operationParameters") or {}).items() if v is not None},
         user_metadata=_text(metadata) if (metadata := info.get("userMetadata")) is not None else None,
     )
+    transaction = info.get("txnId")
+    return replace(commit, id=_of_transaction(transaction) if transaction else f"log:{hash_of(commit)}")
+
+
+def _of_transaction(name: str) -> str:
+    return f"transaction:{name}"
 
 
 def _text(value: Any) -> str:

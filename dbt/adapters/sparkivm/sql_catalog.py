@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ class SqlCatalog:
 
     def __init__(self, query: Callable[[str], Sequence[Row]]) -> None:
         self._query = query
+        self._versions: dict[str, int] = {}  # as they were seen last
 
     def describe(self, name: TableName) -> RelationFacts | None:
         sql = name.sql if name.schema else quoted(name.identifier)
@@ -63,13 +65,15 @@ class SqlCatalog:
         if provider != "delta":
             properties = dict(_PROPERTY.findall(table.get("Table Properties", "")))
             return RelationFacts(name, "other", fields, properties=properties, provider=provider)
-        version, detail = self._version_and_detail(sql)
+        newest, detail = self._newest_and_detail(sql)
+        self._versions[name.key] = newest.version
         return RelationFacts(
             name,
             "delta",
             fields,
             table_id=str(detail["id"]),
-            version=version,
+            version=newest.version,
+            commit_id=newest.id,
             size_bytes=int(detail["sizeInBytes"]),
             properties=_mapping(detail["properties"]),
             partition_columns=tuple(_sequence(detail["partitionColumns"])),
@@ -77,8 +81,17 @@ class SqlCatalog:
         )
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        rows = self._query(f"describe history {name.sql}")
-        return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]
+        """No older ones are read: of the first one Delta says the time of its file, of others it may not.
+
+        It moves times until each is after the one before, and these are part of the ids.
+        """
+        number = 1
+        while True:
+            number = max(number, self._versions.get(name.key, 0) - after)
+            rows = self._query(f"describe history {name.sql} limit {number}")
+            self._versions[name.key] = max((int(row["version"]) for row in rows), default=0)
+            if self._versions[name.key] - after <= number:
+                return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
         schema = ".".join(map(quoted, prefix.parts[:-1]))
@@ -143,14 +156,14 @@ class SqlCatalog:
             for i, (name, type_) in enumerate(columns)
         )
 
-    def _version_and_detail(self, sql: str) -> tuple[int, Row]:
+    def _newest_and_detail(self, sql: str) -> tuple[Commit, Row]:
         """Both of the same commit: its time is in both."""
         for _ in range(_READINGS):
             newest = self._query(f"describe history {sql} limit 1")[0]
             detail = self._query(f"describe detail {sql}")[0]
             if _milliseconds(newest["timestamp"]) == _milliseconds(detail["lastModified"]):
                 break
-        return int(newest["version"]), detail
+        return _commit(newest), detail
 
     def _view_properties(self, sql: str) -> dict[str, str]:
         rows = self._query(f"show tblproperties {sql}")
@@ -173,7 +186,7 @@ def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict
 
 
 def _commit(row: Row) -> Commit:
-    return Commit(
+    commit = Commit(
         version=int(row["version"]),
         timestamp_ms=_milliseconds(row["timestamp"]),
         operation=row["operation"],
@@ -181,6 +194,16 @@ def _commit(row: Row) -> Commit:
         parameters=_mapping(row["operationParameters"]),
         user_metadata=row["userMetadata"],
     )
+    return replace(commit, id=f"history:{hash_of(commit)}")
+
+
+def hash_of(commit: Commit) -> str:
+    """What tells a commit from others where it has no id of its own.
+
+    Its parameters do not, as connections print what is quoted in them in different ways.
+    """
+    told = (commit.timestamp_ms, commit.operation, sorted(commit.metrics.items()))
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
 def _section(explained: str, title: str) -> str:

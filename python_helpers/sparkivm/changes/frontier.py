@@ -25,13 +25,14 @@ class SourceFrontier:
     name: str
     table_id: str
     version: int
-    timestamp_ms: int  # of that version's commit: tells a log from another one with the same numbers
+    commit_id: str  # of that version's commit: tells a log from another one with the same numbers
+    timestamp_ms: int  # of the same commit, for engines that know no id of this kind
     fields: Mapping[str, str]  # columns that the view reads, with their types
 
     @property
-    def at(self) -> tuple[str, int]:
+    def at(self) -> tuple[str, int, str]:
         """As that of `RelationFacts`."""
-        return self.table_id, self.version
+        return self.table_id, self.version, self.commit_id
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkivm.changes.frontier import SourceFrontier
-from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
 from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
@@ -33,7 +33,8 @@ _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
 # it makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
 _MOST_VECTOR_DELETES = 20
-# The times of one commit: Delta notes when it was prepared, DESCRIBE HISTORY says when its file was written.
+# The times of one commit, if it has no ids of one kind: Delta notes when it was prepared, DESCRIBE HISTORY
+# says when its file was written.
 _SAME_COMMIT_MS = 60_000
 
 
@@ -65,17 +66,18 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
     """
     old, new = frontier.version, source.version
     replaced = source.table_id != frontier.table_id
-    if not replaced and old == new:
-        return SourceChange("none", old, new)
     if new < old or not _goes_on(commits, frontier, replaced=replaced):
         raise _fallback(Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back")
+    if not replaced and old == new:
+        return SourceChange("none", old, new)
     _check_fields(source, frontier)
     later = [commit for commit in commits if commit.version > old]
-    missing = set(range(old + 1, new + 1)) - {commit.version for commit in later}
+    first = old if frontier.commit_id else old + 1  # without its commit nobody knows whose history this is
+    missing = set(range(first, new + 1)) - {commit.version for commit in commits}
     if missing and not replaced:
         raise _fallback(
             Reason.HISTORY_UNAVAILABLE,
-            f"the log of {source.source} lacks version {min(missing)} of {old + 1}..{new}",
+            f"the log of {source.source} lacks version {min(missing)} of {first}..{new}",
         )
     changing = [commit for commit in later if changes_rows(commit) or _renames(commit, frontier)]
     said = [_rows(commit) for commit in changing]
@@ -107,15 +109,19 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
 
 
 def _goes_on(commits: Sequence[Commit], frontier: SourceFrontier, *, replaced: bool) -> bool:
-    """Whether the log has the commit that the view knows.
+    """Whether the log has the commit that the view knows; another one if files were put back from a backup.
 
-    Another one is there where files were put back from a backup and written to since. A table that was
-    replaced has to show the very one; else nothing is said of a commit whose time is not known.
+    A table that was replaced has to show the very one. Else a commit that is missing, or of which the
+    frontier knows neither id nor time, does not speak against it.
     """
     known = next((commit for commit in commits if commit.version == frontier.version), None)
+    if known is None:
+        return not replaced
+    if are_of_one_kind(known.id, frontier.commit_id):
+        return known.id == frontier.commit_id
     if replaced:
-        return known is not None and known.timestamp_ms == frontier.timestamp_ms
-    if known is None or not frontier.timestamp_ms:
+        return known.timestamp_ms == frontier.timestamp_ms
+    if not frontier.timestamp_ms:
         return True
     return abs(known.timestamp_ms - frontier.timestamp_ms) <= _SAME_COMMIT_MS
 

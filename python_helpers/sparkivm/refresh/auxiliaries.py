@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
-from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.engine import Engine, EngineError, RelationFacts, is_another
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName, auxiliary_view, name_of, state_table
 from sparkivm.plan.auxiliary import candidates
@@ -150,7 +150,8 @@ class Auxiliaries:
             now = self._sources.known(name_of(key))
             # A change of nothing that it reads leaves it where it is.
             as_read = now is not None and (
-                now.version == source.version or (now.version > source.version and result.mode == "no_op")
+                (now.version == source.version and not is_another(now.commit_id, source.commit_id))
+                or (now.version > source.version and result.mode == "no_op")
             )
             if now is None or now.table_id != source.table_id or not as_read:
                 raise Conflict(f"{result.view} was refreshed from another version of {source.name}")

@@ -37,9 +37,11 @@ def next_frontier(
     for key, facts in compiled.tables.items():
         if key not in needed:
             continue
-        timestamp = _timestamp(engine, facts, old.sources.get(key) if old else None)
+        commit_id, timestamp_ms = _commit_of(engine, facts, old.sources.get(key) if old else None)
         fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
-        sources[key] = SourceFrontier(str(facts.source), facts.table_id, facts.version, timestamp, fields)
+        sources[key] = SourceFrontier(
+            str(facts.source), facts.table_id, facts.version, commit_id, timestamp_ms, fields
+        )
     kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
     undecided = compiled.fallback is not None and not compiled.complete
     return Frontier(
@@ -64,9 +66,12 @@ def next_frontier(
     )
 
 
-def _timestamp(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> int:
-    """When a source's version was committed; read from its log unless the last refresh did."""
+def _commit_of(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> tuple[str, int]:
+    """Id and time of the commit of a source's version; read from its log unless the last refresh did."""
     if known is not None and known.at == source.at:
-        return known.timestamp_ms
+        return known.commit_id, known.timestamp_ms
     commits = engine.commits(source.name, source.version - 1)
-    return next((c.timestamp_ms for c in commits if c.version == source.version), 0)
+    found = next((c for c in commits if c.version == source.version), None)
+    if found is None:
+        return source.commit_id, 0
+    return source.commit_id or found.id, found.timestamp_ms

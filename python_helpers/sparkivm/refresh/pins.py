@@ -21,10 +21,12 @@ class Pins:
         self._refused: dict[str, Fallback] = {}
         self._turns: dict[str, threading.Lock] = {}
         self.memory = RunMemory()
-        self.checked: set[tuple[str, int]] = set()  # change logs whose operations are known ones, by version
+        self.checked: set[tuple[str, int, str]] = (
+            set()
+        )  # change logs whose operations are known ones, by `at`
         self._replaced: set[tuple[str, str]] = (
             set()
-        )  # tables that views know, by name and id, once looked for
+        )  # tables and commits that views know, by name and id, once looked for
         self._lock = threading.Lock()
 
     def facts(
@@ -64,14 +66,16 @@ class Pins:
                 self._instant = read()
             return self._instant
 
-    def forget_for(self, name: TableName, table_id: str) -> bool:
-        """Forget what was seen in place of another table, once in a run; whether this was the first time.
+    def forget_for(self, name: TableName, known: str) -> bool:
+        """Forget what was seen in place of another table or commit, by its id, once in a run.
+
+        Returns: whether this was the first time.
 
         The next look shows that one, or one that came after it; all views that know it read the same then.
         """
         with self._lock:
-            first = (name.key, table_id) not in self._replaced
-            self._replaced.add((name.key, table_id))
+            first = (name.key, known) not in self._replaced
+            self._replaced.add((name.key, known))
         if first:
             self.forget(name)
         return first

@@ -10,7 +10,7 @@ from functools import partial
 from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Engine, EngineError
+from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_text
 from sparkivm.names import name_of, state_table
@@ -108,7 +108,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
 def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
     """Another driver may have refreshed the view from sources newer than what this run saw of them.
 
-    A table that was created again may be the newer one, or the older.
+    A table that was created again, or put back, may be the newer one, or the older.
     """
     for key, source in stored.frontier.sources.items() if stored.frontier else ():
         seen = attempt.sources.seen(name_of(key))
@@ -116,6 +116,8 @@ def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
             attempt.sources.look_again_for(name_of(key), source.table_id)
         elif seen.version < source.version:
             attempt.sources.forget(seen.source)
+        elif seen.version == source.version and is_another(seen.commit_id, source.commit_id):
+            attempt.sources.look_again_for(name_of(key), source.commit_id)
 
 
 def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[str, str]) -> bool:

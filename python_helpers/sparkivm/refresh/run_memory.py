@@ -172,7 +172,7 @@ class ViewMemory(Memory):
 
     def rows(self, table: str, uses: int) -> str:
         source = self.tables[table]
-        key = (source.name.key, source.table_id, source.version)
+        key = (source.name.key, *source.at)
         if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
         fields = self._fields(table, every=True)
@@ -186,7 +186,7 @@ class ViewMemory(Memory):
 
     def _key(self, table: str, change: SourceChange) -> _Key:
         source = self.tables[table]
-        return (source.name.key, source.table_id, change.old, change.new)
+        return (source.name.key, *source.at, change.old)
 
     def _fields(self, table: str, *, every: bool) -> list[str]:
         """Columns to keep, in the table's order: those that the view reads, or every one that may be."""

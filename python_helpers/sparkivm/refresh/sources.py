@@ -71,9 +71,9 @@ class Sources:
         """What the run saw of a relation; None, without a look, if it did not see it."""
         return self.known(name) if self._pins.has(name) else None
 
-    def look_again_for(self, name: TableName, table_id: str) -> None:
-        """Another driver may have seen this table where the run saw one with another id."""
-        if self._pins.forget_for(name, table_id):
+    def look_again_for(self, name: TableName, known: str) -> None:
+        """Another driver may have seen this table or commit where the run saw one with another id."""
+        if self._pins.forget_for(name, known):
             self._ahead.pop(name.key, None)
 
     def forget(self, name: TableName) -> None:
