@@ -20,12 +20,15 @@ class Field:
     """One column of a relation: `type` as Spark prints it (`decimal(10,2)`).
 
     char_length  n of CHAR(n) in a table or view, whose type is string: Spark pads what is compared with it
+    mapped_to    where a Delta table maps its columns: what tells this one from another of its name; "" where
+                 that is not known
     """
 
     name: str
     type: str
     nullable: bool = True
     char_length: int | None = None
+    mapped_to: str = field(default="", compare=False)
 
     @property
     def declared_type(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Commit, Engine, RelationFacts
+from sparkivm.engine import Commit, Engine, Field, RelationFacts
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
@@ -22,14 +22,15 @@ REFRESHED = replace(BUILT, base=5, nonce="refreshed")
 class History(Engine):
     """A state with these commits, from version 5 on."""
 
-    def __init__(self, *commits: tuple[str, Frontier | None]) -> None:
+    def __init__(self, *commits: tuple[str, Frontier | None], fields: tuple[Field, ...] = ()) -> None:
+        self.fields = fields
         self.all = [
             Commit(version, version, operation, {}, {}, frontier and frontier.to_json())
             for version, (operation, frontier) in enumerate(commits, 5)
         ]
 
     def describe(self, name):
-        return RelationFacts(name, "delta", (), version=self.all[-1].version)
+        return RelationFacts(name, "delta", self.fields, version=self.all[-1].version)
 
     def commits(self, name, after):
         return [commit for commit in self.all if commit.version > after]
@@ -62,3 +63,54 @@ def test_a_frontier_of_another_model_is_not_this_views():
     stored = read_state(History(("CREATE TABLE AS SELECT", other)), VIEW, OWNER)
     assert stored.frontier is None
     assert "was written for model.p.w" in stored.problem.detail
+
+
+@pytest.mark.parametrize("operation", ["RENAME COLUMN", "DROP COLUMNS", "ADD COLUMNS", "REPLACE COLUMNS"])
+def test_columns_that_somebody_altered(operation):
+    """Before and after a refresh; there are the same rows, and names may stand for others of them."""
+    after = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), VIEW, OWNER)
+    before = read_state(
+        History(("CREATE TABLE AS SELECT", BUILT), (operation, None), ("WRITE", REFRESHED)), VIEW, OWNER
+    )
+    for stored in (after, before):
+        assert stored.problem.reason is Reason.STATE_MODIFIED
+        assert operation in stored.problem.detail
+
+
+@pytest.mark.parametrize("operation", ["OPTIMIZE", "CHANGE COLUMN", "SET TBLPROPERTIES", "CLUSTER BY"])
+def test_what_leaves_the_columns_as_they_are(operation):
+    stored = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), VIEW, OWNER)
+    assert (stored.problem, stored.frontier) == (None, BUILT)
+
+
+def test_columns_are_compared_with_those_that_were_left():
+    commits = [
+        ("CREATE TABLE AS SELECT", replace(BUILT, columns=(("k", "int", ""),))),
+        ("CHANGE COLUMN", None),
+    ]
+    assert read_state(History(*commits, fields=(Field("k", "int"),)), VIEW, OWNER).problem is None
+    stored = read_state(History(*commits, fields=(Field("k", "bigint"),)), VIEW, OWNER)
+    assert stored.problem.reason is Reason.STATE_MODIFIED
+    assert "k is bigint, and was int" in stored.problem.detail
+
+
+def test_every_version_since_the_frontier_has_to_be_in_the_log():
+    """A commit without an entry of what it did may be anything."""
+    history = History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("OPTIMIZE", None))
+    del history.all[1]
+    stored = read_state(history, VIEW, OWNER)
+    assert stored.problem.reason is Reason.FRONTIER_MISSING
+    assert "version 6" in stored.problem.detail
+
+
+def test_a_commit_newer_than_what_was_seen_of_the_state_is_left_out():
+    history = History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", REFRESHED))
+    history.describe = lambda name: RelationFacts(name, "delta", (), version=5)
+    assert read_state(history, VIEW, OWNER).frontier == BUILT
+
+
+def test_a_frontier_of_any_shape_is_of_another_format():
+    history = History(("CREATE TABLE AS SELECT", BUILT))
+    broken = BUILT.to_json().replace('"sources":{}', '"sources":[]')
+    history.all[0] = replace(history.all[0], user_metadata=broken)
+    assert read_state(history, VIEW, OWNER).problem.reason is Reason.STATE_FORMAT_CHANGED

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +16,7 @@ from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog, hash_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from sparkivm.engine import Commit, Field, RelationFacts, length_of_char
 from sparkivm.names import TableName
@@ -24,6 +26,9 @@ logger = AdapterLogger("SparkIvm")
 _SESSION_CATALOG = "spark_catalog"
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
 _SEPARATOR = "\x01"
+# In the JSON of a column.
+_COLUMN_ID = re.compile(r'"delta\.columnMapping\.id": ?(\d+)')
+_PHYSICAL_NAME = re.compile(r'"delta\.columnMapping\.physicalName": ?"([^"]*)"')
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps the type of a column that is a string to it
 
 
@@ -266,7 +271,21 @@ def _text(value: Any) -> str:
 
 def _fields(schema_json: str) -> tuple[Field, ...]:
     schema = StructType.fromJson(json.loads(schema_json))
+    mapped = "delta.columnMapping." in schema_json
     return tuple(
-        Field(f.name, f.dataType.simpleString(), f.nullable, length_of_char(f.metadata.get(_DECLARED, "")))
+        Field(
+            f.name,
+            f.dataType.simpleString(),
+            f.nullable,
+            char_length=length_of_char(f.metadata.get(_DECLARED, "")),
+            mapped_to=_mapped_to(f) if mapped else "",
+        )
         for f in schema.fields
     )
+
+
+def _mapped_to(column: StructField) -> str:
+    """A hash of the ids and physical names of a column and of what is inside of it."""
+    text = column.json()
+    mapped = [_COLUMN_ID.findall(text), _PHYSICAL_NAME.findall(text)]
+    return hashlib.sha256(repr(mapped).encode()).hexdigest()[:16]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 
 # Raise it when a state written before could be misread, also if the compiler asks for types in another order.
@@ -55,6 +56,7 @@ class Frontier:
     types: tuple[
         tuple[str, ...], ...
     ] = ()  # Spark's answers about types, in the order of the compiler's questions
+    columns: StateColumns = ()  # of the state
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
     base: int = -1  # version of the state that the commit changed; -1 if it replaced all of it
     several: bool = False  # a group may have several entries

@@ -14,6 +14,7 @@ from sparkivm.algebra.moment import function_of
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.state_columns import StateColumns, columns_of
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental, UnknownName
 from sparkivm.frontend.accepted_expressions import repeatable
@@ -59,6 +60,12 @@ class CompiledView:
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
     decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
     catalog: SourceCatalog | None = field(default=None, repr=False)
+    stored: StateColumns = ()  # of the plan's state, as it is made
+
+    @property
+    def columns(self) -> StateColumns:
+        """Those that a state has when it is made."""
+        return columns_of(self.fields) if self.plan is None else self.stored
 
     @property
     def plan_hash(self) -> str:
@@ -138,7 +145,7 @@ def compile_view(
                 check_view_is_understood(engine, facts, catalog)
         compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new)
         with _refusals_of_spark():
-            plan, replaced, decided = compilation.plan(query, fields)
+            plan, replaced, decided, stored = compilation.plan(query, fields)
     except NotIncremental as error:
         complete = (
             repeatable(tree)
@@ -155,6 +162,7 @@ def compile_view(
         behind=frozenset().union(*(node.tables for node in replaced.values())),
         decided=decided,
         catalog=catalog,
+        stored=_known_types(plan, known) if known is not None and not is_new else stored,
     )  # fmt: skip
 
 
@@ -200,8 +208,9 @@ class _Compilation:
 
     def plan(
         self, query: Query, fields: tuple[Field, ...]
-    ) -> tuple[ViewPlan, dict[str, Aggregate], Decided | None]:
-        """The plan, the aggregates that it reads from auxiliary views, and what has to become one.
+    ) -> tuple[ViewPlan, dict[str, Aggregate], Decided | None, StateColumns]:
+        """The plan, the aggregates that it reads from auxiliary views, what has to become one; if it is new,
+        the state's columns.
 
         Raises: NotIncremental; EngineError for what Spark does not take.
         """
@@ -221,13 +230,14 @@ class _Compilation:
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)
+        stored: tuple[Field, ...] = ()
         if self.is_new:
             state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"
             check_plan_is_understood(self.engine, plan.finalizer.text(state, "one"), fields)
             stored = self.engine.schema_of(f"select * from {state} as state")
             check_keys(plan.state, stored)
             check_stored(stored)
-        return plan, replaced, decided
+        return plan, replaced, decided, columns_of(stored)
 
 
 @contextmanager
@@ -237,6 +247,12 @@ def _refusals_of_spark() -> Generator[None, None, None]:
     except EngineError as error:
         detail = f"Spark refuses a part of the view's plan: {error}"
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from error
+
+
+def _known_types(plan: ViewPlan, known: Frontier) -> StateColumns:
+    """The columns of a plan's state, with the types that they had in the last one."""
+    types = {name: type_ for name, type_, _ in known.columns}
+    return tuple((name, types.get(name, ""), "") for name in plan.state.names)
 
 
 def _can_be_views(nodes: Iterable[Aggregate], catalog: SourceCatalog) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sparkivm.algebra import Empty
 from sparkivm.changes.source_change import DELETION_VECTORS
+from sparkivm.changes.state_columns import columns_of
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import StateChange
@@ -54,6 +55,7 @@ def refresh_from_changes(
             frontier = replace(
                 attempt.frontier(compiled, settings, old),
                 base=stored.version,
+                columns=columns_of(stored.facts.fields),
                 several=appends_entries or (old.several and change.form != "rewrite"),
                 appended=old.appended + 1 if appends_entries else 0,
             )

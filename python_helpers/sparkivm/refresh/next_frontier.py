@@ -57,6 +57,7 @@ def next_frontier(
         schemas=compiled.schemas,
         fields=tuple((f.name, f.type) for f in compiled.fields),
         types=compiled.types,
+        columns=compiled.columns,
         public=tuple(map(digest, public_texts(compiled, state_table(request.view)))),
         deterministic=not undecided,
         reason=compiled.fallback.reason.name if compiled.fallback else "",

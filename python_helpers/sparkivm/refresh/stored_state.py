@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
 from sparkivm.changes.source_change import changes_rows
+from sparkivm.changes.state_columns import alters_columns, columns_of, difference
 from sparkivm.engine import Commit, Engine, RelationFacts
 from sparkivm.marker import Marker, Owner, read_marker
 from sparkivm.names import TableName, state_table
@@ -40,7 +41,13 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
         return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, f"{state} is no Delta table"))
     step = 1
     while True:
-        for commit in reversed(engine.commits(state, max(-1, facts.version - step))):
+        commits = engine.commits(state, max(-1, facts.version - step))
+        expected = facts.version
+        for commit in reversed([c for c in commits if c.version <= facts.version]):
+            if commit.version != expected:
+                lacks = f"the log of {state} does not say what version {expected} is"
+                return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING, lacks))
+            expected -= 1
             if commit.operation == "OPTIMIZE":  # auto compaction has the metadata of the commit before it
                 continue
             try:
@@ -50,7 +57,7 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
             if frontier is not None and not frontier.text:
                 problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
                 return StoredState(facts, None, problem, built_empty=True)
-            foreign = commit if frontier is None and changes_rows(commit) else None
+            foreign = commit if frontier is None and _changes_state(commit) else None
             if frontier is not None:
                 foreign = foreign_commit(engine, state, frontier, commit)
             if foreign is not None:
@@ -63,6 +70,9 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
                 detail = (
                     f"version {commit.version} of {state} was written for {frontier.model} as {frontier.view}"
                 )
+                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
+            if altered := difference(frontier.columns, columns_of(facts.fields)):
+                detail = f"{state} was altered: {altered}"
                 return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
             return StoredState(facts, frontier, None, commit)
         if step > _LOOK_BACK or step > facts.version:
@@ -93,4 +103,9 @@ def foreign_commit(engine: Engine, state: TableName, frontier: Frontier, commit:
     if frontier.base < 0 or commit.version == frontier.base + 1:
         return None
     between = (c for c in engine.commits(state, frontier.base) if c.version < commit.version)
-    return next((c for c in between if changes_rows(c)), None)
+    return next((c for c in between if _changes_state(c)), None)
+
+
+def _changes_state(commit: Commit) -> bool:
+    """Whether a commit that is not a refresh's may have changed what a state has."""
+    return changes_rows(commit) or alters_columns(commit)

@@ -1,0 +1,38 @@
+"""The columns of a state as a refresh left them: another one under a known name would give wrong rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sparkivm.engine import Commit, Field
+
+# Per column its name, its type, and what tells it from another one of that name; "" where that is not known.
+StateColumns = tuple[tuple[str, str, str], ...]
+
+# Commits after which a name may stand for another column. What else changes columns shows in names and types.
+_ALTERING = frozenset({"ADD COLUMNS", "DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
+# Types that a table has otherwise than the query that it is made of, or that are printed in several ways.
+_UNCERTAIN = re.compile(r"\bvoid\b|\bcollate\b|more field")
+
+
+def columns_of(fields: Iterable[Field]) -> StateColumns:
+    """Those of a table, or of the query that it is going to be made of."""
+    return tuple((f.name, "" if _UNCERTAIN.search(f.type) else f.type, f.mapped_to) for f in fields)
+
+
+def alters_columns(commit: Commit) -> bool:
+    return commit.operation in _ALTERING
+
+
+def difference(known: StateColumns, now: StateColumns) -> str:
+    """What tells columns from those that are known, "" if nothing does."""
+    names_known, names_now = ([name for name, *_ in columns] for columns in (known, now))
+    if names_known != names_now:
+        return f"its columns are {', '.join(names_now)}, and were {', '.join(names_known)}"
+    for (name, type_known, id_known), (_, type_now, id_now) in zip(known, now, strict=True):
+        if type_known and type_now and type_known != type_now:
+            return f"its column {name} is {type_now}, and was {type_known}"
+        if id_known and id_now and id_known != id_now:
+            return f"its column {name} is another one than it was"
+    return ""

@@ -1,0 +1,59 @@
+"""Which columns of a state are those that a refresh left."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.changes.state_columns import alters_columns, columns_of, difference
+from sparkivm.engine import Commit, Field
+
+K, N = Field("k", "int", mapped_to="1"), Field("n", "bigint", mapped_to="2")
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ([K, N], ""),
+        ([Field("k", "int", nullable=False, mapped_to="1"), N], ""),
+        (
+            [Field("k", "int"), Field("n", "bigint")],
+            "",
+        ),  # over thrift nobody says where columns are mapped to
+        ([Field("k", "void", mapped_to="1"), N], ""),
+        ([Field("k", "int", mapped_to="2"), Field("n", "bigint", mapped_to="1")], "its column k is another"),
+        ([K, Field("n", "bigint", mapped_to="3")], "its column n is another"),
+        ([K, Field("n", "int", mapped_to="2")], "its column n is int, and was bigint"),
+        ([N, K], "its columns are n, k, and were k, n"),
+        ([K], "its columns are k, and were k, n"),
+        ([K, N, Field("x", "int")], "its columns are k, n, x, and were k, n"),
+        ([K, Field("N", "bigint", mapped_to="2")], "its columns are k, N, and were k, n"),
+    ],
+)
+def test_what_tells_columns_from_others(now, said):
+    assert difference(columns_of([K, N]), columns_of(now)).startswith(said)
+    assert bool(difference(columns_of([K, N]), columns_of(now))) == bool(said)
+    assert difference(columns_of(now), columns_of(now)) == ""
+
+
+def test_of_a_new_state_types_and_ids_may_be_unknown():
+    known = (("k", "", ""), ("n", "bigint", ""))
+    assert difference(known, columns_of([K, N])) == ""
+    assert "n is int" in difference(known, columns_of([K, Field("n", "int")]))
+
+
+@pytest.mark.parametrize(
+    "type_", ["void", "array<void>", "struct<a:int,... 3 more fields>", "string collate UTF8_LCASE"]
+)
+def test_types_that_are_printed_in_several_ways_are_not_compared(type_):
+    assert columns_of([Field("x", type_)]) == (("x", "", ""),)
+
+
+@pytest.mark.parametrize(
+    ("operation", "alters"),
+    [
+        ("RENAME COLUMN", True), ("DROP COLUMNS", True), ("ADD COLUMNS", True), ("REPLACE COLUMNS", True),
+        ("CHANGE COLUMN", False), ("CHANGE COLUMNS", False), ("OPTIMIZE", False), ("SET TBLPROPERTIES", False),
+    ],
+)  # fmt: skip
+def test_commits_after_which_a_name_may_stand_for_another_column(operation, alters):
+    assert alters_columns(Commit(1, 1, operation, {}, {})) == alters
