@@ -31,7 +31,7 @@ class PlainEngine(Engine):
         self.ran: list[str] = []
         self._macros = BareMacros()
         sql = SqlCatalog(self.query)
-        self._metadata = sql if by_sql else SessionCatalog(self.session, sql)
+        self._metadata: SqlCatalog | SessionCatalog = sql if by_sql else SessionCatalog(self.session, sql)
 
     def query(self, sql: str) -> Sequence[Row]:
         with _spark_errors():
@@ -61,6 +61,10 @@ class PlainEngine(Engine):
     def properties_at(self, location: str) -> Mapping[str, str] | None:
         with _spark_errors():
             return self._metadata.properties_at(location)
+
+    def check_files(self, table: RelationFacts) -> None:
+        if isinstance(self._metadata, SqlCatalog) or not self._metadata.has_all_files(table):
+            super().check_files(table)
 
     def expect_commit(self, table: TableName) -> None:
         self._metadata.expect_commit(table)

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog, hash_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from sparkivm.engine import Commit, Field, RelationFacts, length_of_char
@@ -25,7 +26,9 @@ logger = AdapterLogger("SparkIvm")
 
 _SESSION_CATALOG = "spark_catalog"
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
+_MOST_FOLDERS = 5  # of a table that are listed one after the other
 _SEPARATOR = "\x01"
+_LISTED = re.compile(r"\bpath=[^;]*?([^/;]+); isDirectory=false; length=(\d+);")
 # In the JSON of a column.
 _COLUMN_ID = re.compile(r'"delta\.columnMapping\.id": ?(\d+)')
 _PHYSICAL_NAME = re.compile(r'"delta\.columnMapping\.physicalName": ?"([^"]*)"')
@@ -85,6 +88,52 @@ class SessionCatalog:
 
     def properties_at(self, location: str) -> Mapping[str, str] | None:
         return self._by_sql.properties_at(location)
+
+    def has_all_files(self, table: RelationFacts) -> bool:
+        """Whether the files of a Delta table are there in their sizes, from a listing of its folders.
+
+        False means that it is not known: of an older version, and of files with deletion vectors, as these
+        may be in files of their own.
+        """
+        entry = self._described.get(table.name.key)
+        if entry is None:
+            return False
+        try:
+            pair = self._delta(entry)
+            log, snapshot = pair._1(), pair._2()
+            if int(snapshot.version()) != table.version:
+                return False
+            files = self._files_of(snapshot)
+            folders = {file["path"].rpartition("/")[0] for file in files}
+            if len(folders) > _MOST_FOLDERS or any(file["deletionVector"] for file in files):
+                return False
+            sizes = {path: size for folder in folders for path, size in self._listed(log, folder)}
+            return all(sizes.get(file["path"]) == file["size"] for file in files)
+        except Py4JError as error:
+            logger.debug(f"the files of {table.name} are not listed: {error}")
+            return False
+
+    def _files_of(self, snapshot: Any) -> list[dict[str, Any]]:
+        """What a snapshot says of its files: of few the checksum has it, else it takes a Spark job."""
+        checksum = snapshot.checksumOpt()
+        few = checksum.get().allFiles() if checksum.isDefined() else None
+        if few is not None and few.isDefined():
+            mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
+            return [
+                {"deletionVector": None, **file} for file in json.loads(mapper.writeValueAsString(few.get()))
+            ]
+        rows = DataFrame(snapshot.allFiles().toDF(), self._session)
+        return [row.asDict() for row in rows.select("path", "size", "deletionVector").collect()]
+
+    def _listed(self, log: Any, folder: str) -> Iterator[tuple[str, int]]:
+        """The files in a folder of a table, by their paths in the table, with their sizes."""
+        path = log.dataPath()
+        if folder:
+            path = self._jvm.org.apache.hadoop.fs.Path(path, unquote(folder))
+        listed = path.getFileSystem(log.newDeltaHadoopConf()).listStatus(path)
+        # As one text, which takes one call; in another format than this nothing is found in it.
+        for name, size in _LISTED.findall(self._jvm.java.util.Arrays.toString(listed)):
+            yield f"{folder}/{name}" if folder else name, int(size)
 
     def expect_commit(self, table: TableName) -> None:
         """Let Delta look up the transaction numbers of a table, by a Spark job, while we go on.

@@ -24,13 +24,18 @@ class SessionEngine(AdapterEngine):
             return super().describe_all(names)
         return list(_helpers.map(self._describe_beside, names))
 
+    def check_files(self, table: RelationFacts) -> None:
+        if not self._catalog.has_all_files(table):
+            super().check_files(table)
+
     def _describe_beside(self, name: TableName) -> RelationFacts | None:
         self._connection.prepare()
         return self.describe(name)
 
     def _metadata_of_connection(self) -> Metadata:
         self._connection.prepare()
-        return SessionCatalog(self._connection.session, SqlCatalog(self.query))
+        self._catalog = SessionCatalog(self._connection.session, SqlCatalog(self.query))
+        return self._catalog
 
     def _set(self, key: str, value: str) -> None:
         self._connection.session.conf.set(key, value)

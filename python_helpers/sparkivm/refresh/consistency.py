@@ -6,7 +6,7 @@ from dataclasses import replace
 from textwrap import indent
 
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
@@ -18,7 +18,7 @@ from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
 from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import read_state
+from sparkivm.refresh.stored_state import check_files, read_state
 
 
 def consistency_sql(
@@ -40,6 +40,11 @@ def consistency_sql(
             str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it"
         )
     frontier = stored.frontier
+    assert stored.facts is not None, "a state with a frontier is there"
+    try:
+        check_files(engine, stored.facts)
+    except EngineError as error:
+        raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
     sources = Sources(engine, Pins(), declared, view.schema, captures=False)
     model_sql = sources.model_text(view, model_sql)
     catalog = _FrontierCatalog(

@@ -21,7 +21,7 @@ from sparkivm.refresh.rebuild import rebuild_after
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.staging import Staging
 from sparkivm.refresh.state_part import StatePart, find_part
-from sparkivm.refresh.stored_state import StoredState
+from sparkivm.refresh.stored_state import StoredState, check_files
 from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements.applying_statement import applying_statement
 
@@ -64,6 +64,8 @@ def refresh_from_changes(
             rows = staging.shortened(change.rows, texts, decision.sizes.within(cut_down))
             select = select_text(rows, texts)
             predicate = part.predicate if part else ""
+            if change.form != "rewrite":  # which reads all of the state
+                check_files(attempt.engine, stored.facts)
             sql = applying_statement(attempt.engine, attempt.state, plan.state, change, select, predicate)
             committed = attempt.commit(stored, frontier, sql)
     except (EngineError, RecursionError) as error:

@@ -50,6 +50,9 @@ class MeteredEngine(Engine):
     def properties_at(self, location: str) -> Mapping[str, str] | None:
         return self._timed(lambda: self._engine.properties_at(location))
 
+    def check_files(self, table: RelationFacts) -> None:
+        self._timed(lambda: self._engine.check_files(table))
+
     def expect_commit(self, table: TableName) -> None:
         self._timed(lambda: self._engine.expect_commit(table))
 

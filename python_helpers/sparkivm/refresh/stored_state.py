@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
 from sparkivm.changes.source_change import changes_rows
 from sparkivm.changes.state_columns import alters_columns, columns_of, difference
-from sparkivm.engine import Commit, Engine, RelationFacts
+from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
 from sparkivm.marker import Marker, Owner, read_marker
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
@@ -78,6 +78,17 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
         if step > _LOOK_BACK or step > facts.version:
             return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
         step *= 10
+
+
+def check_files(engine: Engine, state: RelationFacts) -> None:
+    """A lost file would be noticed by no statement that does not read it.
+
+    Raises: EngineError.
+    """
+    try:
+        engine.check_files(state)
+    except EngineError as error:
+        raise EngineError(f"a file of {state.name} is gone or damaged: {error}", error.condition) from error
 
 
 def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:

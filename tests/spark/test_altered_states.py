@@ -1,0 +1,150 @@
+"""States that somebody altered or whose files are gone: noticed by the next refresh, and rebuilt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sparkivm.errors import ModelError
+from sparkivm.reasons import Reason
+from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.request import StateLayout
+from tests.plain_engine import PlainEngine
+from tests.spark.lab import Lab, View
+
+pytestmark = pytest.mark.spark
+
+MAPPED = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["session", "by_sql"])
+def lab(spark, request):
+    lab = Lab(spark, f"altered_{'sql' if request.param else 'session'}")
+    lab.engine = PlainEngine(spark, by_sql=request.param)
+    lab.engine.session.sql(f"use {lab.schema}")
+    lab.table("t", "id int, a int, b int", "(1, 10, 20)", "(2, 30, 40)")
+    yield lab
+    lab.run(f"drop schema {lab.schema} cascade")
+
+
+@pytest.fixture(scope="module")
+def view(lab) -> View:
+    return lab.view("m", "select id, a, b from t", layout=StateLayout(tblproperties=MAPPED)).build()
+
+
+def alter(view: View, *changes: str) -> None:
+    view.lab.run(*(f"alter table {view.state} {change}" for change in changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ("rename column a to x", "rename column b to a", "rename column x to b"),
+        ("drop column b", "add columns (b int)"),
+        ("rename column b to c",),
+        ("drop column b",),
+        ("add columns (more int)",),
+        ("alter column a type bigint",),
+        ("alter column b first",),
+    ],
+    ids=lambda changes: changes[0].replace(" ", "_"),
+)
+def test_a_state_with_other_columns_is_rebuilt(lab, view, changes):
+    """Whether nothing changed since or a row did, just after a rebuild or after a refresh from changes."""
+    alter(view, *changes)
+    view.must_be("full", Reason.STATE_MODIFIED)
+    lab.run("insert into t values (3, 50, 60)")
+    view.must_be("incremental")
+    alter(view, *changes)
+    lab.run("delete from t where id = 3")
+    view.must_be("full", Reason.STATE_MODIFIED)
+
+
+def test_comments_of_its_columns_are_free(lab, view):
+    for _ in range(2):  # after a rebuild, and after a refresh from changes
+        alter(view, "alter column a comment 'mine'", "alter column b comment 'mine too'")
+        view.must_be("no_op")
+        lab.run("insert into t values (4, 70, 80)")
+        view.must_be("incremental")
+    lab.run("delete from t where id = 4")
+    view.must_be("incremental")
+
+
+def test_columns_of_any_type_are_left_alone(lab, view):
+    """What a table is made of, and what it says of its columns then, has the same types."""
+    lab.table(
+        "types",
+        "id int, c char(3), v varchar(4), d decimal(12,3), s struct<a: char(2), b: array<int>>, "
+        "m map<string,int>, n timestamp_ntz, y binary, f float",
+        "(1, 'a', 'b', 1.5, struct('x', array(1)), map('k', 1), timestamp_ntz'2024-01-01 00:00:00', x'00', 1.5)",
+    )
+    for name, sql in (
+        ("rows", "select *, null as nothing from types"),
+        (
+            "groups",
+            "select c, s, max(v) as v, sum(d) as d, max(struct(id, n)) as x, avg(f) as f from types group by c, s",
+        ),
+    ):
+        made = lab.view(name, sql)
+        assert made.refresh().mode == "create"
+        assert made.refresh().mode == "no_op"
+        lab.run("insert into types select id + 1, c, v, d, s, m, n, y, f from types limit 1")
+        for mode in ("incremental", "no_op"):
+            result = made.refresh()
+            assert (result.mode, result.fallback) == (
+                mode,
+                None,
+            ) or result.fallback.reason is not Reason.STATE_MODIFIED
+
+
+def state_files(view: View) -> list[Path]:
+    """The files of a state, without their local checksums, which Hadoop would compare them with."""
+    place = Path(view.lab.rows(f"describe detail {view.state}")[0]["location"].removeprefix("file:"))
+    for checksum in place.rglob(".*.parquet.crc"):
+        checksum.unlink()
+    return [
+        Path(row[0].removeprefix("file:"))
+        for row in view.lab.rows(f"select distinct input_file_name() from {view.state}")
+    ]
+
+
+def lost(file: Path) -> None:
+    file.unlink()
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize("damage", [lost, empty, cut])
+@pytest.mark.parametrize(
+    ("sql", "change"),
+    [
+        ("select id, a from t", "insert into t values (9, 1, 1)"),
+        ("select a, count(*) as n from t group by a", "insert into t values (9, 1, 1)"),
+        ("select a, count(*) as n from t group by a", "update t set a = a + 1"),
+        ("select a, max(b) as b from t group by a", "insert into t values (9, 1, 1)"),
+    ],
+    ids=["appended_rows", "appended_entries", "changed_entries", "rewritten"],
+)
+def test_a_refresh_that_writes_notices_a_lost_file(lab, view, damage, sql, change):
+    made = lab.view("damaged", sql)
+    made.refresh(full_refresh=True)
+    damage(state_files(made)[0])
+    assert "damaged__ivm is gone or damaged" in refused_test(made)
+    lab.run(change)
+    made.must_be("full", Reason.REFRESH_FAILED)
+    lab.run("delete from t where id = 9")
+    made.must_be("incremental")
+    consistency_sql(lab.engine, made.request.view, made.request.sql)
+
+
+def refused_test(view: View) -> str:
+    with pytest.raises(ModelError) as raised:
+        consistency_sql(view.lab.engine, view.request.view, view.request.sql)
+    return str(raised.value)
