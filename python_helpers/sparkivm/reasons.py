@@ -15,7 +15,7 @@ class Reason(Enum):
         "write to the view's sources, never to its state",
     )
     STATE_FORMAT_CHANGED = (
-        "the state was written by another version of the package",
+        "the state was written by another version of the package, or somebody changed its frontier",
         "nothing: it is rebuilt once",
     )
     FRONTIER_MISSING = (
