@@ -50,7 +50,9 @@ def test_the_first_one_has_the_same_id_however_many_follow():
 
 
 def test_commits_at_other_times_have_other_ids():
-    assert SqlCatalog(History(5, 6)).commits(TABLE, 0)[0].id != SqlCatalog(History(5, 7)).commits(TABLE, 0)[0].id
+    assert (
+        SqlCatalog(History(5, 6)).commits(TABLE, 0)[0].id != SqlCatalog(History(5, 7)).commits(TABLE, 0)[0].id
+    )
 
 
 @pytest.mark.parametrize("after", [-1, 0, 2, 3, 4, 9])

@@ -88,7 +88,7 @@ def check_files(engine: Engine, state: RelationFacts) -> None:
     try:
         engine.check_files(state)
     except EngineError as error:
-        raise EngineError(f"a file of {state.name} is gone or damaged: {error}", error.condition) from error
+        raise EngineError(f"not all files of {state.name} can be read: {error}", error.condition) from error
 
 
 def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
