@@ -1,4 +1,4 @@
-"""What happened to one source between the frontier and its version now, told from metadata alone."""
+"""What happened to one source between the frontier and its version now, from metadata alone."""
 
 from __future__ import annotations
 
