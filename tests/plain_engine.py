@@ -63,7 +63,9 @@ class PlainEngine(Engine):
             return self._metadata.properties_at(location)
 
     def check_files(self, table: RelationFacts) -> None:
-        if isinstance(self._metadata, SqlCatalog) or not self._metadata.has_all_files(table):
+        with _spark_errors():
+            there = isinstance(self._metadata, SessionCatalog) and self._metadata.has_all_files(table)
+        if not there:
             super().check_files(table)
 
     def expect_commit(self, table: TableName) -> None:

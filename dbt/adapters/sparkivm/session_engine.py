@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from dbt.adapters.sparkivm.engine import AdapterEngine, Metadata
+from dbt.adapters.sparkivm.engine import AdapterEngine, Metadata, spark_errors
 from dbt.adapters.sparkivm.session_catalog import SessionCatalog
 from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
 
@@ -25,7 +25,9 @@ class SessionEngine(AdapterEngine):
         return list(_helpers.map(self._describe_beside, names))
 
     def check_files(self, table: RelationFacts) -> None:
-        if not self._catalog.has_all_files(table):
+        with spark_errors(), self._connections.exception_handler(f"files of {table.name}"):
+            there = self._catalog.has_all_files(table)
+        if not there:
             super().check_files(table)
 
     def _describe_beside(self, name: TableName) -> RelationFacts | None:
