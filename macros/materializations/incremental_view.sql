@@ -5,6 +5,7 @@
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {%- do adapter.prepare_incremental_view_session(model) -%}  {#- sql_header -#}
 
   {%- if config.get('contract').enforced -%}
     {%- do get_assert_columns_equivalent(adapter.readable_incremental_view_sql(this, compiled_code)) -%}  {#- raises before the view is changed -#}

@@ -1,7 +1,12 @@
 """Model options: checked before anything is changed, with the model's name."""
 
+import json
+from importlib.resources import files
+
 import pytest
-from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
+from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
+from dbt.adapters.sparkivm.option_names import OPTIONS
+from dbt.artifacts.resources.v1.model import ModelConfig
 from dbt_common.exceptions import CompilationError
 
 
@@ -22,14 +27,100 @@ def test_defaults():
     assert options.column_comments == {}
 
 
-def test_options_may_stand_in_meta():
+def test_options_may_be_in_meta():
     options = IncrementalViewOptions.of(model(meta={"refresh_mode": "strict"}, partition_by="day"))
     assert options.refresh_mode == "strict"
     assert options.layout.partition_by == ("day",)
 
 
+def test_options_may_be_in_meta_sparkivm():
+    meta = {"refresh_mode": "full", "sparkivm": {"refresh_mode": "strict", "partition_by": "day", "key": ["id"]}}
+    options = IncrementalViewOptions.of(model(meta=meta))
+    assert options.refresh_mode == "strict"
+    assert options.layout.partition_by == ("day",)
+    assert IncrementalViewOptions.of(model(meta=meta, refresh_mode="auto")).refresh_mode == "auto"
+    assert declaration_of(meta["sparkivm"]) == {"key": ["id"]}
+    assert declaration_of("key") == "key"
+
+
+def test_spellings():
+    options = IncrementalViewOptions.of(
+        model(refresh_mode="INCREMENTAL", change_capture="Never_Alter", file_format="DELTA", partition_by=[])
+    )
+    assert (options.refresh_mode, options.change_capture) == ("incremental", "never_alter")
+    assert options.layout.partition_by == ()
+    assert options.remarks == ()
+
+
+def test_properties_are_written_as_sql_writes_them():
+    given = {"delta.appendOnly": False, "a": 3, "b": " x "}
+    options = IncrementalViewOptions.of(model(tblproperties=given))
+    assert options.layout.tblproperties == {"delta.appendOnly": "false", "a": "3", "b": " x "}
+
+
 def test_options_of_others_are_theirs():
-    IncrementalViewOptions.of(model(owner="sales team", refreshed_by="cron", meta={"refresh_modes": 3}))
+    config = {
+        "owner": "sales team",
+        "refreshed_by": "cron",
+        "elementary": {"timestamp_column": "at"},
+        "pii": True,
+        "sla_hours": 3,
+        "meta": {"refresh_modes": 3},
+    }
+    assert IncrementalViewOptions.of(model(**config)).remarks == ()
+
+
+def test_dbts_own_options_are_known():
+    config = {**ModelConfig().to_dict(omit_none=False), "post-hook": [], "pre-hook": [], "sql_header": None}
+    assert IncrementalViewOptions.of(model(**config)).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "remark"),
+    [
+        ({"refresh": "full"}, "there is no option refresh; did you mean refresh_mode?"),
+        ({"mode": "full"}, "there is no option mode; did you mean refresh_mode?"),
+        ({"on_refresh": "full"}, "there is no option on_refresh; did you mean refresh_mode?"),
+        ({"strict": True}, "there is no option strict; did you mean refresh_mode?"),
+        ({"refresh_mod": "strict"}, "there is no option refresh_mod; did you mean refresh_mode?"),
+        ({"liquid_cluster_by": "a"}, "there is no option liquid_cluster_by; did you mean liquid_clustered_by?"),
+        ({"change_log": {}}, "change_log belongs into meta: {sparkivm: …}"),
+        ({"location": "/x"}, "an incremental_view ignores location (write location_root)"),
+        ({"cluster_by": ["a"]}, "an incremental_view ignores cluster_by (write liquid_clustered_by)"),
+        ({"clustered_by": "a", "buckets": 4}, "an incremental_view ignores clustered_by (write liquid_clustered_by), buckets"),
+        ({"file_format": "parquet"}, "file_format parquet is ignored, as the state is a Delta table"),
+        ({"partition_by": {"field": "at", "data_type": "date"}}, "partition_by of BigQuery is ignored; write a column or a list of columns"),
+        ({"partitions": ["x"], "transient": False, "target_lag": "1 hour", "query_tag": "t"}, "an incremental_view ignores partitions, transient, target_lag, query_tag"),
+        ({"dist": "all", "sort": ["a"], "snowflake_warehouse": "w"}, "an incremental_view ignores dist, sort, snowflake_warehouse"),
+        ({"unique_key": "id", "incremental_strategy": "merge", "on_schema_change": "fail"}, "an incremental_view ignores unique_key, incremental_strategy, on_schema_change"),
+        ({"on_configuration_change": "continue", "merge_update_columns": ["a"]}, "an incremental_view ignores on_configuration_change, merge_update_columns"),
+        ({"options": {"compression": "zstd"}}, "an incremental_view ignores options"),
+    ],
+)  # fmt: skip
+def test_what_does_nothing_is_remarked_on(config, remark):
+    options = IncrementalViewOptions.of(model(**config))
+    assert options.remarks == (remark,)
+    assert options.layout == IncrementalViewOptions.of(model()).layout
+
+
+def test_every_key_that_dbt_knows_of_any_warehouse_is_known():
+    """dbt's own schema of a project's models, without what is ours or says something of all materializations."""
+    schema = json.loads((files("dbt.jsonschemas") / "resources" / "latest.json").read_text())
+    for name in schema["definitions"]["ModelConfig"]["properties"]:
+        value = "full" if name == "refresh_mode" else "given"
+        if name in ("partition_by", "liquid_clustered_by", "location_root"):
+            value = "a"
+        if name in ("tblproperties", "persist_docs", "meta", "sql_header", "description", "full_refresh"):
+            continue
+        config = ModelConfig().to_dict(omit_none=False) | {name: value}
+        remarks = IncrementalViewOptions.of(model(**config)).remarks
+        assert bool(remarks) == (name not in OPTIONS and name not in _OF_ALL or name == "file_format"), (name, remarks)
+
+
+_OF_ALL = """
+access alias contract database docs enabled event_time freshness full_refresh grants group materialized packages
+post_hook pre_hook quoting schema static_analysis tags
+""".split()
 
 
 def test_docs_only_where_asked_for():
@@ -48,19 +139,45 @@ def test_docs_only_where_asked_for():
             {"refresh_mode": "sometimes"},
             "refresh_mode is 'sometimes' and has to be one of auto, incremental, strict, full",
         ),
+        ({"refresh_mode": ""}, "refresh_mode is '' and has to be one of"),
+        ({"refresh_mode": ["full"]}, "refresh_mode is .* and has to be one of"),
         ({"change_capture": "on"}, "change_capture is 'on'"),
         ({"auxiliary_views": True}, "auxiliary_views is 'True' and has to be one of auto, always, never"),
-        ({"file_format": "parquet"}, "file_format is 'parquet'"),
-        ({"clustered_by": "a", "buckets": 4}, "Delta has no buckets"),
         ({"partition_by": "a", "liquid_clustered_by": "b"}, "exclude each other"),
-        ({"partition_by": {"field": "id"}}, "has to be a column or a list of columns"),
+        ({"partition_by": {"fields": "id"}}, "has to be a column or a list of columns"),
+        ({"partition_by": ""}, "partition_by is '', and has to be a column or a list of columns"),
+        ({"partition_by": ["a", " "]}, "has to be a column or a list of columns"),
+        ({"partition_by": [["a"]]}, "has to be a column or a list of columns"),
+        ({"partition_by": False}, "has to be a column or a list of columns"),
         ({"liquid_clustered_by": ["a", 1]}, "has to be a column or a list of columns"),
+        ({"liquid_clustered_by": {"field": "id"}}, "has to be a column or a list of columns"),
         ({"tblproperties": ["a"]}, "and has to map names to values"),
-        ({"refresh_mod": "strict"}, "there is no option refresh_mod; write refresh_mode"),
-        ({"liquid_cluster_by": "a"}, "there is no option liquid_cluster_by; write liquid_clustered_by"),
+        ({"tblproperties": {"a": None}}, "values have to be texts, numbers or booleans"),
+        ({"tblproperties": {"delta": {"appendOnly": True}}}, "values have to be texts, numbers or booleans"),
+        ({"tblproperties": {"": "x"}}, "names have to be texts"),
+        ({"tblproperties": {1: "x"}}, "names have to be texts"),
+        ({"location_root": 5}, "location_root is 5, and has to be a path"),
+        ({"location_root": ""}, "location_root is '', and has to be a path"),
+        ({"full_refresh": "false"}, "full_refresh is 'false', and has to be true or false"),
+        ({"persist_docs": {"relation": "false"}}, "persist_docs.relation is 'false', and has to be true or false"),
+        ({"persist_docs": ["relation"]}, "persist_docs is"),
+        ({"sql_header": ["set a=1"]}, "sql_header is"),
+        ({"sql_header": "insert into log select 1"}, "no statement of the session alone"),
+        ({"meta": {"sparkivm": "strict"}}, "meta.sparkivm is 'strict', and has to be a mapping"),
+        ({"meta": {"sparkivm": {"refresh": "full"}}}, "meta.sparkivm has no option refresh; did you mean refresh_mode"),
+        ({"meta": {"sparkivm": {"strict": True}}}, "meta.sparkivm has no option strict; did you mean refresh_mode"),
+        ({"meta": {"sparkivm": {"keys": ["id"]}}}, "meta.sparkivm has no option keys; did you mean key"),
+        ({"meta": {"sparkivm": {"owner": "me"}}}, "meta.sparkivm has no option owner; it may have refresh_mode, "),
+        ({"meta": {"sparkivm": {5: "me"}}}, "meta.sparkivm has no option 5"),
+        ({"meta": {"sparkivm": {"refresh_mode": "fast"}}}, "refresh_mode is 'fast'"),
     ],
 )
 def test_refused(config, message):
     with pytest.raises(CompilationError, match=message) as error:
         IncrementalViewOptions.of(model(**config))
     assert "incremental_view sales" in str(error.value)
+
+
+def test_a_header_is_read():
+    options = IncrementalViewOptions.of(model(sql_header="set a = 1;\nset b = 2;"))
+    assert options.header.statements == ("set a = 1", "set b = 2")

@@ -30,6 +30,7 @@ def test_mirror_options():
     assert declared.of(ORDERS).key == ("id",)
     assert declared.of(ORDERS).mirror == MirrorOptions("m", "s", "/x", "60 days")
     assert declared.mirror_name(ORDERS, "") == TableName("s", "m")
+    assert read_declaration("s", {"mirror": {"retention": "2 weeks 1 day"}}).mirror.retention == "2 weeks 1 day"
     assert [read_declaration("s", {"mirror": one}).mirrored for one in (True, False)] == [True, False]
 
 
@@ -55,6 +56,17 @@ def test_change_log_formats():
         ({"mirror": {"nam": "x"}}, "write name"),
         ({"mirror": {"name": 1}}, "mirror.name is 1"),
         ({"mirror": "off"}, "mirror is 'off'"),
+        ({"mirror": "true"}, "write true, false or options: name, "),
+        ({"mirror": {"schema": " "}}, "mirror.schema is ' '"),
+        ({"mirror": {"retention": "a while"}}, "mirror.retention is 'a while'"),
+        ({"mirror": {"retention": "1 month"}}, "mirror.retention is '1 month'"),
+        ({"key": ""}, "key is ''"),
+        ({"key": ["id", ""]}, "key is ['id', '']"),
+        ({"key": [1]}, "key is [1]"),
+        ({"key": True}, "key is True"),
+        ({"key": "id", "change_log": {"order": [None]}}, "change_log.order is [None]"),
+        ({"key": "id", "change_log": {"order": "x", "upserts": [{}]}}, "change_log.upserts is [{}]"),
+        ({"refresh_mode": "full"}, "has no option refresh_mode"),
         ({"change_log": "debezium"}, "a change log without a key"),
         ({"key": "id", "change_log": "kafka"}, "use one of debezium, delta, columns"),
         ({"key": "id", "change_log": {"format": "columns"}}, "change_log.order is missing"),

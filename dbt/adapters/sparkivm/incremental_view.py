@@ -15,12 +15,12 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.sparkivm.engine import AdapterEngine
-from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
+from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
 
-from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.changes.source_declaration import DeclaredSources, read_declaration
 from sparkivm.engine import EngineError
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.marker import owner_of
@@ -51,10 +51,22 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
-        """Raises: CompilationError that names the model, before anything is changed."""
-        IncrementalViewOptions.of(model)
+        """Warn of options that do nothing.
+
+        Raises: CompilationError that names the model, before anything is changed.
+        """
+        options = IncrementalViewOptions.of(model)
         with author_errors():
+            said = (model["config"].get("meta") or {}).get("sparkivm")
+            read_declaration(str(model["name"]), declaration_of(said or {}))
             self._names_in_project().check(str(model["unique_id"]))
+        if options.remarks:
+            logger.warning("\n  ".join((f"incremental_view {model['name']}", *options.remarks)))
+
+    @available.parse_none
+    def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:
+        """Execute the model's `sql_header`, in the session in which it is analysed and refreshed."""
+        self._execute_header(IncrementalViewOptions.of(model))
 
     @available.parse_none
     def refresh_incremental_view(
@@ -128,6 +140,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         node = self._compiled(model)
         options = IncrementalViewOptions.of(node.to_dict())
+        self._execute_header(options)
         view = TableName(node.schema, node.alias)
         request = self._request(view, node.unique_id, node.compiled_code, options)
         with author_errors():
@@ -152,6 +165,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 model = self._model_of(view)
                 if model.config.materialized != "incremental_view":
                     return _failing_sql(f"{view} is materialized as {model.config.materialized}")
+                self._execute_header(IncrementalViewOptions.of(model.to_dict()))
                 owner = owner_of(self.config.project_name, model.unique_id, view)
                 declared = self._declared_sources()
                 return str(consistency_sql(self.ivm_engine(), view, model.compiled_code, owner, declared))
@@ -250,8 +264,14 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             full_refresh_allowed=options.full_refresh_allowed,
             layout=options.layout,
             comment=options.comment,
+            header=options.header,
             declared=self._declared_sources(),
         )
+
+    def _execute_header(self, options: IncrementalViewOptions) -> None:
+        for statement in options.header.statements:
+            # Without the project's comment, which Spark would take for a part of a setting's value.
+            self.connections.add_query(statement, auto_begin=False)
 
     def ivm_engine(self) -> AdapterEngine:
         """The engine over this thread's connection."""
@@ -269,8 +289,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             metas: dict[str, Any] = {}
             for node, name in _relations(manifest):
                 meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
-                if meta.get("sparkivm") is not None:
-                    metas[name.key] = meta["sparkivm"]
+                said = meta.get("sparkivm")
+                if said and getattr(node.config, "materialized", "") == "incremental_view":
+                    said = declaration_of(said)
+                if said is not None:
+                    metas[name.key] = said
             home, project = str(self.config.credentials.schema), self.config.project_name
             self._declared = DeclaredSources(home, metas, project)
         return self._declared

@@ -8,24 +8,26 @@ from difflib import get_close_matches
 from typing import Any, Optional, get_args
 
 from dbt.adapters.spark.impl import SparkConfig
+from dbt.adapters.sparkivm.option_names import OPTIONS, nearest, remarks
 from dbt_common.exceptions import CompilationError
 
-from sparkivm.refresh.request import AuxiliaryViews, ChangeCapture, RefreshMode, StateLayout
-
-_OWN = (
-    "refresh_mode",
-    "change_capture",
-    "auxiliary_views",
-    "liquid_clustered_by",
-    "partition_by",
-    "tblproperties",
-    "location_root",
+from sparkivm.changes.source_declaration import OPTIONS as OF_SOURCES
+from sparkivm.errors import ModelError
+from sparkivm.refresh.request import (
+    NO_HEADER,
+    AuxiliaryViews,
+    ChangeCapture,
+    RefreshMode,
+    SqlHeader,
+    StateLayout,
 )
+
 _CHOICES = {
     "refresh_mode": get_args(RefreshMode),
     "change_capture": get_args(ChangeCapture),
     "auxiliary_views": get_args(AuxiliaryViews),
 }
+_VALUES = frozenset(value for choices in _CHOICES.values() for value in choices) - {"auto"}
 
 
 @dataclass
@@ -41,7 +43,10 @@ class SparkIvmConfig(SparkConfig):
 
 @dataclass(frozen=True)
 class IncrementalViewOptions:
-    """The options that decide how a view is refreshed and stored."""
+    """The options that decide how a view is refreshed and stored.
+
+    remarks  a sentence for each key that is ignored although it looks as if it did something
+    """
 
     refresh_mode: RefreshMode
     change_capture: ChangeCapture
@@ -50,68 +55,149 @@ class IncrementalViewOptions:
     comment: str
     full_refresh_allowed: bool
     column_comments: Mapping[str, str]  # by the names in lower case
+    header: SqlHeader = NO_HEADER
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, model: Mapping[str, Any]) -> IncrementalViewOptions:
-        """From a node of dbt's manifest; an option may also stand in the model's `meta`.
+        """From a node of dbt's manifest. An option may also be in the model's `meta.sparkivm` or `meta`.
 
         Raises: CompilationError that names the model, the option and what it may be.
         """
-        config = model["config"]
-        meta = config.get("meta") or {}
-
-        def option(name: str, default: Any = None) -> Any:
-            value = config.get(name)
-            return meta.get(name, default) if value is None else value
-
-        def refuse(what: str) -> CompilationError:
-            return CompilationError(f"incremental_view {model['name']}: {what}")
-
-        for name in config:
-            meant = get_close_matches(name, _OWN, n=1, cutoff=0.8)
-            if meant and name not in _OWN:
-                raise refuse(f"there is no option {name}; write {meant[0]}")
-        for name, choices in _CHOICES.items():
-            if option(name, "auto") not in choices:
-                raise refuse(f"{name} is '{option(name)}' and has to be one of {', '.join(choices)}")
-        if option("file_format", "delta") != "delta":
-            raise refuse(
-                f"file_format is '{option('file_format')}'; a view's state is a Delta table: leave it out"
-            )
-        if option("clustered_by") or option("buckets"):
-            raise refuse("Delta has no buckets; use liquid_clustered_by in place of clustered_by and buckets")
-        if option("partition_by") and option("liquid_clustered_by"):
-            raise refuse("partition_by and liquid_clustered_by exclude each other")
-
-        for name in ("partition_by", "liquid_clustered_by"):
-            if not _are_names(option(name)):
-                raise refuse(f"{name} is {option(name)!r}, and has to be a column or a list of columns")
-        if not isinstance(option("tblproperties") or {}, Mapping):
-            raise refuse(f"tblproperties is {option('tblproperties')!r}, and has to map names to values")
-
-        persist_docs = config.get("persist_docs") or {}
+        read = _Reader(model)
+        partition_by = read.columns("partition_by")
+        clustered_by = read.columns("liquid_clustered_by")
+        if partition_by and clustered_by:
+            raise read.refusal("partition_by and liquid_clustered_by exclude each other")
+        comments = read.switches("persist_docs")
         columns = model.get("columns") or {}
         described = {c["name"].lower(): c["description"] for c in columns.values() if c.get("description")}
         return cls(
-            refresh_mode=option("refresh_mode", "auto"),
-            change_capture=option("change_capture", "auto"),
-            auxiliary_views=option("auxiliary_views", "auto"),
+            refresh_mode=read.choice("refresh_mode"),  # type: ignore[arg-type]  # one of them
+            change_capture=read.choice("change_capture"),  # type: ignore[arg-type]
+            auxiliary_views=read.choice("auxiliary_views"),  # type: ignore[arg-type]
             layout=StateLayout(
-                partition_by=_names(option("partition_by")),
-                liquid_clustered_by=_names(option("liquid_clustered_by")),
-                tblproperties={str(k): str(v) for k, v in (option("tblproperties") or {}).items()},
-                location_root=option("location_root"),
+                partition_by=partition_by,
+                liquid_clustered_by=clustered_by,
+                tblproperties=read.properties("tblproperties"),
+                location_root=read.path("location_root"),
             ),
-            comment=model.get("description", "") if persist_docs.get("relation") else "",
-            full_refresh_allowed=config.get("full_refresh") is not False,
-            column_comments=described if persist_docs.get("columns") else {},
+            comment=model.get("description", "") if comments.get("relation") else "",
+            full_refresh_allowed=read.full_refresh() is not False,
+            column_comments=described if comments.get("columns") else {},
+            header=read.header(),
+            remarks=read.remarks(),
         )
 
 
-def _are_names(value: object) -> bool:
-    names = value if isinstance(value, list) else [value]
-    return value is None or all(isinstance(name, str) for name in names)
+def declaration_of(meta: object) -> object:
+    """What `meta.sparkivm` of a view says of it as a source: all but the options of the view."""
+    if not isinstance(meta, Mapping):
+        return meta
+    return {name: value for name, value in meta.items() if name not in OPTIONS}
 
 
-def _names(value: str | list[str] | None) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value or ())
+class _Reader:
+    """A model's options, each with its type; `config` wins over `meta.sparkivm`, and that over `meta`."""
+
+    def __init__(self, model: Mapping[str, Any]) -> None:
+        self._name = model["name"]
+        self._config: Mapping[str, Any] = model["config"]
+        self._meta: Mapping[str, Any] = self._config.get("meta") or {}
+        own = self._meta.get("sparkivm")
+        if own is None:
+            own = {}
+        if not isinstance(own, Mapping):
+            raise self.refusal(f"meta.sparkivm is {own!r}, and has to be a mapping of options")
+        known = (*OPTIONS, *OF_SOURCES)
+        for name in own:
+            if name not in known:
+                meant = nearest(str(name), _VALUES) or next(iter(get_close_matches(str(name), known, 1)), None)
+                hint = f"did you mean {meant}?" if meant else f"it may have {', '.join(known)}"
+                raise self.refusal(f"meta.sparkivm has no option {name}; {hint}")
+        self._own = own
+
+    def refusal(self, what: str) -> CompilationError:
+        return CompilationError(f"incremental_view {self._name}: {what}")
+
+    def _value(self, name: str) -> Any:
+        given = (place.get(name) for place in (self._config, self._own, self._meta))
+        return next((value for value in given if value is not None), None)
+
+    def choice(self, name: str) -> str:
+        value, choices = self._value(name), _CHOICES[name]
+        if value is None:
+            return "auto"
+        if not isinstance(value, str) or value.lower() not in choices:
+            raise self.refusal(f"{name} is '{value}' and has to be one of {', '.join(choices)}")
+        return value.lower()
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        value = self._value(name)
+        if value is None or _is_of_bigquery(name, value):
+            return ()
+        names = list(value) if isinstance(value, (list, tuple)) else [value]
+        if not all(isinstance(one, str) and one.strip() for one in names):
+            raise self.refusal(f"{name} is {value!r}, and has to be a column or a list of columns")
+        return tuple(names)
+
+    def properties(self, name: str) -> dict[str, str]:
+        value = self._value(name)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise self.refusal(f"{name} is {value!r}, and has to map names to values")
+        for key, one in value.items():
+            if not isinstance(key, str) or not key.strip():
+                raise self.refusal(f"{name} has the name {key!r}, and names have to be texts")
+            if not isinstance(one, (str, bool, int, float)):
+                raise self.refusal(f"{name} has {key}: {one!r}, and values have to be texts, numbers or booleans")
+        # As SQL writes booleans, which YAML reads as Python's.
+        return {key: str(one).lower() if isinstance(one, bool) else str(one) for key, one in value.items()}
+
+    def path(self, name: str) -> str | None:
+        value = self._value(name)
+        if value is not None and not (isinstance(value, str) and value.strip()):
+            raise self.refusal(f"{name} is {value!r}, and has to be a path")
+        return value
+
+    def full_refresh(self) -> bool | None:
+        return self._switch("full_refresh", self._config.get("full_refresh"))
+
+    def switches(self, name: str) -> dict[str, bool | None]:
+        value = self._config.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise self.refusal(f"{name} is {value!r}, and has to be a mapping of relation and columns")
+        return {key: self._switch(f"{name}.{key}", one) for key, one in value.items()}
+
+    def _switch(self, name: str, value: object) -> bool | None:
+        """A text is refused, as `'false'` would be true to Python."""
+        if value is None or isinstance(value, bool):
+            return value
+        raise self.refusal(f"{name} is {value!r}, and has to be true or false")
+
+    def header(self) -> SqlHeader:
+        value = self._config.get("sql_header")
+        if value is None:
+            return NO_HEADER
+        if not isinstance(value, str):
+            raise self.refusal(f"sql_header is {value!r}, and has to be SQL")
+        from sparkivm.refresh.sql_header import read_header
+
+        try:
+            return read_header(self._name, value)
+        except ModelError as error:
+            raise CompilationError(str(error)) from error
+
+    def remarks(self) -> tuple[str, ...]:
+        found = list(remarks(self._config, _VALUES))
+        format_ = self._value("file_format")
+        if format_ is not None and str(format_).lower() != "delta":
+            found.append(f"file_format {format_} is ignored, as the state is a Delta table")
+        if _is_of_bigquery("partition_by", self._value("partition_by")):
+            found.append("partition_by of BigQuery is ignored; write a column or a list of columns")
+        return tuple(found)
+
+
+def _is_of_bigquery(name: str, value: object) -> bool:
+    return name == "partition_by" and isinstance(value, Mapping) and "field" in value

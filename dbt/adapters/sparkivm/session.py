@@ -14,7 +14,10 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.java_runtime import check_java
+from dbt.adapters.sparkivm.private_directory import make_private, private_log
 from dbt.adapters.sparkivm.session_defaults import session_settings
+from dbt.adapters.sparkivm.spark_errors import sentence
+from dbt.adapters.sparkivm.submit_properties import submitted
 from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
@@ -172,22 +175,26 @@ def open_session(given: Mapping[str, str], directory: Path) -> SessionConnection
 
 
 def start(settings: Mapping[str, str], directory: Path) -> None:
-    """Start the JVM; what it prints goes to a file, since dbt reports each error itself."""
+    """Start the JVM; what it prints goes to a file, since dbt reports each error itself.
+
+    Raises: FailedToConnectError, which says where Spark's own words are.
+    """
     check_java()
     # pyspark prints every analysis error as JSON; dbt-spark asks for missing tables on purpose.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / ".gitignore").write_text("*\n")
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    with (directory / "spark.log").open("w") as log:
-        try:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})
-            SparkContext(gateway=gateway, conf=conf)
-        except (PySparkException, Py4JError) as error:
-            SparkContext._gateway = None
-            raise FailedToConnectError(
-                f"Spark did not start; its own words are in {log.name}. {error}"
-            ) from error
+    try:
+        make_private(directory)
+        with private_log(directory / "spark.log") as log, submitted(settings):
+            gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
+        SparkContext(gateway=gateway, conf=conf)
+    except OSError as error:
+        raise FailedToConnectError(f"Spark did not start: {error}") from error
+    except (PySparkException, Py4JError) as error:
+        SparkContext._gateway = None
+        raise FailedToConnectError(
+            f"Spark did not start; its own words are in {directory / 'spark.log'}. {sentence(error)}"
+        ) from error
 
 
 def _open_catalog(root: SparkSession, directory: Path) -> None:

@@ -7,6 +7,7 @@ change_log  the source is not a table but a log of its changes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -16,8 +17,9 @@ from sparkivm.changes.change_log import ChangeLog
 from sparkivm.errors import DeclarationError
 from sparkivm.names import TableName, suffixed
 
+_RETENTION = re.compile(r"(?:\b[1-9]\d* (?:second|minute|hour|day|week)s?\b ?)+", re.IGNORECASE)
 _MIRROR_SUFFIX = "__ivm_mirror"
-_OPTIONS = ("key", "mirror", "change_log")
+OPTIONS = ("key", "mirror", "change_log")
 _MIRROR_OPTIONS = ("name", "schema", "location", "retention")
 _LOG_OPTIONS = (
     "format", "order", "operation", "upserts", "deletes", "ignored", "after", "before", "columns",
@@ -113,16 +115,21 @@ NOTHING_DECLARED = DeclaredSources()
 
 def read_declaration(source: str, meta: object) -> SourceDeclaration:
     """Raises: DeclarationError that names the source, the option and what it may be."""
-    options = _options(source, "sparkivm", meta, _OPTIONS)
-    key = _names(source, "key", options.get("key"))
+    options = _options(source, "sparkivm", meta, OPTIONS)
+    key = _columns(source, "key", options.get("key"))
     mirror = options.get("mirror")
     if mirror is None or isinstance(mirror, bool):
         mirrored, where = mirror, MirrorOptions()
     else:
         texts = _options(source, "mirror", mirror, _MIRROR_OPTIONS)
         for name, value in texts.items():
-            if not isinstance(value, str) or not value:
+            if not isinstance(value, str) or not value.strip():
                 raise DeclarationError(source, f"mirror.{name} is {value!r}", "write a text")
+        retention = texts.get("retention")
+        if retention is not None and not _RETENTION.fullmatch(retention):
+            raise DeclarationError(
+                source, f"mirror.retention is {retention!r}", "write a number and a unit, as 30 days"
+            )
         mirrored, where = None, MirrorOptions(**texts)
     log = options.get("change_log")
     if log is None:
@@ -153,20 +160,24 @@ def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLo
             raise DeclarationError(source, f"change_log.{name} is {value!r}", "write a column's name")
         return value
 
-    def names(name: str) -> tuple[str, ...]:
+    def columns(name: str) -> tuple[str, ...]:
         value: tuple[str, ...] = getattr(default, name)
-        return _names(source, f"change_log.{name}", options[name]) if name in options else value
+        return _columns(source, f"change_log.{name}", options[name]) if name in options else value
+
+    def values(name: str) -> tuple[str, ...]:
+        value: tuple[str, ...] = getattr(default, name)
+        return _values(source, f"change_log.{name}", options[name]) if name in options else value
 
     log = ChangeLog(
         key=key,
-        order=names("order"),
+        order=columns("order"),
         operation=text("operation"),
-        upserts=names("upserts"),
-        deletes=names("deletes"),
-        ignored=names("ignored"),
+        upserts=values("upserts"),
+        deletes=values("deletes"),
+        ignored=values("ignored"),
         after=text("after"),
         before=text("before"),
-        columns=names("columns"),
+        columns=columns("columns"),
         hidden=default.hidden,
     )
     for name in ("order", "upserts", "operation"):
@@ -192,7 +203,8 @@ def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLo
 
 def _options(source: str, place: str, value: object, known: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise DeclarationError(source, f"{place} is {value!r}", f"write options: {', '.join(known)}")
+        switch = "true, false or " if place == "mirror" else ""
+        raise DeclarationError(source, f"{place} is {value!r}", f"write {switch}options: {', '.join(known)}")
     for name in value:
         if name not in known:
             meant = get_close_matches(str(name), known, n=1)
@@ -201,12 +213,16 @@ def _options(source: str, place: str, value: object, known: tuple[str, ...]) -> 
     return value
 
 
-def _names(source: str, option: str, value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, (str, bool, int)):
-        value = [value]
-    if not isinstance(value, (list, tuple)):
+def _columns(source: str, option: str, value: object) -> tuple[str, ...]:
+    names = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(one, str) and one.strip() for one in names):
         raise DeclarationError(source, f"{option} is {value!r}", "write a name, or a list of names")
+    return tuple(names)
+
+
+def _values(source: str, option: str, value: object) -> tuple[str, ...]:
+    values = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(one, (str, bool, int)) for one in values):
+        raise DeclarationError(source, f"{option} is {value!r}", "write a value, or a list of values")
     # YAML reads `true` as a boolean, which is how Spark prints one too.
-    return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in value)
+    return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in values)

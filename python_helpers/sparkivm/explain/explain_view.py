@@ -46,8 +46,9 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
     auxiliaries = auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ())
     compiled = compile_view(
-        engine, view, request.sql, catalog, stored.frontier, auxiliaries, may_keep=request.may_keep_views
-    )
+        engine, view, request.sql, catalog, stored.frontier, auxiliaries,
+        may_keep=request.may_keep_views, unseen=request.header.fallback,
+    )  # fmt: skip
     if format != "text":
         root = (
             plan_tree(compiled.plan)
@@ -124,7 +125,7 @@ def tree_lines(root: PlanNode) -> list[str]:
 def _decision_lines(
     engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView, sources: Sources
 ) -> list[str]:
-    fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine))
+    fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine, request.header))
     if fallback is not None:
         return ["next refresh: full", *_reason_lines(fallback)]
     assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None

@@ -78,7 +78,7 @@ class Attempt:
         request = self.request
         return compile_view(
             self.engine, self.view, request.sql, catalog, frontier, auxiliaries,
-            may_keep=request.may_keep_views,
+            may_keep=request.may_keep_views, unseen=request.header.fallback,
         )  # fmt: skip
 
     def model_text(self) -> str:

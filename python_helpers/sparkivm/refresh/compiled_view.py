@@ -100,15 +100,19 @@ def compile_view(
     auxiliaries: Mapping[str, TableName] = MappingProxyType({}),
     *,
     may_keep: bool = True,
+    unseen: Fallback | None = None,
 ) -> CompiledView:
     """Compile a model.
 
     frontier     of the state; what Spark answered for the same text over the same columns is taken from it
     auxiliaries  views that inner aggregates are read from, by their queries
     may_keep     whether there may be such views
+    unseen       why the rows may depend on what nothing tells the changes of: the view has no plan
     Raises: ModelError for what Spark refuses or what could never be a view.
     """
     try:
+        if unseen is not None:
+            raise NotIncremental(unseen)
         refuse_other_meanings(engine)
         with not_too_deep():
             tree = parse_model(str(model), sql)

@@ -69,7 +69,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     attempt.public.check_name()
     if attempt.request.empty:
         return build_empty(attempt, stored)
-    settings = semantic_settings(attempt.engine)
+    settings = semantic_settings(attempt.engine, attempt.request.header)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
         return _no_op(attempt, stored)

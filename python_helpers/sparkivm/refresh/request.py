@@ -9,6 +9,7 @@ from typing import Literal
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import TableName, state_table
+from sparkivm.reasons import Fallback, Reason
 
 RefreshMode = Literal["auto", "incremental", "strict", "full"]
 ChangeCapture = Literal["auto", "never_alter"]
@@ -26,6 +27,28 @@ class StateLayout:
 
 
 @dataclass(frozen=True)
+class SqlHeader:
+    """Statements that prepare the session in which a model is analysed and computed.
+
+    unseen  the beginning of the first that makes something of whose changes nothing tells
+    """
+
+    statements: tuple[str, ...] = ()
+    unseen: str = ""
+
+    @property
+    def fallback(self) -> Fallback | None:
+        """Why a view with this header is computed again as a whole on each run."""
+        if not self.unseen:
+            return None
+        detail = f"sql_header has {self.unseen}, and nothing tells whether what it makes has changed"
+        return Fallback(Reason.EXPRESSION_NOT_SUPPORTED, detail)
+
+
+NO_HEADER = SqlHeader()
+
+
+@dataclass(frozen=True)
 class RefreshRequest:
     """One model's refresh.
 
@@ -33,6 +56,7 @@ class RefreshRequest:
                   full refresh after the first build; full: always full
     auxiliary_views  auto: an inner aggregate is kept as a view of its own where that is cheaper; always:
                   where that is possible
+    header        has been executed in the session
     empty         `dbt run --empty`: create a missing view without rows, never touch an existing one
     takes_over    what has the view's name without being ours is what the model was built as before: it is
                   put aside
@@ -52,6 +76,7 @@ class RefreshRequest:
     auxiliary: bool = False
     layout: StateLayout = StateLayout()
     comment: str = ""
+    header: SqlHeader = NO_HEADER
     declared: DeclaredSources = NOTHING_DECLARED  # what the project says of any source
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.request import NO_HEADER, SqlHeader
 
 # What the compiler takes for granted: Spark's defaults.
 _TAKEN_FOR_GRANTED = {
@@ -43,9 +44,13 @@ _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
 
-def semantic_settings(engine: Engine) -> dict[str, str]:
-    """Those that are set to something; a default stays unnamed until it is changed."""
-    return dict(engine.settings(_SEMANTIC))
+def semantic_settings(engine: Engine, header: SqlHeader = NO_HEADER) -> dict[str, str]:
+    """Those that are set to something; a default stays unnamed until it is changed.
+
+    header  of the model, which decides as well: its statements are one setting more, `sql_header`
+    """
+    settings = dict(engine.settings(_SEMANTIC))
+    return settings | ({"sql_header": ";\n".join(header.statements)} if header.statements else {})
 
 
 def decisive(settings: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,34 @@
+"""Where a Spark inside of dbt keeps catalog, warehouse and log: nobody else's to read, if we made it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+def make_private(directory: Path) -> None:
+    """Make a directory that only its owner can enter and git ignores; one that is there stays as it is."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+        (directory / ".gitignore").write_text("*\n")
+
+
+@contextmanager
+def private_log(path: Path) -> Generator[BinaryIO, None, None]:
+    """A file to write from its beginning, which only its owner can read.
+
+    Raises: OSError if it is a link, or somebody else's: the directory may be one that others write to.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        found = os.fstat(file.fileno())
+        if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
+            raise PermissionError(f"{path} is not a file of this user")
+        os.fchmod(file.fileno(), 0o600)  # a former version left it readable
+        file.truncate()
+        yield file
