@@ -130,7 +130,7 @@ def is_another(one: str, other: str) -> bool:
 class Engine(Protocol):
     """A Spark connection whose session settings nobody else uses.
 
-    Errors of Spark reach the caller as `EngineError`, whatever the driver raised.
+    Errors of Spark reach the caller as `EngineError`, whatever the driver raised, or as `EngineLost`.
     """
 
     def query(self, sql: str) -> Sequence[Row]:
@@ -188,6 +188,10 @@ class EngineError(Exception):
     def __init__(self, message: str, condition: str = "") -> None:
         super().__init__(message)
         self.condition = condition
+
+
+class EngineLost(Exception):
+    """There is no Spark to ask any more. No `EngineError`: nothing that could be tried instead would run."""
 
 
 @contextmanager

@@ -34,7 +34,10 @@ def test_options_may_be_in_meta():
 
 
 def test_options_may_be_in_meta_sparkivm():
-    meta = {"refresh_mode": "full", "sparkivm": {"refresh_mode": "strict", "partition_by": "day", "key": ["id"]}}
+    meta = {
+        "refresh_mode": "full",
+        "sparkivm": {"refresh_mode": "strict", "partition_by": "day", "key": ["id"]},
+    }
     options = IncrementalViewOptions.of(model(meta=meta))
     assert options.refresh_mode == "strict"
     assert options.layout.partition_by == ("day",)
@@ -114,7 +117,10 @@ def test_every_key_that_dbt_knows_of_any_warehouse_is_known():
             continue
         config = ModelConfig().to_dict(omit_none=False) | {name: value}
         remarks = IncrementalViewOptions.of(model(**config)).remarks
-        assert bool(remarks) == (name not in OPTIONS and name not in _OF_ALL or name == "file_format"), (name, remarks)
+        assert bool(remarks) == ((name not in OPTIONS and name not in _OF_ALL) or name == "file_format"), (
+            name,
+            remarks,
+        )
 
 
 _OF_ALL = """
@@ -159,15 +165,27 @@ def test_docs_only_where_asked_for():
         ({"location_root": 5}, "location_root is 5, and has to be a path"),
         ({"location_root": ""}, "location_root is '', and has to be a path"),
         ({"full_refresh": "false"}, "full_refresh is 'false', and has to be true or false"),
-        ({"persist_docs": {"relation": "false"}}, "persist_docs.relation is 'false', and has to be true or false"),
+        (
+            {"persist_docs": {"relation": "false"}},
+            "persist_docs.relation is 'false', and has to be true or false",
+        ),
         ({"persist_docs": ["relation"]}, "persist_docs is"),
         ({"sql_header": ["set a=1"]}, "sql_header is"),
         ({"sql_header": "insert into log select 1"}, "no statement of the session alone"),
         ({"meta": {"sparkivm": "strict"}}, "meta.sparkivm is 'strict', and has to be a mapping"),
-        ({"meta": {"sparkivm": {"refresh": "full"}}}, "meta.sparkivm has no option refresh; did you mean refresh_mode"),
-        ({"meta": {"sparkivm": {"strict": True}}}, "meta.sparkivm has no option strict; did you mean refresh_mode"),
+        (
+            {"meta": {"sparkivm": {"refresh": "full"}}},
+            "meta.sparkivm has no option refresh; did you mean refresh_mode",
+        ),
+        (
+            {"meta": {"sparkivm": {"strict": True}}},
+            "meta.sparkivm has no option strict; did you mean refresh_mode",
+        ),
         ({"meta": {"sparkivm": {"keys": ["id"]}}}, "meta.sparkivm has no option keys; did you mean key"),
-        ({"meta": {"sparkivm": {"owner": "me"}}}, "meta.sparkivm has no option owner; it may have refresh_mode, "),
+        (
+            {"meta": {"sparkivm": {"owner": "me"}}},
+            "meta.sparkivm has no option owner; it may have refresh_mode, ",
+        ),
         ({"meta": {"sparkivm": {5: "me"}}}, "meta.sparkivm has no option 5"),
         ({"meta": {"sparkivm": {"refresh_mode": "fast"}}}, "refresh_mode is 'fast'"),
     ],

@@ -92,8 +92,13 @@ def test_a_file_of_the_user_is_read_first(monkeypatch, tmp_path, form):
 
 def test_nothing_stays_after_an_error(monkeypatch):
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
-    with pytest.raises(KeyError), submitted(SECRETS):
-        path = shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"])[1]
+    paths = []
+
+    def fails():
+        paths.append(shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"])[1])
         raise KeyError
-    assert not Path(path).parent.exists()
+
+    with pytest.raises(KeyError), submitted(SECRETS):
+        fails()
+    assert not Path(paths[0]).parent.exists()
     assert os.environ["PYSPARK_SUBMIT_ARGS"] == "pyspark-shell"

@@ -30,7 +30,9 @@ def test_mirror_options():
     assert declared.of(ORDERS).key == ("id",)
     assert declared.of(ORDERS).mirror == MirrorOptions("m", "s", "/x", "60 days")
     assert declared.mirror_name(ORDERS, "") == TableName("s", "m")
-    assert read_declaration("s", {"mirror": {"retention": "2 weeks 1 day"}}).mirror.retention == "2 weeks 1 day"
+    assert (
+        read_declaration("s", {"mirror": {"retention": "2 weeks 1 day"}}).mirror.retention == "2 weeks 1 day"
+    )
     assert [read_declaration("s", {"mirror": one}).mirrored for one in (True, False)] == [True, False]
 
 

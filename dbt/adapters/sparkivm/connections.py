@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
@@ -10,15 +11,20 @@ from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
-from dbt.adapters.sparkivm.spark_errors import sentence
+from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from sparkivm.engine import EngineLost
 
 logger = AdapterLogger("SparkIvm")
 
 # Plans are read back as text (nullability, the comparison of two plans), so nothing may be cut out.
 _THRIFT_SETTINGS = {"spark.sql.debug.maxToStringFields": "100000"}
+
+_SAID = (SparkLost, EngineLost)  # what is said of a Spark that is gone, in its last words
 
 
 class SparkIvmConnectionManager(SparkConnectionManager):
@@ -41,13 +47,15 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             # pyspark is installed only with the extra `session`.
             from dbt.adapters.sparkivm.session import open_session
 
-            connection.handle = open_session(
-                credentials.server_side_parameters, Path(credentials.spark_directory)
-            )
+            with lost_as_one_sentence(credentials):
+                connection.handle = open_session(
+                    credentials.server_side_parameters, Path(credentials.spark_directory)
+                )
             connection.state = ConnectionState.OPEN
             return connection
 
-        super().open(connection)
+        with lost_as_one_sentence(credentials, opening=True):
+            super().open(connection)
         handle = ThriftConnection(
             connection.handle.handle,
             credentials.poll_interval,
@@ -72,11 +80,57 @@ class SparkIvmConnectionManager(SparkConnectionManager):
         The breadth is dbt's contract for this method: whatever the driver raises has to leave as a dbt error.
         """
         try:
-            yield
-        except DbtDatabaseError as error:
-            raise DbtDatabaseError(sentence(error)) from error
-        except DbtRuntimeError:
+            with lost_as_one_sentence(self.profile.credentials):
+                yield
+        except _SAID:
             raise
         except Exception as error:
+            if self._is_canceled():
+                raise SparkLost("canceled") from error
+            if isinstance(error, DbtRuntimeError) and not isinstance(error, DbtDatabaseError):
+                raise
             logger.debug(f"Error while running:\n{sql}\n{error}")
             raise DbtDatabaseError(sentence(error)) from error
+
+    def _is_canceled(self) -> bool:
+        connection = self.get_if_exists()
+        return (
+            connection is not None and connection.state == ConnectionState.OPEN and connection.handle.canceled
+        )
+
+
+@contextmanager
+def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generator[None, None, None]:
+    """Whatever the driver raises where there is no Spark leaves as SparkLost; the debug log has the stack.
+
+    opening  whether it is the first that is asked of a server
+    """
+    try:
+        yield
+    except _SAID:
+        raise
+    except Exception as error:
+        if not is_lost(error) or (isinstance(error, FailedToConnectError) and not opening):
+            raise
+        logger.debug(traceback.format_exc())
+        raise SparkLost(_what_is_lost(credentials, error, opening)) from error
+
+
+def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
+    again = "run dbt again: until then each view shows what its last complete refresh made"
+    if credentials.method == SparkConnectionMethod.SESSION:
+        return (
+            f"Spark has stopped; its last words are in {credentials.spark_directory}/spark.log\n"
+            f"  do     {again}. If memory ran out, raise spark.driver.memory in server_side_parameters"
+        )
+    words = sentence(error).split("\n")[0]
+    server = f"{credentials.host}:{credentials.port}"
+    if opening:
+        return (
+            f"cannot connect to the thrift server at {server}: {words.removeprefix('failed to connect: ')}\n"
+            "  do     start it, or correct host, port and auth in profiles.yml"
+        )
+    return (
+        f"the thrift server at {server} has stopped, or the connection is cut: {words}\n"
+        f"  do     look into the server's log, start it, and {again}"
+    )

@@ -6,11 +6,11 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from dbt.adapters.sparkivm.spark_errors import condition, sentence
+from dbt.adapters.sparkivm.spark_errors import SparkLost, condition, sentence
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.engine import Commit, Engine, EngineError, EngineLost, Field, RelationFacts, Row
 from sparkivm.names import TableName, quoted
 
 _MACROS = "dbt_sparkivm"  # where a project's own macro of the same name is not looked for
@@ -44,7 +44,8 @@ class AdapterEngine(Engine):
         self._adapter = adapter
         self._connections = adapter.connections
         self._connection = self._connections.get_thread_connection().handle
-        self._metadata = self._metadata_of_connection()
+        with self._answers("metadata"):
+            self._metadata = self._metadata_of_connection()
 
     def query(self, sql: str) -> Sequence[Row]:
         with spark_errors():
@@ -63,11 +64,11 @@ class AdapterEngine(Engine):
         return str(self._adapter.execute_macro(macro, project=_MACROS, kwargs=arguments)).strip()
 
     def describe(self, name: TableName) -> RelationFacts | None:
-        with spark_errors(), self._connections.exception_handler(f"describe {name}"):
+        with self._answers(f"describe {name}"):
             return self._metadata.describe(name)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        with spark_errors(), self._connections.exception_handler(f"commits of {name} after {after}"):
+        with self._answers(f"commits of {name} after {after}"):
             return self._metadata.commits(name, after)
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
@@ -79,32 +80,42 @@ class AdapterEngine(Engine):
             return self._metadata.properties_at(location)
 
     def expect_commit(self, table: TableName) -> None:
-        self._metadata.expect_commit(table)
+        with self._answers(f"expect a commit to {table}"):
+            self._metadata.expect_commit(table)
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        with spark_errors(), self._connections.exception_handler(sql):
+        with self._answers(sql):
             return self._metadata.schema_of(sql)
 
     def analyzed_plan(self, sql: str) -> str:
         before = self.settings(tuple(_WHOLE_PLANS))
         self.set(_WHOLE_PLANS)
         try:
-            with spark_errors(), self._connections.exception_handler(sql):
+            with self._answers(sql):
                 return self._metadata.analyzed_plan(sql)
         finally:
             self.set(before)
 
     def set(self, settings: Mapping[str, str]) -> None:
-        for key, value in settings.items():
-            self._set(key, value)
+        with self._answers(f"set {', '.join(settings)}"):
+            for key, value in settings.items():
+                self._set(key, value)
 
     def unset(self, settings: Sequence[str]) -> None:
-        for key in settings:
-            self._reset(key)
+        with self._answers(f"reset {', '.join(settings)}"):
+            for key in settings:
+                self._reset(key)
 
     def settings(self, names: Sequence[str]) -> Mapping[str, str]:
-        values = self._get(names)
+        with self._answers(f"settings {', '.join(names)}"):
+            values = self._get(names)
         return {name: value for name in names if (value := values.get(name)) is not None}
+
+    @contextmanager
+    def _answers(self, asked: str) -> Generator[None, None, None]:
+        """While something is asked of Spark: what the driver raises leaves as an error of the engine."""
+        with spark_errors(), self._connections.exception_handler(asked):
+            yield
 
     # By SQL; SessionEngine has shorter ways.
 
@@ -135,9 +146,11 @@ class AdapterEngine(Engine):
 
 @contextmanager
 def spark_errors() -> Generator[None, None, None]:
-    """dbt's errors leave as EngineError."""
+    """dbt's errors leave as EngineError, or EngineLost."""
     try:
         yield
+    except SparkLost as error:
+        raise EngineLost(error.msg) from error
     except DbtRuntimeError as error:
         message = sentence(error)
         raise EngineError(message, condition(message)) from error

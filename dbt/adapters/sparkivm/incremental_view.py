@@ -21,7 +21,7 @@ from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
 
 from sparkivm.changes.source_declaration import DeclaredSources, read_declaration
-from sparkivm.engine import EngineError
+from sparkivm.engine import EngineError, EngineLost
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
@@ -320,7 +320,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             try:
                 with self.connection_named("kept in memory"):
                     self._pins.memory.drop(self.ivm_engine())
-            except DbtRuntimeError as error:  # the run has ended, well or because Spark is gone
+            except (DbtRuntimeError, EngineLost) as error:  # the run has ended, well or because Spark is gone
                 logger.debug(f"what the run kept in memory is left to Spark: {error}")
         super().cleanup_connections()
 
@@ -390,7 +390,7 @@ def author_errors() -> Generator[None, None, None]:
         yield
     except (ModelError, DeclarationError) as error:
         raise CompilationError(str(error)) from error
-    except EngineError as error:
+    except (EngineError, EngineLost) as error:
         raise DbtDatabaseError(str(error)) from error
 
 

@@ -112,7 +112,9 @@ class _Reader:
         known = (*OPTIONS, *OF_SOURCES)
         for name in own:
             if name not in known:
-                meant = nearest(str(name), _VALUES) or next(iter(get_close_matches(str(name), known, 1)), None)
+                meant = nearest(str(name), _VALUES) or next(
+                    iter(get_close_matches(str(name), known, 1)), None
+                )
                 hint = f"did you mean {meant}?" if meant else f"it may have {', '.join(known)}"
                 raise self.refusal(f"meta.sparkivm has no option {name}; {hint}")
         self._own = own
@@ -151,7 +153,9 @@ class _Reader:
             if not isinstance(key, str) or not key.strip():
                 raise self.refusal(f"{name} has the name {key!r}, and names have to be texts")
             if not isinstance(one, (str, bool, int, float)):
-                raise self.refusal(f"{name} has {key}: {one!r}, and values have to be texts, numbers or booleans")
+                raise self.refusal(
+                    f"{name} has {key}: {one!r}, and values have to be texts, numbers or booleans"
+                )
         # As SQL writes booleans, which YAML reads as Python's.
         return {key: str(one).lower() if isinstance(one, bool) else str(one) for key, one in value.items()}
 

@@ -1,4 +1,4 @@
-"""The keys of a view's config: ours, dbt's own, other warehouses'; what is near ours is a mistake, the rest is free."""
+"""The keys of a view's config: ours, dbt's own, other warehouses'; of the rest, what is near ours is a mistake."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _OF_OTHER_MATERIALIZATIONS = frozenset(
 _OF_OTHER_WAREHOUSES = frozenset(
     """
     adapter_properties additional_libs as_columnstore auto_liquid_cluster auto_refresh automatic_clustering
-    backup base_location_root base_location_subpath batch_id bind bucket_count bucketed_by catalog catalog_name
-    category cluster_by cluster_id compression copy_grants copy_partitions copy_tags create_notebook
+    backup base_location_root base_location_subpath batch_id bind bucket_count bucketed_by catalog
+    catalog_name category cluster_by cluster_id compression copy_grants copy_partitions copy_tags create_notebook
     custom_checks databricks_compute databricks_tags dataproc_cluster_name dist enable_change_history
     enable_list_inference enable_refresh external_access_integrations external_location external_volume
     field_delimiter grant_access_to ha hours_to_expiration http_path immutable_where imports
@@ -71,9 +71,7 @@ def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]
         if name in _OF_OTHER_MATERIALIZATIONS:
             if value != defaults.get(name):
                 ignored.append(name)
-        elif name in OPTIONS or name in defaults:
-            continue
-        elif value is None:
+        elif name in OPTIONS or name in defaults or value is None:
             continue
         elif name in _OF_OTHER_WAREHOUSES or name in _of_dbt_spark():
             instead = _INSTEAD.get(name)

@@ -16,9 +16,8 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.private_directory import make_private, private_log
 from dbt.adapters.sparkivm.session_defaults import session_settings
-from dbt.adapters.sparkivm.spark_errors import sentence
+from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.submit_properties import submitted
-from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -40,7 +39,7 @@ class SessionConnection(SparkConnectionWrapper):
         self.session = session
         self.opened_with = opened_with
         self.label = "dbt"
-        self._canceled = False
+        self.canceled = False
         self._working = 0  # statements that run; one at most, unless a thread took another one's connection
         for key, value in opened_with.items():
             session.conf.set(key, value)
@@ -50,8 +49,8 @@ class SessionConnection(SparkConnectionWrapper):
 
     def prepare(self) -> None:
         """Make this thread's jobs ours: this session's settings, a description that names the model."""
-        if self._canceled:
-            raise DbtRuntimeError("canceled")
+        if self.canceled:
+            raise SparkLost("canceled")
         if getattr(_thread, "prepared_for", None) != (id(self), self.label):
             jvm: Any = self.session._jvm
             jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self.session._jsparkSession)
@@ -85,17 +84,22 @@ class SessionConnection(SparkConnectionWrapper):
 
     def cancel(self) -> None:
         """End the running jobs of this session; whatever its thread tries next is refused."""
-        self._canceled = True
+        self.canceled = True
         threading.Thread(target=self._interrupt, daemon=True).start()
 
     def _interrupt(self) -> None:
         """Until the statement gives up: as long as Spark plans it there is no job to end."""
         while self._working:
-            self.session.interruptAll()
+            try:
+                self.session.interruptAll()
+            except Exception as error:
+                if is_lost(error):
+                    return  # with Java its jobs have ended
+                raise
             time.sleep(_BETWEEN_INTERRUPTS_S)
 
     def close(self) -> None:
-        self._canceled = True
+        self.canceled = True
 
     def rollback(self, *args: Any, **kwargs: Any) -> None:
         """Spark has no transactions."""
@@ -181,7 +185,9 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     """
     check_java()
     # pyspark prints every analysis error as JSON; dbt-spark asks for missing tables on purpose.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    # py4j prints a stack where Java does not answer, of which dbt says one sentence.
+    for name in ("SQLQueryContextLogger", "py4j"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         make_private(directory)

@@ -1,8 +1,10 @@
-"""Spark's own sentence out of whatever the driver raised."""
+"""Spark's own sentence out of whatever the driver raised, or that there is no Spark to say one."""
 
 from __future__ import annotations
 
 import re
+
+from dbt_common.exceptions import DbtDatabaseError
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # Spark wraps the error of a row in one that says what it was doing.
@@ -10,6 +12,17 @@ _SAYING_WHERE = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF"})
 # What follows a sentence: a stack, a chain of causes, or the logical plan after "line 1 pos 14;".
 _REST = re.compile(r"\n\s*(?:at [\w.$]+|JVM stacktrace|Driver stacktrace|Caused by)|;\n\s*(?='?[A-Z]\w*)")
 _LONGEST_CAUSE_CHAIN = 20
+# Of py4j, sockets and thrift; by their names, as a user has the packages of one method only.
+_LOST = frozenset({"Py4JNetworkError", "ConnectionError", "EOFError", "TTransportException"})
+_LOST_IN_WORDS = re.compile(
+    # All that py4j says where no answer came; of an exception in Java it says which one.
+    r"\AAn error occurred while calling \S+\Z"
+    r"|stopped SparkContext|SparkContext was shut ?down|SparkContext has been shut ?down"
+)
+
+
+class SparkLost(DbtDatabaseError):
+    """Nothing can be asked of this Spark any more: it stopped, does not answer, or the user stopped dbt."""
 
 
 def sentence(error: BaseException) -> str:
@@ -20,6 +33,24 @@ def sentence(error: BaseException) -> str:
     return next(telling, None) or next(iter(found), None) or _cut(texts[0]) or type(error).__name__
 
 
+def is_lost(error: BaseException) -> bool:
+    """Whether an error of the driver says that there is no Spark to answer, and nothing of the statement."""
+    seen: BaseException | None = error
+    for _ in range(_LONGEST_CAUSE_CHAIN):
+        if seen is None:
+            return False
+        if not _LOST.isdisjoint(kind.__name__ for kind in type(seen).__mro__):
+            return True
+        try:
+            texts = _texts(seen)
+        except Exception as unanswered:  # whatever py4j raises where the Java that threw it has stopped
+            return is_lost(unanswered)
+        if any(map(_LOST_IN_WORDS.search, texts)):
+            return True
+        seen = seen.__cause__
+    return False
+
+
 def condition(message: str) -> str:
     """The error class in a message, "" where there is none."""
     found = _CONDITION.search(message)
@@ -27,7 +58,7 @@ def condition(message: str) -> str:
 
 
 def _texts(error: BaseException) -> list[str]:
-    """The message of the error, or of each Java exception behind it, the outermost first."""
+    """The message of the error, or of each Java exception behind it, outermost first; Java is asked for them."""
     java = getattr(error, "java_exception", None)
     if java is None:
         reply = (

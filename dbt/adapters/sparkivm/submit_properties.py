@@ -19,17 +19,22 @@ _PLAIN = frozenset(string.ascii_letters + string.digits + "._-/")
 def submitted(settings: Mapping[str, str]) -> Generator[None, None, None]:
     """While it lasts, pyspark starts a JVM with these settings, and with the user's own arguments as ever.
 
-    The launcher puts memory, Java options and class path of the driver (`spark.driver.…`) on Java's command line
-    all the same: Java takes them nowhere else. Spark trims the values, so the context is given them once more.
+    The launcher still puts memory, Java options and class path of the driver (`spark.driver.…`) on Java's command
+    line, as Java takes them nowhere else. Spark trims the values, so the context has to be given them once more.
     Raises: OSError if a file that the user's arguments name cannot be read.
     """
     before = os.environ.get(_ARGUMENTS)
     arguments, theirs = _without_file(shlex.split("pyspark-shell" if before is None else before))
     text = properties_text(settings).encode("ascii")
     if theirs is None:
-        arguments = ["--load-spark-defaults", *arguments]  # else a file takes the place of spark-defaults.conf
+        arguments = [
+            "--load-spark-defaults",
+            *arguments,
+        ]  # else a file takes the place of spark-defaults.conf
     else:
-        text = Path(theirs).read_bytes() + b"\n\n" + text  # of two files Spark would read one; the last value wins
+        text = (
+            Path(theirs).read_bytes() + b"\n\n" + text
+        )  # of two files Spark would read one; the last value wins
     with tempfile.TemporaryDirectory(prefix="sparkivm-") as private:  # nobody else may enter it
         path = os.path.join(private, "spark.properties")
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

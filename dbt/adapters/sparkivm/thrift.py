@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
-from dbt.adapters.sparkivm.spark_errors import sentence
+from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt_common.exceptions import DbtRuntimeError
 
 from sparkivm.names import quoted
@@ -30,7 +30,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
         self._pause_s = _FIRST_PAUSE_S
         self.opened_with: Mapping[str, str] = {}
         self.label = "dbt"
-        self._canceled = False
+        self.canceled = False
         super().__init__(handle, query_timeout=query_timeout, query_retries=query_retries)
 
     @property  # type: ignore[override]  # an attribute in dbt-spark
@@ -44,15 +44,18 @@ class ThriftConnection(PyhiveConnectionWrapper):
         """dbt-spark's constructor sets it; the pauses are ours."""
 
     def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
-        if self._canceled:
-            raise DbtRuntimeError("canceled")
+        if self.canceled:
+            raise SparkLost("canceled")
         self._pause_s = _FIRST_PAUSE_S
         super().execute(sql, bindings)
 
     def cancel(self) -> None:
         """End the running statement; whatever its thread tries next is refused."""
-        self._canceled = True
-        super().cancel()
+        self.canceled = True
+        _unless_lost(super().cancel)
+
+    def close(self) -> None:
+        _unless_lost(super().close)
 
     def fetchmany(self, size: int) -> list[Any]:
         return self.fetchall()[:size]
@@ -69,3 +72,13 @@ class ThriftConnection(PyhiveConnectionWrapper):
                     f"the server does not take {key} from server_side_parameters: {sentence(error)}"
                 )
         self.opened_with = accepted
+
+
+def _unless_lost(ended: Callable[[], None]) -> None:
+    """End something on the server; where there is none any more, it has ended."""
+    try:
+        ended()
+    except Exception as error:
+        if not is_lost(error):
+            raise
+        logger.debug(f"nothing to end: {error}")

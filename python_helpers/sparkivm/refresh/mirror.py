@@ -29,6 +29,9 @@ from sparkivm.refresh.types_of_rows import check_no_sessions
 
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 _MOST_TRIES = 4
+_PAUSE_S = 1.0
+# Spark's conditions where files went between being listed and being read, as when somebody overwrites them.
+_FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 # Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
 _INCOMPARABLE = re.compile(
     r"(?:^|[<:])(?:map<|(?:variant|void|interval|geometry|geography)(?:$|[ ,>(]))| collate "
@@ -57,17 +60,30 @@ class Mirror:
     def captured(self) -> RelationFacts:
         """The mirror with the rows that its source has now.
 
-        Raises: NotIncremental if the source cannot be mirrored; Conflict if others were faster each time.
+        Raises: NotIncremental if the source cannot be mirrored; Conflict if others were faster each time;
+        EngineError if the source's files changed while they were read, and once more when that was repeated.
         """
-        attempt = 0
+        attempt, repeated = 0, False
         while True:
             try:
-                return replace(self._up_to_date(self._fields()), mirror_of=self.source.name)
+                return replace(self._up_to_date(self._fields(), repeated), mirror_of=self.source.name)
             except Conflict:
                 attempt += 1
                 if attempt == _MOST_TRIES:
                     raise
                 time.sleep(0.2 * 2**attempt)
+            except EngineError as error:
+                if not _files_changed(error):
+                    raise
+                if repeated:
+                    raise EngineError(
+                        f"{self.source.name} cannot be read into its mirror {self.name}: its files changed "
+                        f"meanwhile, twice, or are missing or damaged. {error}\n"
+                        "  do     run dbt again when nothing writes to the source",
+                        error.condition,
+                    ) from error
+                repeated = True
+                time.sleep(_PAUSE_S)
 
     def removed(self) -> str:
         """Drop the mirror. Returns: what was done."""
@@ -157,7 +173,7 @@ class Mirror:
                     f"it has {', '.join(names)}",
                 )
 
-    def _up_to_date(self, fields: tuple[Field, ...]) -> RelationFacts:
+    def _up_to_date(self, fields: tuple[Field, ...], repeated: bool) -> RelationFacts:
         found = self._found()
         columns = tuple(field.name for field in fields)
         if found is not None and _types(found.fields) == _types(fields):
@@ -170,6 +186,8 @@ class Mirror:
                     if version is not None:
                         return found if version == found.version else self._at(version)
             except EngineError as error:  # files of the mirror may be lost, for one
+                if _files_changed(error) and not repeated:
+                    raise
                 self.warnings.append(f"{self.name} is made anew, as it could not be updated: {error}")
         return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
 
@@ -194,6 +212,8 @@ class Mirror:
         try:
             version = make_table(properties | self._retention(), made, switch_on_feed)
         except EngineError as error:
+            if _files_changed(error):
+                raise
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
@@ -272,6 +292,10 @@ class Mirror:
     def _execute(self, sql: str) -> None:
         self.statements.append(sql)
         self.engine.execute(sql)
+
+
+def _files_changed(error: EngineError) -> bool:
+    return error.condition.partition(".")[0] in _FILES_CHANGED
 
 
 def _types(fields: tuple[Field, ...]) -> list[tuple[str, str]]:
