@@ -1,7 +1,11 @@
 """Spark's sentence without plan and stack."""
 
-from dbt.adapters.sparkivm.spark_errors import condition, sentence
-from dbt_common.exceptions import DbtDatabaseError
+import pytest
+from dbt.adapters.exceptions.connection import FailedToConnectError
+from dbt.adapters.sparkivm.spark_errors import condition, is_lost, sentence
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from py4j.protocol import Py4JError, Py4JNetworkError
+from thrift.transport.TTransport import TTransportException
 
 
 def test_plan_is_cut():
@@ -29,3 +33,68 @@ def test_the_cause_of_a_task_that_failed():
     assert sentence(ValueError(text)) == "[USER_RAISED_EXCEPTION] boom SQLSTATE: P0001"
     alone = "[TASK_WRITE_FAILED] Task failed while writing rows."
     assert sentence(ValueError(alone)) == alone
+
+
+class GoneJava:
+    """An exception in a Java that has stopped since: py4j fails as it asks for its text."""
+
+    def toString(self):
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+
+class JavaException:
+    def __init__(self, text):
+        self.text = text
+
+    def toString(self):
+        return self.text
+
+    def getCause(self):
+        return None
+
+
+def java_error(java):
+    error = Py4JError("An error occurred while calling o61.sql.\n")
+    error.java_exception = java
+    return error
+
+
+def raised_from(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Py4JNetworkError("Answer from Java side is empty"),
+        Py4JError("An error occurred while calling o61.sql"),
+        java_error(GoneJava()),
+        java_error(JavaException("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.")),
+        java_error(JavaException("org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down")),
+        ConnectionRefusedError(111, "Connection refused"),
+        ConnectionResetError(104, "Connection reset by peer"),
+        BrokenPipeError(32, "Broken pipe"),
+        EOFError(),
+        TTransportException(TTransportException.END_OF_FILE, "TSocket read 0 bytes"),
+        raised_from(DbtRuntimeError("Connection lost while polling query status after 1 attempts."), BrokenPipeError()),
+        raised_from(FailedToConnectError("failed to connect"), TTransportException()),
+        DbtDatabaseError("Job 0 cancelled because SparkContext was shut down"),
+    ],
+)  # fmt: skip
+def test_nobody_is_there_to_answer(error):
+    assert is_lost(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        java_error(JavaException("org.apache.spark.sql.AnalysisException: [UNRESOLVED_COLUMN] `a`")),
+        Py4JError("An error occurred while calling o61.sql. Trace:\npy4j.Py4JException: Method sql([]) does not exist"),
+        ValueError("disk full"),
+        DbtDatabaseError("[TABLE_OR_VIEW_NOT_FOUND] No `spark_context`."),
+        raised_from(DbtRuntimeError("Query exceeded timeout of 3 seconds"), None),
+    ],
+)  # fmt: skip
+def test_an_answer_is_no_loss(error):
+    assert not is_lost(error)

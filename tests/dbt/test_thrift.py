@@ -2,36 +2,23 @@
 
 import os
 import signal
-import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from dbt.tests.util import run_dbt
 
-from tests.dbt.shop_project import CHANGES, MODELS, TABLES, modes, responses, run_sql
+from tests.dbt.shop_project import CHANGES, FEED, MODELS, TABLES, modes, responses, run_sql
+from tests.dbt.test_sql_header import DAYS, TWICE
+from tests.dbt.test_sql_header import YAML as HEADERS
+from tests.dbt.thrift_server import start_server
 
 pytestmark = [pytest.mark.thrift, pytest.mark.slow]
-
-SCRIPT = Path(__file__).parents[2] / "integration_tests" / "start_thrift_server.sh"
 
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("thrift")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number = free.getsockname()[1]
-    started = subprocess.run(
-        [SCRIPT, str(number), directory],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-    )
-    assert started.returncode == 0, started.stderr
+    number, process = start_server(tmp_path_factory.mktemp("thrift"))
     yield number
-    os.kill(int((directory / "pid").read_text()), signal.SIGTERM)
+    os.kill(process, signal.SIGTERM)
 
 
 @pytest.fixture(scope="class")
@@ -62,3 +49,22 @@ class TestOverThrift:
         run_dbt(["run"])
         assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "no_op")
         assert {response["statements"] for response in responses(project).values()} == {0}
+
+
+class TestSqlHeaderOverThrift:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"days.sql": DAYS.format(zone="Asia/Tokyo"), "twice.sql": TWICE, "shop.yml": HEADERS}
+
+    def test_it_is_executed_in_the_session_of_the_refresh(self, project):
+        run_sql(
+            project,
+            f"create table {{schema}}.visits (id int, at timestamp) {FEED}",
+            "insert into {schema}.visits values (1, timestamp'2024-03-01 20:00:00 UTC')",
+        )
+        for wanted in ("create", "no_op"):
+            run_dbt(["run"])
+            assert modes(project) == {"days": wanted, "twice": wanted.replace("no_op", "full")}
+        found = project.run_sql(f"select cast(day as string), n from {project.test_schema}.days", fetch="all")
+        assert list(map(tuple, found)) == [("2024-03-02", 1)]
+        assert len(run_dbt(["test"])) == 2

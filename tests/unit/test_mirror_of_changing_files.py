@@ -93,7 +93,9 @@ def test_a_first_build_is_repeated(error):
     facts, warnings = captured(spark)
     assert facts.version == 0
     assert spark.ran == ["list", "build", "list", "build"]
-    assert warnings == ["shop.prices keeps no history: analytics.shop__prices__ivm_mirror mirrors it and records its changes"]
+    assert warnings == [
+        "shop.prices keeps no history: analytics.shop__prices__ivm_mirror mirrors it and records its changes"
+    ]
 
 
 def test_a_comparison_is_repeated():

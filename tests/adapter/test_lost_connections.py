@@ -1,0 +1,142 @@
+"""A Spark that stopped, does not answer, or that the user stopped: a sentence, what to do, and nothing is tried again."""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.exceptions.connection import FailedToConnectError
+from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager, lost_as_one_sentence
+from dbt.adapters.sparkivm.engine import spark_errors
+from dbt.adapters.sparkivm.incremental_view import author_errors
+from dbt.adapters.sparkivm.spark_errors import SparkLost
+from dbt.adapters.sparkivm.thrift import ThriftConnection
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from py4j.protocol import Py4JNetworkError
+from thrift.transport.TTransport import TTransportException
+
+from sparkivm.engine import EngineError, EngineLost
+
+SESSION = SimpleNamespace(method="session", spark_directory="/project/.spark")
+THRIFT = SimpleNamespace(method="thrift", host="spark.example.org", port=10000)
+CUT = TTransportException(TTransportException.END_OF_FILE, "TSocket read 0 bytes")
+
+
+class Manager(SparkIvmConnectionManager):
+    """Without a profile; its connection is open, and canceled or not."""
+
+    def __init__(self, credentials, canceled=False):
+        self.profile = SimpleNamespace(credentials=credentials)
+        self.handle = SimpleNamespace(canceled=canceled)
+
+    def get_if_exists(self):
+        return SimpleNamespace(state=ConnectionState.OPEN, handle=self.handle)
+
+
+def test_a_session_that_stopped():
+    with pytest.raises(SparkLost) as error, Manager(SESSION).exception_handler("select 1"):
+        raise Py4JNetworkError("Answer from Java side is empty")
+    text = str(error.value.msg)
+    assert "Spark has stopped; its last words are in /project/.spark/spark.log" in text
+    assert "run dbt again" in text
+    assert len(text.splitlines()) <= 5
+
+
+def test_a_server_that_stopped():
+    with pytest.raises(SparkLost) as error, Manager(THRIFT).exception_handler("select 1"):
+        try:
+            raise CUT
+        except TTransportException as cut:
+            raise DbtRuntimeError("Connection lost while polling query status after 1 attempts.") from cut
+    text = str(error.value.msg)
+    assert "the thrift server at spark.example.org:10000 has stopped, or the connection is cut" in text
+    assert len(text.splitlines()) <= 5
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(SparkLost) as error, lost_as_one_sentence(THRIFT, opening=True):
+        try:
+            raise TTransportException(
+                TTransportException.NOT_OPEN, "Could not connect to any of [('…', 10000)]"
+            )
+        except TTransportException as refused:
+            raise FailedToConnectError(f"failed to connect: TTransportException: {refused}") from refused
+    text = str(error.value.msg)
+    assert text.startswith(
+        "cannot connect to the thrift server at spark.example.org:10000: TTransportException: Could"
+    )
+    assert "profiles.yml" in text
+    assert len(text.splitlines()) <= 5
+
+
+def test_why_a_session_did_not_start_stays():
+    with pytest.raises(FailedToConnectError, match="open in another process"), lost_as_one_sentence(SESSION):
+        try:
+            raise Py4JNetworkError("Answer from Java side is empty")
+        except Py4JNetworkError as error:
+            raise FailedToConnectError("the catalog is open in another process") from error
+
+
+def test_what_spark_answers_is_an_error_of_the_statement():
+    with pytest.raises(DbtDatabaseError, match="DIVIDE_BY_ZERO") as error:  # noqa: SIM117
+        with Manager(THRIFT).exception_handler("select 1 / 0"):
+            raise ValueError("[DIVIDE_BY_ZERO] no.\n\tat org.x.Y.z(Y.scala:1)")
+    assert not isinstance(error.value, SparkLost)
+    with pytest.raises(DbtRuntimeError, match="timeout"), Manager(THRIFT).exception_handler("select 1"):
+        raise DbtRuntimeError("Query exceeded timeout of 3 seconds")
+
+
+def test_what_fails_after_a_cancel_is_canceled():
+    with (
+        pytest.raises(SparkLost, match="canceled"),
+        Manager(SESSION, canceled=True).exception_handler("select 1"),
+    ):
+        raise ValueError("[OPERATION_CANCELED] by interruptAll")
+
+
+@contextmanager
+def layers():
+    """As a statement of the metadata over SQL runs: one handler in another."""
+    manager = Manager(THRIFT)
+    with author_errors(), spark_errors(), manager.exception_handler("describe"):
+        with spark_errors(), manager.exception_handler("select"):
+            yield
+
+
+def test_it_is_said_once():
+    with pytest.raises(DbtDatabaseError) as error, layers():
+        raise CUT
+    assert str(error.value.msg).count("the thrift server") == 1
+    with pytest.raises(EngineLost), spark_errors(), Manager(THRIFT).exception_handler("select"):
+        raise CUT
+
+
+def test_nothing_is_tried_in_place_of_it():
+    assert not issubclass(EngineLost, EngineError)
+
+
+@pytest.mark.parametrize("method", ["close", "cancel"])
+def test_what_has_ended_is_not_ended_again(method):
+    def cut(*_):
+        raise CUT
+
+    cursor = SimpleNamespace(cancel=cut, close=cut)
+    connection = ThriftConnection(SimpleNamespace(cursor=lambda: cursor, close=cut), 0.1, None, 0)
+    connection.cursor()
+    getattr(connection, method)()
+
+
+def test_opening_says_where(monkeypatch):
+    """dbt-spark's own way to open fails as PyHive does where nobody listens."""
+    credentials = SimpleNamespace(**vars(THRIFT), connect_retries=0, connect_timeout=1, retry_all=False, token=None,
+                                  user="dbt", schema="s", use_ssl=False, auth=None, kerberos_service_name=None,
+                                  password=None, server_side_parameters={})  # fmt: skip
+
+    def refused(**_):
+        raise TTransportException(TTransportException.NOT_OPEN, "Could not connect")
+
+    monkeypatch.setattr("dbt.adapters.spark.connections.hive.connect", refused)
+    connection = Connection("sparkivm", None, credentials={}, state=ConnectionState.INIT)
+    connection._credentials = credentials
+    with pytest.raises(SparkLost, match="cannot connect to the thrift server at spark.example.org:10000"):
+        SparkIvmConnectionManager.open(connection)

@@ -1,0 +1,81 @@
+"""A dbt run in a process of its own, over a model that never ends, whose Spark is stopped meanwhile."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ENDLESS = """
+{{ config(materialized='incremental_view') }}
+select count(*) as n from range(10000000000000) where cast(uuid() as string) = 'x'
+"""
+ROOT = Path(__file__).parents[2]
+_DEADLINE_S = 180
+
+
+def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int], None]) -> list[str]:
+    """The lines that dbt prints, without times and colours, where `stop(id of dbt's process)` is called in mid-run."""
+    project = {
+        "name": "lost",
+        "version": "1.0",
+        "profile": "lost",
+        "flags": {"send_anonymous_usage_stats": False},
+    }
+    profiles = {
+        "lost": {
+            "target": "t",
+            "outputs": {"t": {"type": "sparkivm", "schema": "lost", "threads": 1, **target}},
+        }
+    }
+    (directory / "models").mkdir(parents=True)
+    (directory / "models" / "endless.sql").write_text(ENDLESS)
+    (directory / "models" / "other.sql").write_text(
+        "{{ config(materialized='incremental_view') }} select 2 as a"
+    )
+    (directory / "dbt_project.yml").write_text(yaml.safe_dump(project))
+    (directory / "profiles.yml").write_text(yaml.safe_dump(profiles))
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "run", "--project-dir", directory, "--profiles-dir", directory],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "python_helpers"), *sys.path])},
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )  # fmt: skip
+    try:
+        log, begun = directory / "logs" / "dbt.log", time.monotonic()
+        while not (log.exists() and "create or replace table" in log.read_text()):
+            assert run.poll() is None, run.communicate()[0]
+            assert time.monotonic() - begun < _DEADLINE_S, "the statement does not begin"
+            time.sleep(0.5)
+        time.sleep(2)  # Spark runs its job
+        stop(run.pid)
+        text, _ = run.communicate(timeout=_DEADLINE_S)
+    finally:
+        if run.poll() is None:
+            run.kill()
+    assert run.returncode == 1
+    return [re.sub(r"^\d\d:\d\d:\d\d  ", "", re.sub(r"\x1b\[\d*m", "", line)) for line in text.splitlines()]
+
+
+def errors_in(lines: list[str]) -> dict[str, list[str]]:
+    """What is said below `Database Error in model x …`, by model; the last time that it is."""
+    found: dict[str, list[str]] = {}
+    said: list[str] | None = None
+    for line in lines:
+        model = re.match(r"\s*(?:Database|Runtime|Compilation) Error in model (\w+)", line)
+        if model:
+            said = found[model[1]] = []
+        elif said is not None and line.startswith("  "):
+            said.append(line.strip())
+        else:
+            said = None
+    return found

@@ -1,0 +1,26 @@
+"""A thrift server of this machine, as users start one."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+_SCRIPT = Path(__file__).parents[2] / "integration_tests" / "start_thrift_server.sh"
+
+
+def start_server(directory: Path) -> tuple[int, int]:
+    """Returns: its port, and the id of its process, which is the caller's to end."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started = subprocess.run(
+        [_SCRIPT, str(port), directory],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    assert started.returncode == 0, started.stderr
+    return port, int((directory / "pid").read_text())
