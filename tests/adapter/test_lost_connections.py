@@ -1,6 +1,6 @@
 """A Spark that stopped, does not answer, or that the user stopped: a sentence, what to do, and nothing is tried again."""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +20,11 @@ from sparkivm.engine import EngineError, EngineLost
 SESSION = SimpleNamespace(method="session", spark_directory="/project/.spark")
 THRIFT = SimpleNamespace(method="thrift", host="spark.example.org", port=10000)
 CUT = TTransportException(TTransportException.END_OF_FILE, "TSocket read 0 bytes")
+
+
+def raised_from(error, cause):
+    error.__cause__ = cause
+    return error
 
 
 class Manager(SparkIvmConnectionManager):
@@ -43,24 +48,21 @@ def test_a_session_that_stopped():
 
 
 def test_a_server_that_stopped():
+    polling = raised_from(
+        DbtRuntimeError("Connection lost while polling query status after 1 attempts."), CUT
+    )
     with pytest.raises(SparkLost) as error, Manager(THRIFT).exception_handler("select 1"):
-        try:
-            raise CUT
-        except TTransportException as cut:
-            raise DbtRuntimeError("Connection lost while polling query status after 1 attempts.") from cut
+        raise polling
     text = str(error.value.msg)
     assert "the thrift server at spark.example.org:10000 has stopped, or the connection is cut" in text
     assert len(text.splitlines()) <= 5
 
 
 def test_a_server_that_is_not_there():
+    refused = TTransportException(TTransportException.NOT_OPEN, "Could not connect to any of [('…', 10000)]")
+    failed = raised_from(FailedToConnectError(f"failed to connect: TTransportException: {refused}"), refused)
     with pytest.raises(SparkLost) as error, lost_as_one_sentence(THRIFT, opening=True):
-        try:
-            raise TTransportException(
-                TTransportException.NOT_OPEN, "Could not connect to any of [('…', 10000)]"
-            )
-        except TTransportException as refused:
-            raise FailedToConnectError(f"failed to connect: TTransportException: {refused}") from refused
+        raise failed
     text = str(error.value.msg)
     assert text.startswith(
         "cannot connect to the thrift server at spark.example.org:10000: TTransportException: Could"
@@ -70,11 +72,10 @@ def test_a_server_that_is_not_there():
 
 
 def test_why_a_session_did_not_start_stays():
+    gone = Py4JNetworkError("Answer from Java side is empty")
+    failed = raised_from(FailedToConnectError("the catalog is open in another process"), gone)
     with pytest.raises(FailedToConnectError, match="open in another process"), lost_as_one_sentence(SESSION):
-        try:
-            raise Py4JNetworkError("Answer from Java side is empty")
-        except Py4JNetworkError as error:
-            raise FailedToConnectError("the catalog is open in another process") from error
+        raise failed
 
 
 def test_what_spark_answers_is_an_error_of_the_statement():
@@ -98,9 +99,12 @@ def test_what_fails_after_a_cancel_is_canceled():
 def layers():
     """As a statement of the metadata over SQL runs: one handler in another."""
     manager = Manager(THRIFT)
-    with author_errors(), spark_errors(), manager.exception_handler("describe"):
-        with spark_errors(), manager.exception_handler("select"):
-            yield
+    described = (author_errors(), spark_errors(), manager.exception_handler("describe"))
+    selected = (spark_errors(), manager.exception_handler("select"))
+    with ExitStack() as stack:
+        for one in (*described, *selected):
+            stack.enter_context(one)
+        yield
 
 
 def test_it_is_said_once():
@@ -138,5 +142,5 @@ def test_opening_says_where(monkeypatch):
     monkeypatch.setattr("dbt.adapters.spark.connections.hive.connect", refused)
     connection = Connection("sparkivm", None, credentials={}, state=ConnectionState.INIT)
     connection._credentials = credentials
-    with pytest.raises(SparkLost, match="cannot connect to the thrift server at spark.example.org:10000"):
+    with pytest.raises(SparkLost, match=r"cannot connect to the thrift server at spark\.example\.org:10000"):
         SparkIvmConnectionManager.open(connection)

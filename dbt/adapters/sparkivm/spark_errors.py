@@ -58,7 +58,7 @@ def condition(message: str) -> str:
 
 
 def _texts(error: BaseException) -> list[str]:
-    """The message of the error, or of each Java exception behind it, outermost first; Java is asked for them."""
+    """The message of the error, or of each Java exception behind it, which Java is asked for."""
     java = getattr(error, "java_exception", None)
     if java is None:
         reply = (
