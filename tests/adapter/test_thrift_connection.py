@@ -25,6 +25,7 @@ class Cursor:
         return SimpleNamespace(operationState=self.state, errorMessage=None)
 
     def cancel(self):
+        self.canceled_by = threading.current_thread()
         self.state = TOperationState.CANCELED_STATE
 
 
@@ -39,6 +40,7 @@ def test_nothing_runs_after_a_cancel():
     with pytest.raises(DbtRuntimeError, match="canceled"):
         connection.cursor().execute("create or replace table state …")
     assert cursor.ran == ["insert into state …"]
+    assert cursor.canceled_by is threading.current_thread(), "of a transport that is its thread's alone"
 
 
 class Commented:

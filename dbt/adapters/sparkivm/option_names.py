@@ -1,4 +1,4 @@
-"""The keys of a view's config: ours, dbt's, other warehouses'; of the rest, what is near ours is a mistake."""
+"""The keys of a view's config: ours, dbt's, other warehouses'; and of the rest, what is near ours."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ _OF_OTHER_MATERIALIZATIONS = frozenset(
     on_schema_change unique_key
     """.split()
 )
-# Those that dbt's schema of a project's models knows, and what else the adapters of these warehouses declare.
+# Those that dbt's schema of a project's models knows, and what else the adapters of these warehouses declare;
+# without words that projects use for themselves, as `category`.
 _OF_OTHER_WAREHOUSES = frozenset(
     """
     adapter_properties additional_libs as_columnstore auto_liquid_cluster auto_refresh automatic_clustering
-    backup base_location_root base_location_subpath batch_id bind bucket_count bucketed_by catalog
-    catalog_name category cluster_by cluster_id compression copy_grants copy_partitions copy_tags
-    create_notebook custom_checks databricks_compute databricks_tags dataproc_cluster_name dist
-    enable_change_history enable_list_inference enable_refresh external_access_integrations
-    external_location external_volume field_delimiter grant_access_to ha hours_to_expiration http_path
-    immutable_where imports include_full_name_in_path incremental_predicates index_url indexes initialize
-    intermediate_format jar_file_uri job_cluster_config kms_key_name labels labels_from_meta location
-    matched_condition max_staleness merge_exclude_columns merge_with_schema_evolution
-    not_matched_by_source_action not_matched_by_source_condition not_matched_condition notebook_template_id
-    partition_expiration_days partitioned_by partitions predicates primary_key python_job_config
-    python_version query_group query_tag query_tags refresh_interval_minutes refresh_warehouse
-    require_partition_filter resource_tags row_access_policy schedule scheduler secrets secure
-    skip_matched_step skip_non_matched_step skip_not_matched_step snowflake_initialization_warehouse
-    snowflake_warehouse sort sort_type source_alias state strictness submission_method sync table_format
-    table_tag table_type target_alias target_lag timeout tmp_relation_type transient unique_tmp_table_suffix
-    unlogged use_anonymous_sproc user_folder_for_python work_group write_compression zorder
+    backup base_location_root base_location_subpath bind bucket_count bucketed_by catalog catalog_name
+    cluster_by cluster_id compression copy_grants copy_partitions copy_tags create_notebook
+    databricks_compute databricks_tags dataproc_cluster_name dist enable_change_history
+    enable_list_inference enable_refresh external_access_integrations external_location external_volume
+    field_delimiter grant_access_to hours_to_expiration http_path immutable_where imports
+    include_full_name_in_path incremental_predicates index_url indexes initialize intermediate_format
+    jar_file_uri job_cluster_config kms_key_name labels labels_from_meta location matched_condition
+    max_staleness merge_exclude_columns merge_with_schema_evolution not_matched_by_source_action
+    not_matched_by_source_condition not_matched_condition notebook_template_id partition_expiration_days
+    partitioned_by partitions predicates primary_key python_job_config python_version query_group query_tag
+    query_tags refresh_interval_minutes refresh_warehouse require_partition_filter resource_tags
+    row_access_policy schedule scheduler secrets secure skip_matched_step skip_non_matched_step
+    skip_not_matched_step snowflake_initialization_warehouse snowflake_warehouse sort sort_type source_alias
+    submission_method table_format table_tag table_type target_alias target_lag tmp_relation_type transient
+    unique_tmp_table_suffix unlogged use_anonymous_sproc user_folder_for_python work_group write_compression
+    zorder
     """.split()
 )
 _INSTEAD = {

@@ -20,7 +20,7 @@ def submitted(settings: Mapping[str, str]) -> Generator[None, None, None]:
     """While it lasts, pyspark starts a JVM with these settings, and with the user's own arguments as ever.
 
     The launcher still puts memory, Java options and class path of the driver (`spark.driver.…`) on Java's
-    command line, as Java takes them nowhere else. Spark trims the values: the context is given them once more.
+    command line, as Java takes them nowhere else. Spark trims the values: the context is given them again.
     Raises: OSError if a file that the user's arguments name cannot be read.
     """
     before = os.environ.get(_ARGUMENTS)

@@ -35,6 +35,8 @@ class ThriftConnection(PyhiveConnectionWrapper):
 
     @property  # type: ignore[override]  # an attribute in dbt-spark
     def poll_interval(self) -> float:  # read by dbt-spark before each pause
+        if self.canceled:
+            _unless_lost(super().cancel)
         pause_s = self._pause_s
         self._pause_s = min(self._longest_pause_s, pause_s * _GROWTH)
         return pause_s
@@ -50,9 +52,11 @@ class ThriftConnection(PyhiveConnectionWrapper):
         super().execute(sql, bindings)
 
     def cancel(self) -> None:
-        """End the running statement; whatever its thread tries next is refused."""
+        """Have the running statement ended; whatever its thread tries next is refused.
+
+        The statement's own thread ends it, before its next pause: two threads cannot share thrift's transport.
+        """
         self.canceled = True
-        _unless_lost(super().cancel)
 
     def close(self) -> None:
         _unless_lost(super().close)
