@@ -166,6 +166,7 @@ def test_docs_only_where_asked_for():
         ({"tblproperties": {"delta": {"appendOnly": True}}}, "values have to be texts, numbers or booleans"),
         ({"tblproperties": {"": "x"}}, "names have to be texts"),
         ({"tblproperties": {1: "x"}}, "names have to be texts"),
+        ({"tblproperties": {"SparkIvm.model": "x"}}, "names that begin with sparkivm. are ours"),
         ({"location_root": 5}, "location_root is 5, and has to be a path"),
         ({"location_root": ""}, "location_root is '', and has to be a path"),
         ({"full_refresh": "false"}, "full_refresh is 'false', and has to be true or false"),

@@ -7,9 +7,10 @@ import pytest
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh import mirror
-from sparkivm.refresh.mirror import MIRROR_OF, Mirror
+from sparkivm.refresh.mirror import Mirror
 from tests.bare_macros import BareMacros
 
 SOURCE = RelationFacts(TableName("shop", "prices"), "other", (), provider="parquet")
@@ -38,8 +39,10 @@ class Spark(Engine):
     def describe(self, name):
         if self.version < 0:
             return None
-        properties = {MIRROR_OF: SOURCE.name.key}
-        return RelationFacts(NAME, "delta", FIELDS, "id", self.version, 1000, properties)
+        properties = Marker(owner_of("shop", SOURCE.name.key, NAME), Role.MIRROR).properties
+        return RelationFacts(
+            NAME, "delta", FIELDS, version=self.version, size_bytes=1000, properties=properties
+        )
 
     def schema_of(self, sql):
         self._fail("look")
@@ -83,7 +86,7 @@ def no_pauses(monkeypatch):
 
 
 def captured(spark):
-    found = Mirror(spark, SOURCE, NAME, SourceDeclaration(), [], [])
+    found = Mirror(spark, "shop", SOURCE, NAME, SourceDeclaration(), [], [])
     return found.captured(), found.warnings
 
 

@@ -72,11 +72,11 @@ class AdapterEngine(Engine):
             return self._metadata.commits(name, after)
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
-        with spark_errors(), self._connections.exception_handler(f"tables like {prefix}"):
+        with self._answers(f"tables like {prefix}"):
             return self._metadata.names_like(prefix)
 
     def properties_at(self, location: str) -> Mapping[str, str] | None:
-        with spark_errors(), self._connections.exception_handler(f"describe detail of {location}"):
+        with self._answers(f"describe detail of {location}"):
             return self._metadata.properties_at(location)
 
     def expect_commit(self, table: TableName) -> None:

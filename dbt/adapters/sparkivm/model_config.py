@@ -152,6 +152,8 @@ class _Reader:
         for key, one in value.items():
             if not isinstance(key, str) or not key.strip():
                 raise self.refusal(f"{name} has the name {key!r}, and names have to be texts")
+            if key.lower().startswith("sparkivm."):
+                raise self.refusal(f"{name} has {key}, and names that begin with sparkivm. are ours")
             if not isinstance(one, (str, bool, int, float)):
                 raise self.refusal(
                     f"{name} has {key}: {one!r}, and values have to be texts, numbers or booleans"

@@ -54,7 +54,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
     def cancel(self) -> None:
         """Have the running statement ended; whatever its thread tries next is refused.
 
-        The statement's own thread ends it, before its next pause: two threads cannot share thrift's transport.
+        The statement's own thread ends it before its next pause, as two threads cannot share a transport.
         """
         self.canceled = True
 
