@@ -1,5 +1,7 @@
 """A Spark that stopped, does not answer, or that the user stopped: a sentence, what to do, and nothing is tried again."""
 
+import logging
+import sys
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 
@@ -9,9 +11,11 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager, lost_as_one_sentence
 from dbt.adapters.sparkivm.engine import spark_errors
 from dbt.adapters.sparkivm.incremental_view import author_errors
+from dbt.adapters.sparkivm.session import be_quiet
 from dbt.adapters.sparkivm.spark_errors import SparkLost
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from py4j.java_gateway import GatewayClient
 from py4j.protocol import Py4JNetworkError
 from thrift.transport.TTransport import TTransportException
 
@@ -117,6 +121,24 @@ def test_it_is_said_once():
 
 def test_nothing_is_tried_in_place_of_it():
     assert not issubclass(EngineLost, EngineError)
+
+
+def test_py4j_prints_no_stack_of_it(monkeypatch, capsys):
+    def cut(command):
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [logging.StreamHandler(sys.stderr)])
+    monkeypatch.setattr(root, "filters", [])
+    client = GatewayClient()
+    connection = SimpleNamespace(send_command=cut, close=lambda reset: None)
+    monkeypatch.setattr(client, "_get_connection", lambda: connection)
+    client.send_command("x", retry=False)
+    assert "Traceback" in capsys.readouterr().err, "so there is something to keep quiet"
+    be_quiet()
+    client.send_command("x", retry=False)
+    logging.error("somebody else's")
+    assert capsys.readouterr().err == "somebody else's\n"
 
 
 def test_what_has_ended_is_not_ended_again():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.engine import Commit, Engine, EngineError
+from sparkivm.engine import Commit, Engine, EngineError, EngineLost
 from sparkivm.names import TableName
 from sparkivm.refresh.commit import Conflict, commit_tagged
 
@@ -51,7 +51,11 @@ def test_settings_of_hooks_stay():
 
 @pytest.mark.parametrize(
     ("error", "raised"),
-    [(EngineError("lost"), EngineError), (EngineError("faster", "DELTA_CONCURRENT_WRITE"), Conflict)],
+    [
+        (EngineError("lost"), EngineError),
+        (EngineLost("stopped"), EngineLost),
+        (EngineError("faster", "DELTA_CONCURRENT_WRITE"), Conflict),
+    ],
 )
 def test_settings_of_hooks_stay_after_an_error(error, raised):
     session = Session(error)

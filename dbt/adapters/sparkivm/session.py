@@ -184,10 +184,7 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     Raises: FailedToConnectError, which says where Spark's own words are.
     """
     check_java()
-    # pyspark prints every analysis error as JSON; dbt-spark asks for missing tables on purpose.
-    # py4j prints a stack where Java does not answer, of which dbt says one sentence.
-    for name in ("SQLQueryContextLogger", "py4j"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    be_quiet()
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
         make_private(directory)
@@ -201,6 +198,21 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
         raise FailedToConnectError(
             f"Spark did not start; its own words are in {directory / 'spark.log'}. {sentence(error)}"
         ) from error
+
+
+def be_quiet() -> None:
+    """Keep what dbt says in a sentence from being printed as well.
+
+    pyspark prints every analysis error as JSON; dbt-spark asks for missing tables on purpose. py4j prints a
+    stack where Java does not answer, partly by the root of all loggers.
+    """
+    for name in ("SQLQueryContextLogger", "py4j"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
 
 
 def _open_catalog(root: SparkSession, directory: Path) -> None:
