@@ -2,9 +2,11 @@
 
 import pytest
 
-from sparkivm.engine import Engine
+from sparkivm.engine import Engine, Field
 from sparkivm.errors import ModelError
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.request import NO_HEADER
 from sparkivm.refresh.session_settings import semantic_settings
 from sparkivm.refresh.sql_header import read_header
@@ -84,6 +86,9 @@ class Session(Engine):
     def settings(self, names):
         return {"spark.sql.session.timeZone": "UTC"}
 
+    def schema_of(self, sql):
+        return (Field("a", "int"),)
+
 
 def test_the_header_decides_as_a_setting_does():
     session = Session()
@@ -91,3 +96,11 @@ def test_the_header_decides_as_a_setting_does():
     assert one != other
     assert one == semantic_settings(session, read_header("m", "set a = 1 ; -- again"))
     assert semantic_settings(session, NO_HEADER) == {"spark.sql.session.timeZone": "UTC"}
+
+
+def test_a_view_over_what_is_not_seen_has_no_plan():
+    """So it is computed on each run, also where its sources have not changed."""
+    header = read_header("m", "declare day date = (select max(day) from t)")
+    view = compile_view(Session(), TableName("s", "m"), "select day as a", None, None, unseen=header.fallback)
+    assert (view.plan, view.fallback, view.complete) == (None, header.fallback, False)
+    assert [field.name for field in view.fields] == ["a"]
