@@ -153,6 +153,18 @@ def test_what_has_ended_is_not_ended_again():
     assert connection.poll_interval > 0
 
 
+def test_a_server_that_stops_while_settings_are_made():
+    def cut(*_, **__):
+        raise CUT
+
+    connection = ThriftConnection(SimpleNamespace(cursor=lambda: SimpleNamespace(execute=cut)), 0.1, None, 0)
+    with (
+        pytest.raises(SparkLost, match="cannot connect to the thrift server"),
+        lost_as_one_sentence(THRIFT, opening=True),
+    ):
+        connection.open_with({"a": "1"})
+
+
 def test_opening_says_where(monkeypatch):
     """dbt-spark's own way to open fails as PyHive does where nobody listens."""
     credentials = SimpleNamespace(**vars(THRIFT), connect_retries=0, connect_timeout=1, retry_all=False, token=None,

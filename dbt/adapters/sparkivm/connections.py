@@ -56,13 +56,13 @@ class SparkIvmConnectionManager(SparkConnectionManager):
 
         with lost_as_one_sentence(credentials, opening=True):
             super().open(connection)
-        handle = ThriftConnection(
-            connection.handle.handle,
-            credentials.poll_interval,
-            credentials.query_timeout,
-            credentials.query_retries,
-        )
-        handle.open_with({**_THRIFT_SETTINGS, **credentials.server_side_parameters})
+            handle = ThriftConnection(
+                connection.handle.handle,
+                credentials.poll_interval,
+                credentials.query_timeout,
+                credentials.query_retries,
+            )
+            handle.open_with({**_THRIFT_SETTINGS, **credentials.server_side_parameters})
         connection.handle = handle
         return connection
 

@@ -72,6 +72,8 @@ class ThriftConnection(PyhiveConnectionWrapper):
                 self.cursor().execute(f"set {quoted(key)}={quoted(value)}")
                 accepted[key] = value
             except DbtRuntimeError as error:
+                if is_lost(error):
+                    raise
                 logger.warning(
                     f"the server does not take {key} from server_side_parameters: {sentence(error)}"
                 )
