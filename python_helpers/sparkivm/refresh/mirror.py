@@ -7,7 +7,6 @@ What a run pins is a version whose rows were those of the source when the run lo
 from __future__ import annotations
 
 import json
-import re
 import time
 import uuid
 from collections.abc import Mapping, MutableSequence
@@ -29,10 +28,6 @@ from sparkivm.refresh.types_of_rows import check_no_sessions
 
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 _MOST_TRIES = 4
-# Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
-_INCOMPARABLE = re.compile(
-    r"(?:^|[<:])(?:map<|(?:variant|void|interval|geometry|geography)(?:$|[ ,>(]))| collate "
-)
 
 
 @dataclass
@@ -133,7 +128,8 @@ class Mirror:
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
         for field in fields:
-            if _INCOMPARABLE.search(field.type):
+            type_ = field.spark_type
+            if not type_.joinable or not type_.storable or type_.holds("void"):
                 raise NotIncremental(
                     Fallback(
                         Reason.TYPE_NOT_SUPPORTED,
