@@ -25,6 +25,7 @@ ANSWERS = {
     "timestamp_ntz": "yes yes yes yes",
     "char(3)": "yes yes yes yes",
     "varchar(4)": "yes yes yes yes",
+    "time(6)": "yes yes no yes",
     "void": "yes yes yes no",
     "variant": "no no yes no",
     "string collate UNICODE_CI": "no no yes yes",

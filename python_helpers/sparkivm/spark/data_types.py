@@ -73,7 +73,7 @@ class SparkType:
     @property
     def storable(self) -> bool:
         """Whether a Delta table can have such a column."""
-        return not self.holds("", "interval")
+        return not self.holds("", "interval", "time")
 
     @property
     def cacheable(self) -> bool:
