@@ -134,7 +134,7 @@ class Mirror:
                     Fallback(
                         Reason.TYPE_NOT_SUPPORTED,
                         f"{field.name} of {self.source.name} is {field.type}, "
-                        "which a mirror cannot store, or not compare with former rows",
+                        "which a mirror cannot store or compare",
                     )
                 )
             if field.name.lower().startswith(RESERVED_PREFIX):
