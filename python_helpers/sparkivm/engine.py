@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from sparkivm.names import TableName
-from sparkivm.spark.data_types import SparkType, char_type, spark_type
+from sparkivm.spark.data_types import SparkType, spark_type
 
 Row = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ class Field:
     @property
     def declared_type(self) -> SparkType:
         """The type, or CHAR(n)."""
-        return self.spark_type if self.char_length is None else char_type(self.char_length)
+        return self.spark_type if self.char_length is None else SparkType("char", f"({self.char_length})")
 
     @property
     def can_be_merged(self) -> bool:

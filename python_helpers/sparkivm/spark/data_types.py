@@ -182,10 +182,6 @@ def decimal_type(precision: int, scale: int) -> SparkType:
     return SparkType("decimal", f"({precision},{scale})")
 
 
-def char_type(length: int) -> SparkType:
-    return SparkType("char", f"({length})")
-
-
 @lru_cache(4096)
 def spark_type(text: str) -> SparkType:
     """The type that a text of `str` stands for; one that is not known for any other text."""
