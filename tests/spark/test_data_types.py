@@ -35,14 +35,14 @@ SAME_ANSWERS = (
 
 @pytest.fixture(scope="module")
 def parser(spark):
-    return spark._jvm.org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+    return spark._jvm.org.apache.spark.sql.types.DataType.fromDDL
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(type_=nested(st.sampled_from(LEAVES).map(spark_type), names))
 def test_the_structure_is_that_of_spark(parser, type_):
     """From the text to Spark's structure and back, by the schema's JSON and by Spark's text."""
-    found = parser.parseDataType(SparkType("struct", parts=(type_,), names=("c",)).cast_text)
+    found = parser(SparkType("struct", parts=(type_,), names=("c",)).cast_text)
     schema = StructType.fromJson(json.loads(found.json()))
     assert _type(schema.fields[0].dataType) == type_
     assert found.apply(0).dataType().simpleString() == printed(type_)

@@ -154,7 +154,7 @@ def test_fields_of_fields():
         ("int", "int"),
         ("decimal(10,2)", "decimal(10,2)"),
         ("struct<>", "struct<>"),
-        ("struct<a:int,b_2:decimal(10,2),é:date>", "struct<a:int,b_2:decimal(10,2),é:date>"),
+        ("struct<a:int,b_2:decimal(10,2),é:date>", "struct<a:int,b_2:decimal(10,2),`é`:date>"),
         ("struct<first name:int>", "struct<`first name`:int>"),
         ("struct<a:int,event-time:timestamp,1:date>", "struct<a:int,`event-time`:timestamp,`1`:date>"),
         (

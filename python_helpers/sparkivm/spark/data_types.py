@@ -27,7 +27,7 @@ _DETAILS = {
     "string": r"(?: collate \w+)?",
 }
 _BARE_NAME = r"[^<>(),:`][^<>(),:]*"
-_PLAIN_NAME = r"[^\W\d]\w*"
+_PLAIN_NAME = "[A-Za-z_][A-Za-z0-9_]*"  # Spark takes no other letters without backticks
 
 
 @dataclass(frozen=True)
