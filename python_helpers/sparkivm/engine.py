@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from sparkivm.names import TableName
+from sparkivm.spark.data_types import SparkType, spark_type
 
 Row = Mapping[str, Any]
-_CHAR = re.compile(r"char\((\d+)\)")
-WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})  # types of fields
 
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a relation: `type` as Spark prints it (`decimal(10,2)`).
+    """One column of a relation: `type` as the text of its `spark_type` (`decimal(10,2)`).
 
     char_length  n of CHAR(n) in a table or view, whose type is string: Spark pads what is compared with it
     mapped_to    where a Delta table maps its columns: what tells this one from another of its name; "" where
@@ -31,25 +29,18 @@ class Field:
     mapped_to: str = field(default="", compare=False)
 
     @property
-    def declared_type(self) -> str:
-        """The type, or CHAR(n)."""
-        return self.type if self.char_length is None else f"char({self.char_length})"
+    def spark_type(self) -> SparkType:
+        return spark_type(self.type)
 
     @property
-    def holds_map(self) -> bool:
-        """Whether rows with it can be grouped, but neither joined nor merged by it."""
-        return "map<" in self.type
+    def declared_type(self) -> SparkType:
+        """The type, or CHAR(n)."""
+        return self.spark_type if self.char_length is None else SparkType("char", f"({self.char_length})")
 
     @property
     def can_be_merged(self) -> bool:
         """Whether MERGE takes a table with it: of CHAR, Delta does not find the columns that Spark pads."""
-        return not self.holds_map and self.char_length is None
-
-
-def length_of_char(type_: str) -> int | None:
-    """n of a declared type CHAR(n), None of another type."""
-    found = _CHAR.fullmatch(type_)
-    return int(found[1]) if found else None
+        return self.spark_type.joinable and self.char_length is None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import pytest
 
 from sparkivm.engine import EngineError, Field
 from sparkivm.names import TableName
+from sparkivm.spark.data_types import spark_type
 from tests.plain_engine import PlainEngine
 
 pytestmark = pytest.mark.spark
@@ -67,6 +68,17 @@ def test_char_is_told_from_string(engines, schema):
     assert lengths("others") == [("string", 3), ("string", None)]
     assert lengths("swapped") == [("string", None), ("string", 3)]
     both(engines, lambda e: e.schema_of("select a, a || b as c from metadata.chars"))
+
+
+def test_names_of_fields_that_make_a_text_unclear(engines, schema):
+    """Calls know the structure. DESCRIBE prints no backticks, so by SQL the type is not known."""
+    sql = "select named_struct('a:b', 1, 'geo', 'x') as s, named_struct('first name', 1) as t"
+    calls, by_sql = ([field.type for field in engine.schema_of(sql)] for engine in engines)
+    assert calls == ["struct<`a:b`:int,geo:string>", "struct<first name:int>"]
+    assert by_sql == ["struct<a:b:int,geo:string>", "struct<first name:int>"]
+    assert [spark_type(text).comparable for text in (*calls, *by_sql)] == [True, True, False, True]
+    ticked = [engine.schema_of("select named_struct('`a`', 1) as s")[0].spark_type for engine in engines]
+    assert [type_.names for type_ in ticked] == [("`a`",), ()]
 
 
 def test_what_a_commit_needs_is_looked_up_beforehand(spark, schema):

@@ -21,6 +21,7 @@ from sparkivm.plan.state import STAGED, GroupState, State
 from sparkivm.plan.state_change import Form, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.properties.append_only import keeps_append_only
+from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.embedded import Embedded, Sources, today
@@ -155,8 +156,9 @@ class View:
         want = _without_moot_sums(state, self.database.rows(self._text(self.plan.content, Sources(version))))
         return self.database.difference(self.hidden(version), want)
 
-    def _types_of(self, relation: Relation) -> tuple[str, ...]:
-        return tuple(field.type for field in self.database.fields(select_text(relation, Sources(0), DUCKDB)))
+    def _types_of(self, relation: Relation) -> tuple[SparkType, ...]:
+        text = select_text(relation, Sources(0), DUCKDB)
+        return tuple(field.spark_type for field in self.database.fields(text))
 
     def _text(self, relation: Relation, sources: Sources) -> str:
         return select_text(prune_empty(relation), sources, DUCKDB)

@@ -12,6 +12,7 @@ from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.golden.tpch import TABLES
@@ -53,8 +54,8 @@ def new_engine() -> duckdb.DuckDBPyConnection:
 def compiled(engine: duckdb.DuckDBPyConnection, sql: str) -> ViewPlan:
     tree = parse_model("model", sql)
 
-    def types_of(relation: Relation) -> tuple[str, ...]:
-        return tuple(field.type for field in _fields(engine, select_text(relation, Empty(), DUCKDB)))
+    def types_of(relation: Relation) -> tuple[SparkType, ...]:
+        return tuple(field.spark_type for field in _fields(engine, select_text(relation, Empty(), DUCKDB)))
 
     return compile_query(read_query(tree, Catalog()), _fields(engine, tree.sql("duckdb")), types_of)
 

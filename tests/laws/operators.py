@@ -44,6 +44,7 @@ from sparkivm.algebra.moment import moment
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.spark.data_types import BIGINT
 
 # An operator over the relation given; further inputs are tables. Two integer columns at least come out first.
 Operator = Callable[[Relation], Relation]
@@ -284,7 +285,7 @@ def _totals(a: Relation, keys: tuple[str, ...], read: bool = True) -> Totals:
     x, rows, values, total = column(a.columns[1]), _fresh("n"), _fresh("c"), _fresh("s")
     calls = (Call(rows, "count_rows"), Call(values, "count", x), Call(total, "sum", x))
     names = frozenset({rows, values, total}) if read else frozenset[str]()
-    return Totals(a, keys, calls, sums={total: Sum("bigint", values)}, read=names)
+    return Totals(a, keys, calls, sums={total: Sum(BIGINT, values)}, read=names)
 
 
 def distinct(a: Relation) -> Relation:

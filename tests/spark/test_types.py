@@ -12,13 +12,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TABLE = (
     "id int, v variant, m map<string,int>, a array<struct<x:int,y:string>>, "
-    "e struct<kind:string,at:struct<day:int,hour:int>>"
+    "e struct<kind:string,at:struct<day:int,hour:int>>, items array<struct<variant_id:bigint,`a:b`:int>>"
 )
 ROWS = (
     "(1, parse_json('{\"x\": 1}'), map('k', 1), array(named_struct('x', 1, 'y', 'p')), "
-    "named_struct('kind', 'a', 'at', named_struct('day', 1, 'hour', 5)))",
-    "(2, parse_json('[2]'), map('l', 2), null, named_struct('kind', null, 'at', null))",
-    "(2, null, null, array(), null)",
+    "named_struct('kind', 'a', 'at', named_struct('day', 1, 'hour', 5)), "
+    "array(named_struct('variant_id', 7L, 'a:b', 1)))",
+    "(2, parse_json('[2]'), map('l', 2), null, named_struct('kind', null, 'at', null), null)",
+    "(2, null, null, array(), null, array())",
 )
 FULL = {
     "variant": "select id, v from things",
@@ -30,6 +31,9 @@ FULL = {
 INCREMENTAL = {
     "unread": "select id, count(*) as n from things group by id",
     "nested": "select id, a, a[0].x as x from things",
+    "names_like_types": "select id, items from things",
+    "by_names_like_types": "select items, count(*) as n, max(id) as most from things group by items",
+    "unclear_names": "select max(items) as most, count(*) as n from things",
     "distinct_arrays": "select distinct a from things",
     "fields": "select id, inline(a) from things",
     "spread": "select id, e.* from things",
@@ -69,7 +73,9 @@ def test_types_that_are_more_than_one_value(spark, monkeypatch, size):
         assert view.refresh().mode == "full"
     for view in incremental:
         view.must_be("incremental")
-    lab.run("insert into things select * from values (3, null, map('z', 1, 'y', 2), null, null)")
+    lab.run(
+        "insert into things select * from values (3, null, map('z', 1, 'y', 2), null, null, array(named_struct('variant_id', 7L, 'a:b', 1)))"
+    )
     lab.run("update things set m = map('y', 2, 'z', 1) where id = 3")
     for view in incremental:
         view.must_be("incremental")

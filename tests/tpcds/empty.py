@@ -31,5 +31,7 @@ class EmptyTpcds(Embedded):
         return compile_query(
             read_query(tree, self.catalog),
             self.fields(tree.sql(dialect="duckdb")),
-            lambda relation: tuple(f.type for f in self.fields(select_text(relation, Sources(0), DUCKDB))),
+            lambda relation: tuple(
+                f.spark_type for f in self.fields(select_text(relation, Sources(0), DUCKDB))
+            ),
         )

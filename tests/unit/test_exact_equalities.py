@@ -18,55 +18,21 @@ from sparkivm.algebra import (
     SemiJoin,
 )
 from sparkivm.algebra.membership import membership
-from sparkivm.algebra.same_when_equal import same_when_equal
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.reasons import Place
+from sparkivm.spark.data_types import SparkType, spark_type
 
 A, B = Scan("a", (("i", "i"), ("v", "v"))), Scan("b", (("s", "s"), ("w", "w")))
 TYPES = {"i": "int", "v": "bigint", "s": "string", "w": "decimal(10,2)", "n": "bigint"}
 
 
-def types_of(relation: Relation) -> tuple[str, ...]:
+def types_of(relation: Relation) -> tuple[SparkType, ...]:
     """Those of tables, through the renaming of a question."""
     columns = relation.inputs if isinstance(relation, InnerJoin) else (relation,)
-    return tuple(TYPES[scalar.as_column or ""] for part in columns for _, scalar in part.items)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("string", "string"),
-        ("int", "bigint"),
-        ("bigint", "decimal(20,2)"),
-        ("decimal(10,2)", "decimal(18,6)"),
-        ("float", "double"),
-        ("date", "timestamp"),
-        ("void", "string"),
-    ],
-)
-def test_types_of_which_equal_values_are_one(one, other):
-    assert same_when_equal(one, other)
-    assert same_when_equal(other, one)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("string", "int"),  # '01' = 1
-        ("bigint", "double"),  # 9007199254740993 = 9007199254740992.0
-        ("string", "date"),
-        ("boolean", "int"),
-        ("timestamp", "timestamp_ntz"),  # an hour that comes twice
-        ("decimal(38,0)", "decimal(38,18)"),  # compared with fewer digits
-        ("string", "string collate utf8_lcase"),
-    ],
-)
-def test_types_of_which_different_values_may_be_equal(one, other):
-    assert not same_when_equal(one, other)
-    assert not same_when_equal(other, one)
+    return tuple(spark_type(TYPES[scalar.as_column or ""]) for part in columns for _, scalar in part.items)
 
 
 def test_a_string_that_equals_a_number_is_no_equal_column():

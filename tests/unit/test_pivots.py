@@ -9,6 +9,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.pivot_values import is_value
 from sparkivm.reasons import Reason
+from sparkivm.spark.data_types import spark_type
 from tests.reading import assert_refused, read
 
 
@@ -38,7 +39,8 @@ def test_what_is_refused(sql, reason, detail):
 
 
 def compared(value: str, type_: str | None) -> str:
-    tree = is_value(column("c").tree, sqlglot.parse_one(value, dialect="spark"), type_)
+    known = None if type_ is None else spark_type(type_)
+    tree = is_value(column("c").tree, sqlglot.parse_one(value, dialect="spark"), known)
     return tree.sql("spark").replace("IS NOT DISTINCT FROM", "<=>").replace("(-1)", "-1")
 
 
@@ -83,7 +85,9 @@ def test_a_value_for_a_column_that_may_be_a_string(value):
     )
 
 
-@pytest.mark.parametrize(("value", "type_"), [("1.5", None), ("1 + 1", None), ("'a'", "char(3)")])
+@pytest.mark.parametrize(
+    ("value", "type_"), [("1.5", None), ("1 + 1", None), ("'a'", "char(3)"), ("1", "udt")]
+)
 def test_a_value_that_may_be_compared_otherwise(value, type_):
     with pytest.raises(NotIncremental, match="a value of PIVOT"):
         compared(value, type_)

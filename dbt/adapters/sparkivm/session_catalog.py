@@ -17,10 +17,11 @@ from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog, hash_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from sparkivm.engine import Commit, Field, RelationFacts, length_of_char
+from sparkivm.engine import Commit, Field, RelationFacts
 from sparkivm.names import TableName
+from sparkivm.spark.data_types import SparkType, spark_type
 
 logger = AdapterLogger("SparkIvm")
 
@@ -324,9 +325,9 @@ def _fields(schema_json: str) -> tuple[Field, ...]:
     return tuple(
         Field(
             f.name,
-            f.dataType.simpleString(),
+            str(_type(f.dataType).in_queries),
             f.nullable,
-            char_length=length_of_char(f.metadata.get(_DECLARED, "")),
+            char_length=spark_type(f.metadata.get(_DECLARED, "")).char_length,
             mapped_to=_mapped_to(f) if mapped else "",
         )
         for f in schema.fields
@@ -338,3 +339,16 @@ def _mapped_to(column: StructField) -> str:
     text = column.json()
     mapped = [_COLUMN_ID.findall(text), _PHYSICAL_NAME.findall(text)]
     return hashlib.sha256(repr(mapped).encode()).hexdigest()[:16]
+
+
+def _type(found: DataType) -> SparkType:
+    """From the structure, as in a text the names of fields may be unclear."""
+    match found:
+        case StructType():
+            parts = tuple(_type(field.dataType) for field in found.fields)
+            return SparkType("struct", parts=parts, names=tuple(found.names))
+        case ArrayType():
+            return SparkType("array", parts=(_type(found.elementType),))
+        case MapType():
+            return SparkType("map", parts=(_type(found.keyType), _type(found.valueType)))
+    return spark_type(found.simpleString())

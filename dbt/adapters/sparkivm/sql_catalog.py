@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row, length_of_char
+from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
 from sparkivm.names import TableName, literal, quoted
+from sparkivm.spark.data_types import printed_type
 
 NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXCEPTION", "CATALOG_NOT_FOUND")
 
@@ -25,8 +26,6 @@ _READINGS = 3  # of a table that is replaced while it is read
 _ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
 # What an analyzed plan reads of a column of CHAR: its length and name.
 _PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
-# Columns of these types hold strings, and Spark's plans treat them so.
-_STRING_TYPE = re.compile(r"\b(?:var)?char\(\d+\)", re.IGNORECASE)
 
 
 class SqlCatalog:
@@ -147,13 +146,14 @@ class SqlCatalog:
         explained = self._explained(f"select {tests} from {relation} as q({names})")
         plan = _section(explained, "Optimized Logical Plan")
         never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
-        lengths = {name: length_of_char(type_) for name, type_ in columns}
+        types = [printed_type(type_) for _, type_ in columns]
+        lengths = {name: type_.char_length for (name, _), type_ in zip(columns, types, strict=True)}
         if of_delta:
             padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
             lengths = {name: int(length) for length, name in padded}
         return tuple(
-            Field(name, _STRING_TYPE.sub("string", type_), i not in never, lengths.get(name))
-            for i, (name, type_) in enumerate(columns)
+            Field(name, str(types[i].in_queries), i not in never, lengths.get(name))
+            for i, (name, _) in enumerate(columns)
         )
 
     def _newest_and_detail(self, sql: str) -> tuple[Commit, Row]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkivm.algebra.decimal_types import MOST_DIGITS, precision_and_scale
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.spark.data_types import MOST_DIGITS, SparkType
 
 OVERFLOW = "a sum overflows its type"  # the error of a statement that finds one
 _DIGITS_TO_SPARE = 2  # a hundred sums can be added up
@@ -19,17 +19,17 @@ _DIGITS_TO_SPARE = 2  # a hundred sums can be added up
 class Sum:
     """A call SUM whose values can be added up and taken away to the last digit.
 
-    type        Spark's, of the sum
+    type        of the sum
     counted_by  the call that counts the values in it
     """
 
-    type: str
+    type: SparkType
     counted_by: str
 
     @property
     def may_overflow(self) -> bool:
         """SUM has ten digits more than its argument, except where there are no more."""
-        return self._digits is not None and self._digits[0] == MOST_DIGITS
+        return self.type.decimal is not None and self.type.decimal[0] == MOST_DIGITS
 
     def checked(self, total: str, count: str) -> Scalar:
         """A column `total`, NULL if it is the sum of no values, by the column that counts them."""
@@ -48,11 +48,7 @@ class Sum:
         return f"case when {large} then raise_error('{OVERFLOW}') else {total} end"
 
     @property
-    def _digits(self) -> tuple[int, int] | None:
-        return precision_and_scale(self.type)
-
-    @property
     def _is_large(self) -> str:
-        assert self._digits is not None, "other sums have digits to spare"
-        precision, scale = self._digits
+        assert self.type.decimal is not None, "other sums have digits to spare"
+        precision, scale = self.type.decimal
         return f"abs(cast(s as double)) >= cast('1e{precision - scale - _DIGITS_TO_SPARE}' as double)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -28,7 +27,6 @@ _WITHOUT_ROWS = frozenset(
 # Commits after which a column's name may stand for another column.
 _COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
-_FLOATING = re.compile(r"\b(?:float|double)\b")
 _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
 # it makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
@@ -128,7 +126,7 @@ def _goes_on(commits: Sequence[Commit], frontier: SourceFrontier, *, replaced: b
 
 def floating(fields: Iterable[Field]) -> tuple[str, ...]:
     """Columns of FLOAT or DOUBLE, or with some inside."""
-    return tuple(field.name for field in fields if _FLOATING.search(field.type))
+    return tuple(field.name for field in fields if field.spark_type.holds_floating)
 
 
 def _floats(source: RelationFacts) -> frozenset[str]:

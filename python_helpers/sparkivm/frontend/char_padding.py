@@ -27,10 +27,10 @@ from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalars_of import with_scalars
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.engine import length_of_char
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
+from sparkivm.spark.data_types import SparkType
 
 LengthOf = Callable[[str], int | None]
 
@@ -48,14 +48,15 @@ def passing_on(scalar: Scalar, of: Scalar) -> Scalar:
     return Scalar(tree)
 
 
-def char_length(relation: Relation, name: str, types: Mapping[str, str]) -> int | None:
+def char_length(relation: Relation, name: str, types: Mapping[str, SparkType]) -> int | None:
     """The length of a column of CHAR, None of another one.
 
     types  those of the columns of tables
     """
     owner, source = origin(relation, name)
     if isinstance(owner, Scan):
-        return length_of_char(types.get(source, ""))
+        type_ = types.get(source)
+        return None if type_ is None else type_.char_length
     if isinstance(owner, UnionAll):  # whose branches have the same one
         return char_length(owner.inputs[0], source, types)
     if isinstance(owner, Project):
@@ -72,12 +73,12 @@ def refuse_different_lengths(lengths: Collection[int | None], what: str, node: e
         raise refused_of_char(f"{what} of {shown}", node)
 
 
-def with_padding(query: Query, types: Mapping[str, str]) -> Query:
+def with_padding(query: Query, types: Mapping[str, SparkType]) -> Query:
     """The query with the padding of its comparisons written out.
 
     Raises: NotIncremental where it is not known how Spark pads.
     """
-    if not any(map(length_of_char, types.values())):
+    if not any(type_.char_length for type_ in types.values()):
         return query
 
     def padded(node: Relation) -> Relation:

@@ -16,6 +16,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Visible
 from sparkivm.reasons import Reason
+from sparkivm.spark.data_types import SparkType
 
 # The names of what they make, where the query gives none.
 _NAMES = {"explode": ("col",), "posexplode": ("pos", "col")}
@@ -50,8 +51,8 @@ def generated(
     )
     visible = [(name, names.fresh(name)) for name in shown]
     columns = tuple(name for _, name in visible)
-    if plain in _NAMES and type_ is not None and type_.is_type(exp.DataType.Type.ARRAY) and type_.expressions:
-        names.computed[columns[-1]] = type_.expressions[0]
+    if plain in _NAMES and type_ is not None and type_.word == "array":
+        names.computed[columns[-1]] = type_.parts[0]
     return Generate(input, Scalar(tree), columns, outer or plain != word), visible
 
 
@@ -86,14 +87,14 @@ def _numbers(call: exp.Expr) -> exp.Expr:
     return exp.Explode(this=expression(text).tree.copy())
 
 
-def _type_of(argument: exp.Expr, input: Relation, names: NameAllocator) -> exp.DataType | None:
+def _type_of(argument: exp.Expr, input: Relation, names: NameAllocator) -> SparkType | None:
     """The type of a column or of its field, or of a function that makes maps; None of other expressions."""
     if isinstance(argument, exp.Func) and spark_name(argument) in _MAKES_MAPS:
-        return exp.DataType(this=exp.DataType.Type.MAP)
+        return SparkType("map")
     return names.known_type(input, argument)
 
 
-def _default_names(word: str, arguments: Sequence[exp.Expr], type_: exp.DataType | None) -> list[str]:
+def _default_names(word: str, arguments: Sequence[exp.Expr], type_: SparkType | None) -> list[str]:
     """The names of a generator's columns where the query gives none; none if they are not known.
 
     type_  of the first argument, if it is known
@@ -104,7 +105,6 @@ def _default_names(word: str, arguments: Sequence[exp.Expr], type_: exp.DataType
         rows = int(arguments[0].name)
         return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))] if rows else []
     if word == "inline":
-        elements = [] if type_ is None else type_.expressions
-        return [field.name for element in elements for field in element.expressions]
-    is_map = type_ is not None and type_.is_type(exp.DataType.Type.MAP)
+        return [name for element in (type_.parts if type_ else ()) for name in element.names]
+    is_map = type_ is not None and type_.word == "map"
     return list((_OF_MAPS if is_map else _NAMES).get(word, ()))

@@ -11,14 +11,15 @@ from sparkivm.algebra import Scalar
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.spark_types import read_type
 from sparkivm.reasons import Reason
+from sparkivm.spark.data_types import SparkType
 
 _END_OF_WHOLE_NUMBERS = {exp.DataType.Type.INT: 2**31, exp.DataType.Type.BIGINT: 2**63}
+_UNCLEAR = ("", "char", "time", "void")  # CHAR may be padded; the parser has no other three
 _DATES_AND_TIMES = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ)
 
 
-def is_value(key: exp.Expr, value: exp.Expr, type_: str | None) -> exp.Expr:
+def is_value(key: exp.Expr, value: exp.Expr, type_: SparkType | None) -> exp.Expr:
     """Whether a key has a value.
 
     type_  of the key, if it is known; where it is not it may be a string, as which numbers and dates compare
@@ -35,11 +36,9 @@ def is_value(key: exp.Expr, value: exp.Expr, type_: str | None) -> exp.Expr:
             raise _unclear("a value of PIVOT for a column whose type is not known", value)
         text = "if(typeof(k) = 'string', cast(k as string) <=> cast(v as string), k <=> v)"
         return expression(text, **pair).tree
-    known = read_type(type_)
-    if known is None or known.is_type(exp.DataType.Type.CHAR):
+    if type_.word in _UNCLEAR:
         raise _unclear(f"a value of PIVOT for a column of the type {type_}", value)
-    if known.is_type(exp.DataType.Type.VARCHAR):
-        known = exp.DataType.build("string", dialect="spark")  # as in all expressions of Spark's
+    known = exp.DataType.build(type_.cast_text, dialect="spark")
     if not _is_of(value, known):
         pair["v"] = Scalar(exp.Cast(this=value.copy(), to=known))
     return expression("k <=> v", **pair).tree

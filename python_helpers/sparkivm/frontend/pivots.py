@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import chain
 
@@ -23,19 +22,21 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible
 from sparkivm.frontend.windows import Windows
 from sparkivm.reasons import Reason
+from sparkivm.spark.data_types import STRING, SparkType
 
 _OF_TYPE = {
-    **dict.fromkeys(ZERO_OF_NOTHING, "bigint"),
-    **dict.fromkeys(("bool_and", "bool_or", "every", "some"), "boolean"),
-    **dict.fromkeys(EMPTY_OF_NOTHING, "array"),
+    **dict.fromkeys(ZERO_OF_NOTHING, SparkType("bigint")),
+    **dict.fromkeys(("bool_and", "bool_or", "every", "some"), SparkType("boolean")),
+    **dict.fromkeys(EMPTY_OF_NOTHING, SparkType("array")),
 }
 _NULL_OF_NULL = (
     exp.Abs, exp.Add, exp.Cast, exp.Ceil, exp.Div, exp.Floor, exp.Mul, exp.Neg, exp.Paren, exp.Round, exp.Sub
 )  # fmt: skip
+_DOUBLE = SparkType("double")
 _ADDING = ("avg", "mean", "sum")
 _OF_ARGUMENT = (*_ADDING, "max", "max_by", "min", "min_by", "mode")
 # What Spark's PivotFirst has a rule for.
-_PIVOTED_AT_ONCE = re.compile(r"tinyint|smallint|int|bigint|float|double|boolean|decimal\(.*")
+_PIVOTED_AT_ONCE = frozenset("tinyint smallint int bigint float double boolean decimal".split())
 
 
 def pivoted(
@@ -127,7 +128,7 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
     if all(map(_is_null_of_nothing, calls)):
         return True
     types = [_type_of(call, relation, names) for call in calls]
-    if any(type_ is not None and not _PIVOTED_AT_ONCE.fullmatch(type_) for type_ in types):
+    if any(type_ is not None and type_.word not in _PIVOTED_AT_ONCE for type_ in types):
         return False
     if None in types:
         text = calls[types.index(None)].sql(dialect="spark")
@@ -144,14 +145,14 @@ def _is_null_of_nothing(tree: exp.Expr) -> bool:
     return isinstance(tree, _NULL_OF_NULL) and any(map(_is_null_of_nothing, tree.iter_expressions()))
 
 
-def _type_of(call: exp.Expr, relation: Relation, names: NameAllocator) -> str | None:
+def _type_of(call: exp.Expr, relation: Relation, names: NameAllocator) -> SparkType | None:
     """The type of an aggregate, None if it is not known."""
     if not is_aggregate(call):
         return None
     name = spark_name(call)
     if name in _OF_ARGUMENT and isinstance(call.this, exp.Expr):
         type_ = names.type_of(relation, Scalar(call.this))
-        return "double" if type_ == "string" and name in _ADDING else type_
+        return _DOUBLE if type_ == STRING and name in _ADDING else type_
     return _OF_TYPE.get(name)
 
 

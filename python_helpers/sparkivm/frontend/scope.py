@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from sparkivm.algebra import Relation, Scalar, Scan
 from sparkivm.algebra.origin import origin
-from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equal
 from sparkivm.errors import UnknownName
+from sparkivm.frontend.named_types import type_named_in
 from sparkivm.frontend.place import not_incremental, place_of
-from sparkivm.frontend.spark_types import field_of, read_type, type_named_in
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.spark.data_types import SparkType
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
 
@@ -29,8 +29,8 @@ class NameAllocator:
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
-        self.types: dict[str, str] = {}  # of columns of tables, CHAR(n) as that
-        self.computed: dict[str, exp.DataType] = {}  # types of columns that are computed
+        self.types: dict[str, SparkType] = {}  # of columns of tables, CHAR(n) as that
+        self.computed: dict[str, SparkType] = {}  # types of columns that are computed
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
@@ -61,36 +61,39 @@ class NameAllocator:
 
     def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether two expressions, each over its relation, are known to be the same value if equal."""
-        return self._of_types(same_when_equal, one, other)
+        return self._of_types(SparkType.same_when_equal, one, other)
 
     def same_to_expressions(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
         """Whether an expression may read the one for the other where both are equal."""
-        return self._of_types(same_to_expressions, one, other)
+        return self._of_types(SparkType.same_to_expressions, one, other)
 
     def _of_types(
-        self, rule: Callable[[str, str], bool], one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]
+        self,
+        rule: Callable[[SparkType, SparkType], bool],
+        one: tuple[Relation, Scalar],
+        other: tuple[Relation, Scalar],
     ) -> bool:
         left, right = (self.type_of(relation, scalar) for relation, scalar in (one, other))
         return left is not None and right is not None and rule(left, right)
 
-    def known_type(self, relation: Relation, tree: exp.Expr) -> exp.DataType | None:
+    def known_type(self, relation: Relation, tree: exp.Expr) -> SparkType | None:
         """The type of a column, of one that was computed with a type, of a field of it; None if not known."""
         fields: list[str] = []
         while isinstance(tree, exp.Dot):
             fields.insert(0, tree.name)
             tree = tree.this
         if isinstance(tree, exp.Column):
-            text = self.type_of(relation, Scalar(tree))
-            return field_of(read_type(text) if text else self.type_of_column(tree.name), fields)
-        return field_of(type_named_in(tree), fields)
+            found = self.type_of(relation, Scalar(tree)) or self.type_of_column(tree.name)
+        else:
+            found = type_named_in(tree)
+        return found and found.field(fields)
 
-    def type_of_column(self, name: str) -> exp.DataType | None:
+    def type_of_column(self, name: str) -> SparkType | None:
         """The type that is noted of a column."""
-        text = self.types.get(name)
-        return read_type(text) if text else self.computed.get(name)
+        return self.types.get(name) or self.computed.get(name)
 
-    def type_of(self, relation: Relation, scalar: Scalar) -> str | None:
-        """The Spark type of a column that is passed on from a table, None of other expressions."""
+    def type_of(self, relation: Relation, scalar: Scalar) -> SparkType | None:
+        """The type of a column that is passed on from a table, None of other expressions."""
         if scalar.as_column is None:
             return None
         owner, source = origin(relation, scalar.as_column)

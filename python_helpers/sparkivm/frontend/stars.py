@@ -9,7 +9,6 @@ from sqlglot import exp
 from sparkivm.algebra.scalar import column
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, with_fields
-from sparkivm.frontend.spark_types import field_of
 from sparkivm.reasons import Reason
 
 # Their arguments are one in `this` and a list in `expressions`; any number of them will do.
@@ -100,10 +99,11 @@ def _fields_of_struct(
     if found is None:
         return None
     name, path = found
-    type_ = field_of(names.type_of_column(name), path)
-    if type_ is None or not type_.is_type(exp.DataType.Type.STRUCT):
+    whole = names.type_of_column(name)
+    type_ = whole and whole.field(path)
+    if type_ is None or type_.word != "struct":
         return None
-    return [(field.name, with_fields(column(name).tree, [*path, field.name])) for field in type_.expressions]
+    return [(field, with_fields(column(name).tree, [*path, field])) for field in type_.names]
 
 
 def _left_out(node: exp.Expr) -> list[exp.Expr]:

@@ -12,10 +12,10 @@ from sparkivm.algebra import Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.plan.cast_types import cast_type
 from sparkivm.plan.types_of import TypesOf
+from sparkivm.spark.data_types import SparkType
 
-_NULL = "void"  # the type of NULL, which any other type widens
+_NULL = SparkType("void")  # the type of NULL, which any other type widens
 
 
 def align_unions(relation: Relation, types_of: TypesOf) -> Relation:
@@ -47,15 +47,15 @@ def _in_pairs(node: UnionAll, types_of: TypesOf) -> list[Relation]:
     return branches
 
 
-def _is_no_wider(own: tuple[str, ...], types: tuple[str, ...]) -> bool:
+def _is_no_wider(own: tuple[SparkType, ...], types: tuple[SparkType, ...]) -> bool:
     return all(mine in (type_, _NULL) for mine, type_ in zip(own, types, strict=True))
 
 
-def _cast(relation: Relation, types: tuple[str, ...], wanted: tuple[str, ...]) -> Relation:
+def _cast(relation: Relation, types: tuple[SparkType, ...], wanted: tuple[SparkType, ...]) -> Relation:
     if types == wanted:
         return relation
     items: list[tuple[str, Scalar]] = []
     for name, type_, target in zip(relation.columns, types, wanted, strict=True):
-        scalar = column(name) if type_ == target else expression(f"cast(x as {cast_type(target)})", x=name)
+        scalar = column(name) if type_ == target else expression(f"cast(x as {target.cast_text})", x=name)
         items.append((name, scalar))
     return Project(relation, tuple(items))

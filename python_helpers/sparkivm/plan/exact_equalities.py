@@ -16,12 +16,12 @@ from sparkivm.algebra.membership import Membership, as_equalities, memberships
 from sparkivm.algebra.origin import origin
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import rewrite
-from sparkivm.algebra.same_when_equal import same_when_equal
 from sparkivm.algebra.scalar import equality, opaque
 from sparkivm.algebra.scalars_of import scalars_of, with_scalars
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.spark.data_types import SparkType
 
 _COMPARING = (Filter, InnerJoin, TwoSides, Aggregate)
 
@@ -42,7 +42,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
     inexact: set[tuple[str, str]] = set()
     for found in compared:
         one, other = (types[column] for column in found.origins)
-        if same_when_equal(one, other):
+        if one.same_when_equal(other):
             continue
         if found.within is not None:
             detail = f"IN compares {one} with {other}, not as = does"
@@ -97,7 +97,7 @@ def _origin(node: Relation, name: str) -> _Column:
     return origin(next(child for child in node.children if name in child.columns), name)
 
 
-def _types(origins: Sequence[_Column], types_of: TypesOf) -> tuple[str, ...]:
+def _types(origins: Sequence[_Column], types_of: TypesOf) -> tuple[SparkType, ...]:
     """Of columns of different relations, asked at once."""
     columns = [renamed(relation, [(f"c{i}", name)]) for i, (relation, name) in enumerate(origins)]
     return types_of(InnerJoin(tuple(columns), ()) if len(columns) > 1 else columns[0])

@@ -14,7 +14,6 @@ from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.engine import Field
 from sparkivm.errors import InternalError
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.cast_types import cast_type
 from sparkivm.plan.split import Split
 from sparkivm.plan.state import BagState, GroupState, State, stored
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
@@ -92,7 +91,7 @@ class Finalizer:
         )
         if not may_be_null:
             text = f"if(true, {text}, null)"
-        return f"cast({text} as {cast_type(field.type)})"
+        return f"cast({text} as {field.spark_type.cast_text})"
 
     def _source(self, table: str, entries: Entries, dialect: SqlDialect) -> str:
         if isinstance(self.state, BagState) or entries == "one":

@@ -35,6 +35,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.spark.data_types import BIGINT, SparkType
 
 # In the order of rows, in which of those that tie is taken, in their last digits.
 _IN_ORDER = frozenset("array_agg collect_list collect_set histogram_numeric listagg string_agg".split())
@@ -46,7 +47,7 @@ _IN_DIGITS = frozenset(
     """.split()
 )
 _ADDING = frozenset("avg mean sum try_avg try_sum".split())
-_FLOATING = ("double", "float")
+_DOUBLE = SparkType("double")
 # The same for a list in any order.
 _WHATEVER_THE_ORDER = frozenset(
     "array_contains array_max array_min array_size array_sort cardinality size sort_array".split()
@@ -173,7 +174,7 @@ class _Walk:
                 self._decide([call.argument] if call.argument is not None else [], below)
             elif stored and call.function in ("sum", "avg") and call.argument is not None:
                 value = _read(call.argument, below)
-                if value and self._type(node.input, call.argument) not in _FLOATING:
+                if value and not self._type(node.input, call.argument).floating:
                     self._decide([call.argument], below)
 
     def _of_windows(self, node: Window, below: _Values) -> _Values:
@@ -218,12 +219,12 @@ class _Walk:
             return ""
         added = arguments[0].expressions[0] if isinstance(arguments[0], exp.Distinct) else arguments[0]
         type_ = self._type(input, Scalar(added))
-        floating = type_ in _FLOATING or (type_ == "bigint" and "avg" in name)
-        return f"{shown} of {type_.upper()}" if floating else ""
+        floating = type_.holds_floating or (type_ == BIGINT and "avg" in name)
+        return f"{shown} of {str(type_).upper()}" if floating else ""
 
-    def _type(self, input: Relation, argument: Scalar) -> str:
+    def _type(self, input: Relation, argument: Scalar) -> SparkType:
         if self._types_of is None:
-            return "double"
+            return _DOUBLE
         return self._types_of(Project(input, (("argument", argument),)))[0]
 
 

@@ -8,13 +8,12 @@ from itertools import count as numbers_from
 from typing import Literal
 
 from sparkivm.algebra import Aggregate, Call, Keys, Project, Relation, Scalar, Scan
-from sparkivm.algebra.decimal_types import MOST_DIGITS, precision_and_scale
 from sparkivm.algebra.exact_sums import Sum
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.engine import WHOLE_NUMBERS
 from sparkivm.names import COUNT, RESERVED_PREFIX
 from sparkivm.plan.types_of import TypesOf, argument_types
+from sparkivm.spark.data_types import BIGINT, MOST_DIGITS, SparkType, decimal_type
 
 # Keys of a statement's tables that are no sources: the state, and changes that were computed beforehand.
 STATE = f"{RESERVED_PREFIX}state"
@@ -40,7 +39,7 @@ class StateColumn:
 
     call: Call
     kind: Kind
-    type: str = ""  # Spark type of the column, for sums
+    type: SparkType | None = None  # of the column, for sums
     counted_by: str = ""  # for sums and extrema: the column that counts the argument's non-NULL values
 
     @property
@@ -82,7 +81,7 @@ class GroupState:
     @property
     def sums(self) -> dict[str, Sum]:
         """The sums by the names of their columns."""
-        return {c.name: Sum(c.type, c.counted_by) for c in self.columns if c.kind == "sum"}
+        return {c.name: Sum(c.type, c.counted_by) for c in self.columns if c.type is not None}
 
 
 @dataclass(frozen=True)
@@ -117,14 +116,14 @@ class _GroupStateBuilder:
         self._columns: dict[str, StateColumn] = {COUNT: StateColumn(Call(COUNT, "count_rows"), "count")}
         self._labels: dict[Scalar, str] = {}
 
-    def build(self, types: Sequence[str]) -> GroupState:
+    def build(self, types: Sequence[SparkType | None]) -> GroupState:
         formulas = [
             (call.name, self._formula(call, type_))
             for call, type_ in zip(self._core.calls, types, strict=True)
         ]
         return GroupState(self._core, tuple(self._columns.values()), tuple(formulas))
 
-    def _formula(self, call: Call, type_: str) -> Scalar:
+    def _formula(self, call: Call, type_: SparkType | None) -> Scalar:
         argument = call.argument
         if argument is None:
             return expression("n", n=COUNT)
@@ -139,18 +138,16 @@ class _GroupStateBuilder:
                 Call(f"{RESERVED_PREFIX}{kind}_{label}", call.function, argument), kind, counted_by=count
             )
             return expression("x", x=self._add(entry))
-        sum_type = None if call.function == "other" else linear_sum_type(type_)
-        if call.function == "avg" and not _average_of_sum(type_):
-            sum_type = None
-        if sum_type is None:
+        sum_type = None if type_ is None else linear_sum_type(type_)
+        if type_ is None or sum_type is None or (call.function == "avg" and not _average_of_sum(type_)):
             entry = StateColumn(
                 Call(f"{RESERVED_PREFIX}{call.function}_{label}", call.function, argument), "recomputed"
             )
             return expression("x", x=self._add(entry))
         self._add(StateColumn(Call(count, "count", argument), "count"))
         factor, type_of_sum = "cast({weight} as bigint)", ""
-        if sum_type != "bigint":
-            factor, type_of_sum = "cast({weight} as decimal(10,0))", sum_type
+        if sum_type != BIGINT:
+            factor, type_of_sum = "cast({weight} as decimal(10,0))", str(sum_type)
         weighed = Call(f"{RESERVED_PREFIX}sum_{label}", "sum", argument, factor, type_of_sum)
         summed = self._add(StateColumn(weighed, "sum", sum_type, counted_by=count))
         if call.function == "sum":
@@ -175,48 +172,45 @@ class _GroupStateBuilder:
         return {name for name in names if name} | set(self._labels.values())
 
 
-def _average_of_sum(type_: str) -> bool:
+def _average_of_sum(type_: SparkType) -> bool:
     """Whether AVG can be had from sum and count to the last digit."""
     # Spark adds a BIGINT's average up in DOUBLE, where the last digits depend on the order.
-    decimal = precision_and_scale(type_)
-    if decimal is None:
-        return type_ != "bigint"
-    precision, scale = decimal
+    if type_.decimal is None:
+        return type_ != BIGINT
+    precision, scale = type_.decimal
     return precision + 5 <= MOST_DIGITS and scale <= _SCALE_DIVIDED
 
 
-def _average(summed: str, count: str, type_: str) -> Scalar:
+def _average(summed: str, count: str, type_: SparkType) -> Scalar:
     """AVG as Spark computes it: integers in DOUBLE, decimals with four digits more on both sides.
 
     The quotient of two decimals as SQL types it would be rounded twice, or have too few digits. So the whole
     part, which is exact, and the rest, of the same sign and below one, are divided by themselves.
     """
-    decimal = precision_and_scale(type_)
-    if decimal is None:
+    if type_.decimal is None:
         return expression("case when n > 0 then cast(s as double) / cast(n as double) end", n=count, s=summed)
-    precision, scale = decimal
-    result = f"decimal({min(precision + 4, MOST_DIGITS)},{min(scale + 4, MOST_DIGITS)})"
+    precision, scale = type_.decimal
+    result = decimal_type(min(precision + 4, MOST_DIGITS), min(scale + 4, MOST_DIGITS))
     n = "cast(n as decimal(15,0))"
     whole = f"cast((s - s % {n}) / {n} as decimal({max(precision - scale, 1)},0))"
     rest = f"cast((s % {n}) / {n} as decimal({scale + 5},{scale + 4}))"
     return expression(f"case when n > 0 then cast({whole} + {rest} as {result}) end", n=count, s=summed)
 
 
-def linear_sum_type(argument_type: str) -> str | None:
+def linear_sum_type(argument: SparkType) -> SparkType | None:
     """The type of SUM if adding a delta to it is exact, else None.
 
     Integers wrap around or stay: both are a ring. Decimals: the product with a weight and the sum must keep
     all digits. Floating point is not associative, so its sums are recomputed.
     """
-    if argument_type in WHOLE_NUMBERS:
-        return "bigint"
-    decimal = precision_and_scale(argument_type)
-    if decimal is None:
+    if argument.whole:
+        return BIGINT
+    if argument.decimal is None:
         return None
-    precision, scale = decimal
+    precision, scale = argument.decimal
     if precision > _DIGITS_ALWAYS_EXACT and scale > _SCALE_KEPT:
         return None
-    return f"decimal({min(precision + _DIGITS_OF_A_SUM, MOST_DIGITS)},{scale})"
+    return decimal_type(min(precision + _DIGITS_OF_A_SUM, MOST_DIGITS), scale)
 
 
 def groups_of(state: GroupState, input: Relation) -> Relation:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sparkivm.algebra import Aggregate, Project, Relation
+from sparkivm.spark.data_types import SparkType
 
-TypesOf = Callable[[Relation], tuple[str, ...]]  # Spark types of a relation's columns, in order
+TypesOf = Callable[[Relation], tuple[SparkType, ...]]  # of a relation's columns, in order
 
 
-def argument_types(aggregate: Aggregate, types_of: TypesOf) -> list[str]:
-    """The types of what sums and averages add up, "" for other calls."""
+def argument_types(aggregate: Aggregate, types_of: TypesOf) -> list[SparkType | None]:
+    """The types of what sums and averages add up, None for other calls."""
     summed = [
         call.argument if call.function in ("sum", "avg") and call.argument is not None else None
         for call in aggregate.calls
     ]
     arguments = [argument for argument in summed if argument is not None]
     if not arguments:
-        return ["" for _ in summed]
+        return [None for _ in summed]
     computed = Project(aggregate.input, tuple((f"a{i}", argument) for i, argument in enumerate(arguments)))
     types = iter(types_of(computed))
-    return ["" if argument is None else next(types) for argument in summed]
+    return [None if argument is None else next(types) for argument in summed]

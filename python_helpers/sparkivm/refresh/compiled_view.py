@@ -40,6 +40,7 @@ from sparkivm.refresh.types_of_rows import (
     check_keys,
     check_stored,
 )
+from sparkivm.spark.data_types import SparkType, spark_type
 from sparkivm.spark_sql.relations import select_text
 
 
@@ -186,13 +187,13 @@ class _TypesOf:
     known: Sequence[tuple[str, ...]]
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    def __call__(self, relation: Relation) -> tuple[str, ...]:
+    def __call__(self, relation: Relation) -> tuple[SparkType, ...]:
         if len(self.asked) < len(self.known):
             answer = self.known[len(self.asked)]
         else:
             answer = tuple(f.type for f in self.engine.schema_of(select_text(relation, self.texts)))
         self.asked.append(answer)
-        return answer
+        return tuple(map(spark_type, answer))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ takes them for the same. So a question gets Spark's answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from sparkivm.changes.source_change import SourceChange
@@ -17,13 +16,11 @@ from sparkivm.engine import Field
 from sparkivm.names import WEIGHT, quoted
 from sparkivm.refresh.answers import NULL_TEXT, FewRows
 from sparkivm.refresh.questions import ChangedSources
+from sparkivm.spark.data_types import BINARY, STRING, TIMESTAMP, SparkType
 
 _MOST_ROWS = 2_000
 _FOR_ANSWER = 1  # uses of changes
-_AS_STRING = re.compile(
-    r"tinyint|smallint|int|bigint|decimal\(\d+,\d+\)|boolean|date|timestamp_ntz|float|double"
-)
-_AS_DIGEST = re.compile(r"string|binary|(?:var)?char\(\d+\)")  # but not collated strings
+_AS_STRING = frozenset("tinyint smallint int bigint decimal boolean date timestamp_ntz float double".split())
 
 
 def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:
@@ -63,15 +60,15 @@ def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
 
 def _texts(fields: Iterable[Field]) -> dict[str, str]:
     """Of each column that can be told by a text without commas: the expression for it."""
-    found = ((field.name, _text(quoted(field.name), field.type)) for field in fields)
+    found = ((field.name, _text(quoted(field.name), field.spark_type)) for field in fields)
     return {name: f"coalesce({text}, '{NULL_TEXT}')" for name, text in found if text}
 
 
-def _text(column: str, type_: str) -> str:
-    if _AS_STRING.fullmatch(type_):
+def _text(column: str, type_: SparkType) -> str:
+    if type_.word in _AS_STRING:
         return f"cast({column} as string)"
-    if type_ == "timestamp":  # its text has no time zone, so that an hour occurs twice
+    if type_ == TIMESTAMP:  # its text has no time zone, so that an hour occurs twice
         return f"cast(unix_micros({column}) as string)"
-    if _AS_DIGEST.fullmatch(type_):
+    if type_ in (STRING, BINARY):  # not texts under a collation
         return f"sha2(cast({column} as binary), 256)"
     return ""

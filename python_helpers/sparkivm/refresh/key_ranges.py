@@ -8,7 +8,7 @@ from itertools import chain
 
 from sparkivm.algebra import Relation, Scan
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.engine import WHOLE_NUMBERS, RelationFacts
+from sparkivm.engine import RelationFacts
 from sparkivm.names import quoted
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.key_ranges import KeyRanges, Span
@@ -34,7 +34,7 @@ def find_key_ranges(
         (key, field.name): rows[key]
         for key, facts in sources.tables.items()
         for field in facts.fields
-        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.type in WHOLE_NUMBERS
+        if estimated_bytes(facts) >= _WORTH_ASKING_BYTES and field.spark_type.whole
     }
     asked = sorted(_asked(change, large, sources.tables), key=repr)
     if not asked:
@@ -104,6 +104,6 @@ def _asked(
 
 def _are_numbers(tables: Mapping[str, RelationFacts], columns: Collection[ChangedColumn]) -> bool:
     return all(
-        any(f.name == column.field and f.type in WHOLE_NUMBERS for f in tables[column.table].fields)
+        any(f.name == column.field and f.spark_type.whole for f in tables[column.table].fields)
         for column in columns
     )

@@ -7,7 +7,6 @@ What a run pins is a version whose rows were those of the source when the run lo
 from __future__ import annotations
 
 import json
-import re
 import time
 import uuid
 from collections.abc import Mapping, MutableSequence
@@ -32,10 +31,6 @@ _MOST_TRIES = 4
 _PAUSE_S = 1.0
 # Spark's conditions where files went between being listed and being read, as when somebody overwrites them.
 _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
-# Types whose values cannot be compared, or are equal in spite of a difference; fields of such names are none.
-_INCOMPARABLE = re.compile(
-    r"(?:^|[<:])(?:map<|(?:variant|void|interval|geometry|geography)(?:$|[ ,>(]))| collate "
-)
 
 
 @dataclass
@@ -149,12 +144,13 @@ class Mirror:
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
         for field in fields:
-            if _INCOMPARABLE.search(field.type):
+            type_ = field.spark_type
+            if not type_.joinable or not type_.storable or type_.holds("void"):
                 raise NotIncremental(
                     Fallback(
                         Reason.TYPE_NOT_SUPPORTED,
                         f"{field.name} of {self.source.name} is {field.type}, "
-                        "which cannot be compared with former rows",
+                        "which a mirror cannot store or compare",
                     )
                 )
             if field.name.lower().startswith(RESERVED_PREFIX):

@@ -11,7 +11,6 @@ resolved again at each use, and in another session not be found among what is ca
 
 from __future__ import annotations
 
-import re
 import threading
 import uuid
 from collections import Counter, defaultdict
@@ -37,7 +36,6 @@ _MOST_ROWS = 1_000_000
 # Up to this many values, of all columns, all columns are kept, as the next view may read others.
 _MOST_VALUES = 8_000_000
 _SMALL_BYTES = 4 << 20  # of a table's files
-_NOT_CACHED = re.compile(r"variant|void|interval|geo")  # types that Spark's cache may not know
 
 _Key = tuple[str | int, ...]
 
@@ -193,7 +191,7 @@ class ViewMemory(Memory):
         return [
             field.name
             for field in self.tables[table].fields
-            if field.name in self.read[table] or (every and not _NOT_CACHED.search(field.type))
+            if field.name in self.read[table] or (every and field.spark_type.cacheable)
         ]
 
     def _find(self, key: _Key, fields: Sequence[str], select: str, read_bytes: int) -> str:

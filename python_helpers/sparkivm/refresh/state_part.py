@@ -14,8 +14,9 @@ from typing import Any
 
 from sqlglot.dialects.spark import Spark
 
-from sparkivm.engine import WHOLE_NUMBERS, Engine, Field
+from sparkivm.engine import Engine, Field
 from sparkivm.names import literal, quoted
+from sparkivm.spark.data_types import STRING
 
 # Planning takes about a second per 10,000 values.
 _MOST_VALUES = 20_000
@@ -45,10 +46,11 @@ class StatePart:
 
 def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ...]:
     """Those columns whose values can be written down exactly, whole numbers first."""
-    types = {field.name: field.type for field in fields if field.name.lower() not in _KEYWORDS}
+    types = {field.name: field.spark_type for field in fields if field.name.lower() not in _KEYWORDS}
+    known = [name for name in names if name in types]
     # Delta 4.4 fails for decimals.
-    numbers = [name for name in names if types.get(name) in WHOLE_NUMBERS]
-    return (*numbers, *(name for name in names if types.get(name) == "string"))
+    numbers = [name for name in known if types[name].whole]
+    return (*numbers, *(name for name in known if types[name] == STRING))
 
 
 def find_part(

@@ -14,14 +14,13 @@ from sparkivm.names import quoted
 from sparkivm.plan.state import GroupState, State
 from sparkivm.reasons import Fallback, Reason
 
-_SPAN_OF_TIME = re.compile(r"struct<start:(timestamp(?:_ntz)?),end:\1>")
 _GROUPS_BY_SESSION = re.compile(r"^\W*(?:Merging|Updating)Sessions\b", re.MULTILINE)
 
 
 def check_comparable(fields: tuple[Field, ...]) -> None:
     """Rows are taken away by comparing them, which Spark does not do for every type."""
     for f in fields:
-        if _told_apart_by_no_rule(f.type):
+        if not f.spark_type.comparable:
             raise _unsupported(f"{f.name} is {f.type}, which cannot be compared")
 
 
@@ -31,7 +30,7 @@ def check_groupable(engine: Engine, core: Relation, tables: Mapping[str, Relatio
         source = tables[table]
         read = [field for field in source.fields if field.name in names]
         for f in read:
-            if _told_apart_by_no_rule(f.type):
+            if not f.spark_type.comparable:
                 raise _unsupported(f"{source.source}.{f.name} is {f.type}, which rows are not told by")
         check_no_sessions(engine, source, read)
 
@@ -43,7 +42,7 @@ def check_no_sessions(engine: Engine, source: RelationFacts, fields: Iterable[Fi
     Only the plan of such a grouping shows it, and is asked for if a column looks like a span.
     """
     for field in fields:
-        if not _SPAN_OF_TIME.fullmatch(field.type):
+        if not field.spark_type.is_span:
             continue
         grouped = f"explain select count(*) from {source.name.sql} group by {quoted(field.name)}"
         plan = "\n".join(str(value) for row in engine.query(grouped) for value in row.values())
@@ -66,7 +65,7 @@ def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
             if source is None or not isinstance(scan, Scan):
                 continue
             field = next(f for f in source.fields if f.name == dict(scan.fields)[column])
-            if field.holds_map:
+            if not field.spark_type.joinable:
                 what = f"{source.source}.{field.name}, which ON reads, is {field.type}"
                 raise _unsupported(f"{what}; compute what it compares in a subquery below")
 
@@ -75,21 +74,16 @@ def check_keys(state: State, fields: tuple[Field, ...]) -> None:
     """Groups whose aggregates do not add up are found by their keys, which Spark does not do for maps."""
     if isinstance(state, GroupState) and not state.linear:
         for key, f in zip(state.keys, fields, strict=False):
-            if f.holds_map:
+            if not f.spark_type.joinable:
                 raise _unsupported(f"the group key {key} is {f.type}")
 
 
 def check_stored(columns: Sequence[Field]) -> None:
     """Delta has no intervals, also not in hidden columns."""
     for f in columns:
-        if f.type.startswith("interval"):
+        if not f.spark_type.storable:
             raise _unsupported(f"{f.name}, which the state would have to store, is {f.type}")
 
 
 def _unsupported(what: str) -> NotIncremental:
     return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
-
-
-def _told_apart_by_no_rule(type_: str) -> bool:
-    """Rows of VARIANT cannot be grouped, and of texts under a collation different ones are equal."""
-    return "variant" in type_ or " collate " in type_.lower()
