@@ -7,7 +7,7 @@
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {%- if config.get('contract').enforced -%}
-    {%- do get_assert_columns_equivalent(adapter.readable_incremental_view_sql(this, compiled_code)) -%}  {#- raises before the view is changed -#}
+    {%- do get_assert_columns_equivalent(adapter.incremental_view_columns_sql(this, compiled_code)) -%}  {#- raises before the view is changed -#}
   {%- endif -%}
 
   {%- set refreshed = adapter.refresh_incremental_view(

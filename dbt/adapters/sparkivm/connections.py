@@ -15,6 +15,8 @@ from dbt.adapters.sparkivm.spark_errors import sentence
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from sparkivm.engine import EngineError
+
 logger = AdapterLogger("SparkIvm")
 
 # Plans are read back as text (nullability, the comparison of two plans), so nothing may be cut out.
@@ -75,7 +77,7 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             yield
         except DbtDatabaseError as error:
             raise DbtDatabaseError(sentence(error)) from error
-        except DbtRuntimeError:
+        except (DbtRuntimeError, EngineError):
             raise
         except Exception as error:
             logger.debug(f"Error while running:\n{sql}\n{error}")

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from dbt.adapters.sparkivm.spark_errors import condition, sentence
+from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.engine import (
+    Commit,
+    Engine,
+    EngineError,
+    Field,
+    RelationFacts,
+    Row,
+    as_written,
+    session_with,
+)
 from sparkivm.names import TableName, quoted
 
 _MACROS = "dbt_sparkivm"  # where a project's own macro of the same name is not looked for
@@ -32,9 +42,17 @@ class Metadata(Protocol):
 
     def expect_commit(self, table: TableName) -> None: ...
 
+    def substituted(self, sql: str) -> str: ...
+
+    def check_query(self, sql: str) -> None: ...
+
     def schema_of(self, sql: str) -> tuple[Field, ...]: ...
 
     def analyzed_plan(self, sql: str) -> str: ...
+
+    def namespace(self) -> tuple[str, ...]: ...
+
+    def variables(self, names: Collection[str]) -> frozenset[str]: ...
 
 
 class AdapterEngine(Engine):
@@ -47,9 +65,13 @@ class AdapterEngine(Engine):
         self._metadata = self._metadata_of_connection()
 
     def query(self, sql: str) -> Sequence[Row]:
-        with spark_errors():
-            # Spark takes nothing behind it, where a project may have its comments.
-            text = sql if sql == _ALL_SETTINGS else self._connections._add_query_comment(sql)
+        with as_written(self, sql):
+            return self._query(sql)
+
+    def _query(self, sql: str) -> Sequence[Row]:
+        # Spark takes nothing behind it, where a project may have its comments.
+        text = sql if sql == _ALL_SETTINGS else self._connections._add_query_comment(sql)
+        with spark_errors(lines_before=text.partition(sql)[0].count("\n")):
             _, cursor = self._connections.add_query(text, auto_begin=False)
             with self._connections.exception_handler(sql):
                 rows = cursor.fetchall() or []
@@ -81,18 +103,35 @@ class AdapterEngine(Engine):
     def expect_commit(self, table: TableName) -> None:
         self._metadata.expect_commit(table)
 
-    def schema_of(self, sql: str) -> tuple[Field, ...]:
+    def substituted(self, sql: str) -> str:
         with spark_errors(), self._connections.exception_handler(sql):
+            return self._metadata.substituted(sql) if "${" in sql else sql
+
+    def check_query(self, sql: str) -> None:
+        with self._analysis_of(sql):
+            self._metadata.check_query(sql)
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        with self._analysis_of(sql):
             return self._metadata.schema_of(sql)
 
     def analyzed_plan(self, sql: str) -> str:
-        before = self.settings(tuple(_WHOLE_PLANS))
-        self.set(_WHOLE_PLANS)
-        try:
-            with spark_errors(), self._connections.exception_handler(sql):
-                return self._metadata.analyzed_plan(sql)
-        finally:
-            self.set(before)
+        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+            return self._metadata.analyzed_plan(sql)
+
+    @contextmanager
+    def _analysis_of(self, sql: str) -> Generator[None, None, None]:
+        lines = DESCRIBE_QUERY.count("\n")
+        with as_written(self, sql), spark_errors(lines), self._connections.exception_handler(sql):
+            yield
+
+    def namespace(self) -> tuple[str, ...]:
+        with spark_errors(), self._connections.exception_handler("current catalog and schema"):
+            return self._metadata.namespace()
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        with spark_errors(), self._connections.exception_handler("variables of the session"):
+            return self._metadata.variables(names)
 
     def set(self, settings: Mapping[str, str]) -> None:
         for key, value in settings.items():
@@ -109,9 +148,7 @@ class AdapterEngine(Engine):
     # By SQL; SessionEngine has shorter ways.
 
     def _metadata_of_connection(self) -> Metadata:
-        from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
-
-        return SqlCatalog(self.query)
+        return SqlCatalog(self.query, self._query)
 
     def _set(self, key: str, value: str) -> None:
         self.query(f"set {quoted(key)}={quoted(value)}")
@@ -134,10 +171,13 @@ class AdapterEngine(Engine):
 
 
 @contextmanager
-def spark_errors() -> Generator[None, None, None]:
-    """dbt's errors leave as EngineError."""
+def spark_errors(lines_before: int = 0) -> Generator[None, None, None]:
+    """dbt's errors leave as EngineError.
+
+    lines_before  as of EngineError
+    """
     try:
         yield
     except DbtRuntimeError as error:
         message = sentence(error)
-        raise EngineError(message, condition(message)) from error
+        raise EngineError(message, condition(message), lines_before) from error

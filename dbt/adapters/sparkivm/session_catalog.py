@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog
+from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, NOT_FOUND, SqlCatalog
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from sparkivm.engine import Commit, Field, RelationFacts, length_of_char
+from sparkivm.engine import Commit, EngineError, Field, RelationFacts, length_of_char
 from sparkivm.names import TableName
 
 logger = AdapterLogger("SparkIvm")
 
 _SESSION_CATALOG = "spark_catalog"
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
+_DESCRIBED = "DescribeQueryCommand"
 _SEPARATOR = "\x01"
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps the type of a column that is a string to it
 
@@ -40,8 +41,12 @@ class SessionCatalog:
         self._no_options: Any = jvm.PythonUtils.toScalaMap({})
         self._described: dict[str, Any] = {}  # the catalog's entry: where a table's log is
 
+    def _is_elsewhere(self, name: TableName) -> bool:
+        """Whether Spark's session catalog does not have it."""
+        return (name.catalog or self.namespace()[0]) != _SESSION_CATALOG
+
     def describe(self, name: TableName) -> RelationFacts | None:
-        if name.catalog not in (None, _SESSION_CATALOG):
+        if self._is_elsewhere(name):
             return self._by_sql.describe(name)
         try:
             return self._describe(name)
@@ -56,7 +61,7 @@ class SessionCatalog:
             return self._by_sql.describe(name)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        if name.catalog not in (None, _SESSION_CATALOG):
+        if self._is_elsewhere(name):
             return self._by_sql.commits(name, after)
         try:
             table = self._described.get(name.key) or self._catalog.getTableMetadata(self._identifier(name))
@@ -97,12 +102,43 @@ class SessionCatalog:
         except Py4JError as error:
             logger.debug(f"transaction numbers are looked up by the commit: {error}")
 
+    def substituted(self, sql: str) -> str:
+        return str(self._jvm.org.apache.spark.sql.internal.VariableSubstitution().substitute(sql))
+
+    def check_query(self, sql: str) -> None:
+        self._parsed(sql)
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        fields = _fields(self._session.sql(sql)._jdf.schema().json())
+        fields = _fields(self._analyzed(sql).schema().json())
         return tuple(replace(field, char_length=None) for field in fields)
 
     def analyzed_plan(self, sql: str) -> str:
-        return str(self._session.sql(sql)._jdf.queryExecution().analyzed().toString()).strip()
+        return str(self._analyzed(sql).toString()).strip()
+
+    def namespace(self) -> tuple[str, ...]:
+        manager = self._java.sessionState().catalogManager()
+        return (str(manager.currentCatalog().name()), *map(str, manager.currentNamespace()))
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        manager = self._java.sessionState().catalogManager().tempVariableManager()
+        if manager.isEmpty():
+            return frozenset()
+        return self._by_sql.variables(names)
+
+    def _analyzed(self, sql: str) -> Any:
+        """The analysed plan of a query; no command is run for it."""
+        mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+        return self._java.sessionState().executePlan(self._parsed(sql), mode).analyzed()
+
+    def _parsed(self, sql: str) -> Any:
+        """The plan of a text that is one query. Not by `parseQuery`: a parser of Iceberg's takes all there.
+
+        Raises: EngineError for what is read as anything else.
+        """
+        plan = self._java.sessionState().sqlParser().parsePlan(DESCRIBE_QUERY + sql)
+        if plan.getClass().getSimpleName() != _DESCRIBED:
+            raise EngineError("the text is not one query")
+        return plan.plan()
 
     def _describe(self, name: TableName) -> RelationFacts:
         catalog = self._catalog

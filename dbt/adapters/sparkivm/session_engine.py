@@ -30,7 +30,7 @@ class SessionEngine(AdapterEngine):
 
     def _metadata_of_connection(self) -> Metadata:
         self._connection.prepare()
-        return SessionCatalog(self._connection.session, SqlCatalog(self.query))
+        return SessionCatalog(self._connection.session, SqlCatalog(self.query, self._query))
 
     def _set(self, key: str, value: str) -> None:
         self._connection.session.conf.set(key, value)

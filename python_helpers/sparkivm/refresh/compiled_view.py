@@ -15,21 +15,21 @@ from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
-from sparkivm.errors import ModelError, NotIncremental, UnknownName
+from sparkivm.errors import NotIncremental, UnknownName
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
-from sparkivm.frontend.table_references import table_references
-from sparkivm.names import RESERVED_PREFIX, TableName
+from sparkivm.frontend.table_references import names_in, table_references
+from sparkivm.names import TableName
 from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
-from sparkivm.plan.finalizer import duplicate
 from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
+from sparkivm.refresh.model_query import columns_of
 from sparkivm.refresh.session_settings import refuse_other_meanings
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.refresh.types_of_rows import (
@@ -59,6 +59,11 @@ class CompiledView:
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
     decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
     catalog: SourceCatalog | None = field(default=None, repr=False)
+
+    @property
+    def resolved(self) -> Mapping[str, str]:
+        """As that of a frontier."""
+        return self.catalog.resolved if self.catalog else {}
 
     @property
     def plan_hash(self) -> str:
@@ -106,7 +111,7 @@ def compile_view(
         with not_too_deep():
             tree = parse_model(str(model), sql)
     except NotIncremental as error:
-        fields = _fields(engine, model, sql)
+        fields = columns_of(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
     names = NameAllocator()
     unread: NotIncremental | None = None
@@ -124,7 +129,7 @@ def compile_view(
     views = {key: view_hash(facts) for key, facts in catalog.views.items()}
     known = frontier if frontier and _answers_are_known(frontier, sql, schemas, views) else None
     fields = (
-        tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
+        tuple(Field(name, type_) for name, type_ in known.fields) if known else columns_of(engine, model, sql)
     )
     is_new = known is None or known.kind == "full"  # what was refused once is asked again
     types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
@@ -143,6 +148,7 @@ def compile_view(
         complete = (
             repeatable(tree)
             and not isinstance(error, UnknownName)
+            and not engine.variables(names_in(tree))
             and _look_all_up(tree, catalog)
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
@@ -256,24 +262,6 @@ def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
 def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:
     query = read_query(parse_model(str(view), f"select * from {view.sql}"), catalog, names=names)
     return query.root, query.output
-
-
-def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
-    try:
-        fields = engine.schema_of(sql)
-    except EngineError as error:
-        raise ModelError(str(model), f"Spark refuses the model's SQL: {error}", "mend the SQL") from None
-    twice = duplicate([f.name for f in fields])
-    if twice is not None:
-        raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
-    for f in fields:
-        if f.name.lower().startswith(RESERVED_PREFIX):
-            raise ModelError(
-                str(model),
-                f"the output column {f.name} is named like a hidden one",
-                f"do not begin names with {RESERVED_PREFIX}",
-            )
-    return fields
 
 
 def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
