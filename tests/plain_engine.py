@@ -109,6 +109,10 @@ class PlainEngine(Engine):
         with _spark_errors():
             return self._metadata.variables(names)
 
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        with _spark_errors():
+            return self._metadata.foreign_functions(names)
+
     def set(self, settings: Mapping[str, str]) -> None:
         for key, value in settings.items():
             self.session.conf.set(key, value)

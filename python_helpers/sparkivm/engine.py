@@ -164,6 +164,9 @@ class Engine(Protocol):
     def variables(self, names: Collection[str]) -> frozenset[str]:
         """Those of some names, in lower case, that variables of the session have."""
 
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        """Those of some names that stand for functions of users, also where Spark has one of this name."""
+
     def set(self, settings: Mapping[str, str]) -> None:
         """Set session settings."""
 

@@ -54,6 +54,8 @@ class Metadata(Protocol):
 
     def variables(self, names: Collection[str]) -> frozenset[str]: ...
 
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]: ...
+
 
 class AdapterEngine(Engine):
     """Statements run by dbt's connection manager, so that the debug log shows them."""
@@ -132,6 +134,10 @@ class AdapterEngine(Engine):
     def variables(self, names: Collection[str]) -> frozenset[str]:
         with spark_errors(), self._connections.exception_handler("variables of the session"):
             return self._metadata.variables(names)
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        with spark_errors(), self._connections.exception_handler("functions of the session"):
+            return self._metadata.foreign_functions(names)
 
     def set(self, settings: Mapping[str, str]) -> None:
         for key, value in settings.items():

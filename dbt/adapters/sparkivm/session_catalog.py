@@ -125,6 +125,33 @@ class SessionCatalog:
             return frozenset()
         return self._by_sql.variables(names)
 
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        unknown = set(names) - (self._own_functions - self._replaced_functions())
+        return self._by_sql.foreign_functions(unknown) if unknown else frozenset()
+
+    @cached_property
+    def _registries(self) -> list[tuple[Any, Any]]:
+        """The functions of the session, and those that Spark has."""
+        analysis, state = self._jvm.org.apache.spark.sql.catalyst.analysis, self._java.sessionState()
+        return [
+            (state.functionRegistry(), analysis.FunctionRegistry.builtin()),
+            (state.tableFunctionRegistry(), analysis.TableFunctionRegistry.builtin()),
+        ]
+
+    @cached_property
+    def _own_functions(self) -> frozenset[str]:
+        texts = [spark.listFunction().mkString(_SEPARATOR) for _, spark in self._registries]
+        return frozenset(_SEPARATOR.join(texts).lower().split(_SEPARATOR))
+
+    def _replaced_functions(self) -> frozenset[str]:
+        """Names that stand for something else in the session than to Spark, or for nothing to Spark."""
+        found: set[str] = set()
+        for mine, spark in self._registries:
+            others = mine.functionBuilders().toSet().diff(spark.functionBuilders().toSet()).iterator()
+            while others.hasNext():
+                found.add(str(others.next()._1().funcName()).lower())
+        return frozenset(found)
+
     def _analyzed(self, sql: str) -> Any:
         """The analysed plan of a query; no command is run for it."""
         mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()

@@ -29,6 +29,8 @@ _REFERENCE = re.compile(r"\$\{(?:\w+?:)?\S+?\}", re.ASCII)
 _VALUE_KEY, _BEGIN, _END = "sparkivm.value", "<ivm<", ">ivm>"
 # Takes nothing but one query, whatever parsers are put before Spark's, and runs nothing.
 DESCRIBE_QUERY = "describe query\n"
+_NO_FUNCTION = ("ROUTINE_NOT_FOUND", "UNRESOLVED_ROUTINE")
+_OWN_FUNCTION = "Class: org.apache.spark.sql.catalyst."
 # Columns of these types hold strings, and Spark's plans treat them so.
 _STRING_TYPE = re.compile(r"\b(?:var)?char\(\d+\)", re.IGNORECASE)
 
@@ -162,6 +164,18 @@ class SqlCatalog:
                 return False
             raise
         return True
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        return frozenset(name for name in names if name.startswith(".") or self._is_foreign(name))
+
+    def _is_foreign(self, name: str) -> bool:
+        try:
+            rows = self._query(f"describe function {quoted(name)}")
+        except EngineError as error:
+            if error.condition in _NO_FUNCTION:
+                return False
+            raise
+        return not any(str(row["function_desc"]).startswith(_OWN_FUNCTION) for row in rows)
 
     def _described(self, sql: str) -> Sequence[Row]:
         try:

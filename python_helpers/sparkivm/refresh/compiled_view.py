@@ -17,6 +17,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import NotIncremental, UnknownName
 from sparkivm.frontend.accepted_expressions import repeatable
+from sparkivm.frontend.called_functions import called_functions
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model
 from sparkivm.frontend.query import read_query
@@ -57,13 +58,16 @@ class CompiledView:
     complete: bool = True  # whether the rows depend on nothing but `tables`
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
+    called: frozenset[str] = frozenset()  # functions
     decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
     catalog: SourceCatalog | None = field(default=None, repr=False)
 
     @property
     def resolved(self) -> Mapping[str, str]:
         """As that of a frontier."""
-        return self.catalog.resolved if self.catalog else {}
+        if self.catalog is None:
+            return {}
+        return self.catalog.resolved | {f"{name}()": "" for name in sorted(self.called)}
 
     @property
     def plan_hash(self) -> str:
@@ -118,6 +122,7 @@ def compile_view(
     try:
         with not_too_deep():
             query = read_query(tree, catalog, names=names)
+        _refuse_foreign_functions(engine, sql, catalog)
         if any(field.char_length for facts in catalog.tables.values() for field in facts.fields):
             refuse_other_meanings(engine, of_char=True)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
@@ -150,18 +155,34 @@ def compile_view(
             and not isinstance(error, UnknownName)
             and not engine.variables(names_in(tree))
             and _look_all_up(tree, catalog)
+            and not engine.foreign_functions(_called(sql, catalog))
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
         return CompiledView(
-            fields, None, error.fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
-        )
+            fields, None, error.fallback, catalog.tables, views, schemas, (), tree, complete,
+            called=_called(sql, catalog), catalog=catalog,
+        )  # fmt: skip
     return CompiledView(
         fields, plan, None, catalog.tables, views, schemas, tuple(types_of.asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
         behind=frozenset().union(*(node.tables for node in replaced.values())),
+        called=_called(sql, catalog),
         decided=decided,
         catalog=catalog,
     )  # fmt: skip
+
+
+def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
+    """The functions that a model calls, by plain views too."""
+    return called_functions(sql).union(*(called_functions(view.view_text) for view in catalog.views.values()))
+
+
+def _refuse_foreign_functions(engine: Engine, sql: str, catalog: SourceCatalog) -> None:
+    """Raises: NotIncremental for a function of a user's, of whose changes nothing tells."""
+    foreign = engine.foreign_functions(_called(sql, catalog))
+    if foreign:
+        name = min(foreign).lstrip(".")
+        raise NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, f"the function {name} is a user's"))
 
 
 def _answers_are_known(

@@ -71,6 +71,9 @@ class MeteredEngine(Engine):
     def variables(self, names: Collection[str]) -> frozenset[str]:
         return self._timed(lambda: self._engine.variables(names))
 
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        return self._timed(lambda: self._engine.foreign_functions(names))
+
     def set(self, settings: Mapping[str, str]) -> None:
         self._timed(lambda: self._engine.set(settings))
 

@@ -91,7 +91,12 @@ class Sources:
 
         names  as those that a frontier has resolved
         """
+        calls = {name: name.removesuffix("()") for name in names if name.endswith("()")}
+        if calls and self._engine.foreign_functions(calls.values()):
+            return False
         for name, then in names.items():
+            if name in calls:
+                continue
             if not name:
                 if then != self.current[0]:
                     return False
