@@ -381,6 +381,7 @@ def _failing_sql(message: str) -> str:
     """A query without rows that fails with a message."""
     from sqlglot import exp
 
+    message = message.replace("${", "$ {")  # where Spark would put a value of the session
     # In a filter, as dbt counts the rows, and Spark leaves out columns that nobody reads.
     return f"select 1 as which_diff where raise_error({exp.Literal.string(message).sql('spark')}) is null"
 

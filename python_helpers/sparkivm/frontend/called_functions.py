@@ -13,10 +13,10 @@ from sparkivm.algebra.spark_text import SparkText
 # What stands before a parenthesis, and is part of the language.
 _SYNTAX = frozenset(
     """
-    select from where having by on using in and or not between all when then else case over within group as
-    values union except intersect minus join lateral with distinct limit offset sets rollup cube partition pivot
-    unpivot for tablesample is div cast try_cast extract timestampadd timestampdiff decimal dec numeric varchar
-    character
+    select from where having by on using in and or not between all when then else case over within group
+    as values union except intersect minus join lateral with distinct limit offset sets rollup cube
+    partition pivot unpivot for tablesample is div cast try_cast extract timestampadd timestampdiff decimal
+    dec numeric varchar character
     """.split()
 )
 
