@@ -39,7 +39,7 @@ def lab(request, spark):
 
 def consistent(view: View) -> None:
     """By the statement that dbt runs, in the session as it is."""
-    sql = consistency_sql(view.lab.engine, view.request.view, view.request.sql)
+    sql = consistency_sql(view.lab.engine, view.request.view, view.request.sql, view.request.owner)
     assert view.lab.rows(sql) == []
 
 

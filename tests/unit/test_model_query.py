@@ -100,7 +100,7 @@ def test_queries_that_look_like_commands_pass(sql):
 def test_a_query_is_asked_for_once_for_each_text():
     session: Any = Session()
     check_is_query(session, MODEL, "select 1", None)
-    known = Frontier("s.m", "bag", digest("select 1"), "", {}, {})
+    known = Frontier("p", "model.p.m", "s.m", "bag", digest("select 1"), "", {}, {})
     check_is_query(session, MODEL, "select 1", known)
     check_is_query(session, MODEL, "select 2", known)
     assert session.checked == ["select 1", "select 2"]
