@@ -152,6 +152,8 @@ VARIABLES = {
     "refused beside": "select id, x as v, unix_date(current_date()) is null or java_method('java.lang.Math', 'abs', id) = '0' as j from t",
     "unsupported beside": "select k, x as v, listagg(word) within group (order by id) over (partition by k) as l from t",
     "quoted": "select id, `x` + 0 as v from t",
+    "pivot": "select * from (select k, id from t) pivot (count(id) for k in (x))",
+    "sample": "select id from t tablesample (x rows)",
 }
 
 
@@ -180,12 +182,28 @@ def test_a_view_of_a_variable_is_never_behind(lab, place):
         view.check()
 
 
+SHADOWED = {
+    "column": "select id, x from (select id, k as x from t) as q",
+    "alias": "select id as x, x + 1 as y from t",
+    "alias in group by": "select k as x, count(*) as n from t group by x",
+    "alias in having": "select k as x, count(*) as n from t group by k having x > 1",
+    "outer column": "select id from (select id, k as x from t) as q where exists (select 1 from t where t.id = x)",
+    "parameter": "select id, transform(array(1, 2), x -> x + id) as a from t",
+    "table's name": "select session.id from t as session",
+}
+
+
 def test_columns_win_over_variables(lab):
-    lab.run("declare or replace k int default 1")
-    view = lab.view("m", "select id, k from t").build()
-    lab.run("set variable k = 5")
-    view.must_be("no_op")
-    lab.run("drop temporary variable k")
+    """So views of such names follow their sources as any other."""
+    lab.run("declare or replace x int default 100")
+    for number, sql in enumerate(SHADOWED.values()):
+        view = lab.view(f"m{number}", sql).build()
+        lab.run("set variable x = 200")
+        view.must_be("no_op")
+        lab.run(f"insert into t values ({number + 10}, 2, 'z')")
+        view.refresh()
+        view.check()
+        consistent(view)
 
 
 # the current catalog and schema
@@ -202,6 +220,10 @@ def test_names_without_a_schema(lab):
     assert rows.refresh().mode == "full"
     assert lab.rows(f"select id, k from {lab.schema}.m") == [(9, 9)]
     assert both.refresh().mode == "no_op"
+    lab.run(f"use {lab.schema}")
+    with pytest.raises(ModelError, match="stand for others in this session"):
+        consistency_sql(lab.engine, rows.request.view, rows.request.sql, rows.request.owner)
+    lab.run(f"use {other}")
     lab.run(f"use {lab.schema}")
     assert rows.refresh().mode == "full"
     rows.check()

@@ -43,6 +43,12 @@ def consistency_sql(
     sources = Sources(engine, Pins(), declared, view.schema, captures=False)
     model_sql = sources.model_text(view, text)
     check_is_query(engine, view, model_sql, frontier)
+    if not sources.resolve(frontier.resolved):
+        raise ModelError(
+            str(view),
+            "names or functions in its SQL stand for others in this session than when it was refreshed",
+            "name relations with their schema, or run and test the model under the same current schema",
+        )
     versions = {key: source.version for key, source in frontier.sources.items()}
     catalog = _FrontierCatalog(sources, view, versions)
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
