@@ -55,7 +55,7 @@ def catalog(server):
 
 
 def test_functions_of_users(catalog):
-    """A word that is no function is none of theirs; one with a schema is."""
+    """A name that is not a function is not foreign; one with a schema is."""
     assert catalog.foreign_functions(["f", "upper", "lower", "q", ".lower"]) == {"f", "upper", ".lower"}
 
 

@@ -73,7 +73,7 @@ class TestOverThrift:
         os.remove(os.path.join(project.project_root, "models", "bad.sql"))
 
     def values_are_text(self, project):
-        """The server puts them in, and a description is none of its business."""
+        """The server puts them into the SQL, and leaves the description as it is written."""
         yaml = "models: [{name: day, description: '${env:HOME}'}]"
         write_file(yaml, project.project_root, "models", "day.yml")
         write_file(DAY, project.project_root, "models", "day.sql")

@@ -24,7 +24,7 @@ _SYNTAX = frozenset(
 def called_functions(sql: str) -> frozenset[str]:
     """Names before a parenthesis in lower case, columns of aliases (`t (a, b)`) among them.
 
-    Those with a schema are told by a dot in front. Empty for a text that the parser cannot divide.
+    Those with a schema begin with a dot. Empty for a text that the parser cannot divide.
     """
     try:
         tokens = sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
