@@ -39,6 +39,7 @@ class PlainEngine(Engine):
         self.session = self.connection.session
         self.ran: list[str] = []
         self._macros = BareMacros()
+        self.describes_by_calls = not by_sql
         sql = SqlCatalog(self.query, self._query)
         self._metadata = sql if by_sql else SessionCatalog(self.session, sql)
 

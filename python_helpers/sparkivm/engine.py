@@ -165,7 +165,10 @@ class Engine(Protocol):
         """Those of some names, in lower case, that variables of the session have."""
 
     def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
-        """Those of some names that stand for functions of users, also where Spark has one of this name."""
+        """Those of some names that stand for functions of users, also where Spark has one of this name.
+
+        Where that can be seen, with all of Spark's functions that the session has replaced.
+        """
 
     def set(self, settings: Mapping[str, str]) -> None:
         """Set session settings."""

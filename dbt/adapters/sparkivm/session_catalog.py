@@ -126,8 +126,8 @@ class SessionCatalog:
         return self._by_sql.variables(names)
 
     def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
-        unknown = set(names) - (self._own_functions - self._replaced_functions())
-        return self._by_sql.foreign_functions(unknown) if unknown else frozenset()
+        replaced = self._replaced_functions() & self._own_functions  # our own statements may call them
+        return replaced | self._by_sql.foreign_functions(set(names) - self._own_functions)
 
     @cached_property
     def _registries(self) -> list[tuple[Any, Any]]:

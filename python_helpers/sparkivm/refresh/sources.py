@@ -92,7 +92,7 @@ class Sources:
         names  as those that a frontier has resolved
         """
         calls = {name: name.removesuffix("()") for name in names if name.endswith("()")}
-        if calls and self._engine.foreign_functions(calls.values()):
+        if self._engine.foreign_functions(calls.values()):
             return False
         for name, then in names.items():
             if name in calls:
