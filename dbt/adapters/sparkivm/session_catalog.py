@@ -149,7 +149,9 @@ class SessionCatalog:
         for mine, spark in self._registries:
             others = mine.functionBuilders().toSet().diff(spark.functionBuilders().toSet()).iterator()
             while others.hasNext():
-                found.add(str(others.next()._1().funcName()).lower())
+                name = others.next()._1()
+                if name.database().isEmpty():  # those of a schema are there once they were called
+                    found.add(str(name.funcName()).lower())
         return frozenset(found)
 
     def _analyzed(self, sql: str) -> Any:
