@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.sparkivm.session import SessionConnection
 from dbt.adapters.sparkivm.session_catalog import SessionCatalog
 from dbt.adapters.sparkivm.spark_errors import condition, sentence
-from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.engine import (
+    Commit,
+    Engine,
+    EngineError,
+    Field,
+    RelationFacts,
+    Row,
+    as_written,
+    session_with,
+)
 from sparkivm.names import TableName
 from tests.bare_macros import BareMacros
 
@@ -30,10 +39,15 @@ class PlainEngine(Engine):
         self.session = self.connection.session
         self.ran: list[str] = []
         self._macros = BareMacros()
-        sql = SqlCatalog(self.query)
+        self.describes_by_calls = not by_sql
+        sql = SqlCatalog(self.query, self._query)
         self._metadata: SqlCatalog | SessionCatalog = sql if by_sql else SessionCatalog(self.session, sql)
 
     def query(self, sql: str) -> Sequence[Row]:
+        with as_written(self, sql):
+            return self._query(sql)
+
+    def _query(self, sql: str) -> Sequence[Row]:
         with _spark_errors():
             self.connection.prepare()
             rows = self.session.sql(sql).collect()
@@ -71,18 +85,40 @@ class PlainEngine(Engine):
     def expect_commit(self, table: TableName) -> None:
         self._metadata.expect_commit(table)
 
-    def schema_of(self, sql: str) -> tuple[Field, ...]:
+    def substituted(self, sql: str) -> str:
+        self.connection.prepare()
         with _spark_errors():
+            return self._metadata.substituted(sql) if "${" in sql else sql
+
+    def check_query(self, sql: str) -> None:
+        with self._analysis_of(sql):
+            self._metadata.check_query(sql)
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        with self._analysis_of(sql):
             return self._metadata.schema_of(sql)
 
     def analyzed_plan(self, sql: str) -> str:
+        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+            return self._metadata.analyzed_plan(sql)
+
+    @contextmanager
+    def _analysis_of(self, sql: str) -> Generator[None, None, None]:
         self.connection.prepare()
-        self.set(_WHOLE_PLANS)
-        try:
-            with _spark_errors():
-                return self._metadata.analyzed_plan(sql)
-        finally:
-            self.unset(tuple(_WHOLE_PLANS))
+        with as_written(self, sql), _spark_errors(DESCRIBE_QUERY.count("\n")):
+            yield
+
+    def namespace(self) -> tuple[str, ...]:
+        with _spark_errors():
+            return self._metadata.namespace()
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        with _spark_errors():
+            return self._metadata.variables(names)
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        with _spark_errors():
+            return self._metadata.foreign_functions(names)
 
     def set(self, settings: Mapping[str, str]) -> None:
         for key, value in settings.items():
@@ -98,9 +134,9 @@ class PlainEngine(Engine):
 
 
 @contextmanager
-def _spark_errors() -> Generator[None, None, None]:
+def _spark_errors(lines_before: int = 0) -> Generator[None, None, None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
         message = sentence(error)
-        raise EngineError(message, condition(message)) from error
+        raise EngineError(message, condition(message), lines_before) from error

@@ -8,7 +8,7 @@
   {%- do adapter.prepare_incremental_view_session(model) -%}  {#- sql_header -#}
 
   {%- if config.get('contract').enforced -%}
-    {%- do get_assert_columns_equivalent(adapter.readable_incremental_view_sql(this, compiled_code)) -%}  {#- raises before the view is changed -#}
+    {%- do get_assert_columns_equivalent(adapter.incremental_view_columns_sql(this, compiled_code)) -%}  {#- raises before the view is changed -#}
   {%- endif -%}
 
   {%- set refreshed = adapter.refresh_incremental_view(

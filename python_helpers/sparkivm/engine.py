@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import re
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -11,6 +12,8 @@ from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType, spark_type
 
 Row = Mapping[str, Any]
+_POSITION = re.compile(r"\bline (\d+),? pos (\d+)")
+_SUBSTITUTE = "spark.sql.variable.substitute"
 
 
 @dataclass(frozen=True)
@@ -157,11 +160,32 @@ class Engine(Protocol):
     def expect_commit(self, table: TableName) -> None:
         """A hint: a commit to this Delta table follows soon. What takes Delta long may begin now."""
 
+    def substituted(self, sql: str) -> str:
+        """A text with the values that Spark puts in the place of `${name}` when a session runs it.
+
+        Raises: EngineError for a value that no text can hold.
+        """
+
+    def check_query(self, sql: str) -> None:
+        """Raises: EngineError, with its position, for a text that to Spark is not one query. Runs nothing."""
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        """Names, types and nullability of a query's columns, by analysis only."""
+        """Names, types and nullability of a query's columns, by analysis only; EngineError for a command."""
 
     def analyzed_plan(self, sql: str) -> str:
-        """Spark's analysed logical plan of a query as text, no column left out."""
+        """Spark's analysed logical plan of a query as text, no column left out; EngineError for a command."""
+
+    def namespace(self) -> tuple[str, ...]:
+        """The current catalog, and the current schema in it."""
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        """Those of some names, in lower case, that variables of the session have."""
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        """Those of some names that stand for functions of users, also where Spark has one of this name.
+
+        Where that can be seen, with all of Spark's functions that the session has replaced.
+        """
 
     def set(self, settings: Mapping[str, str]) -> None:
         """Set session settings."""
@@ -174,11 +198,25 @@ class Engine(Protocol):
 
 
 class EngineError(Exception):
-    """Spark refused or failed a statement; `condition` is its error class, "" where there is none."""
+    """Spark refused or failed a statement; `condition` is its error class, "" where there is none.
 
-    def __init__(self, message: str, condition: str = "") -> None:
+    lines_before  lines of the statement before the text that the caller knows
+    """
+
+    def __init__(self, message: str, condition: str = "", lines_before: int = 0) -> None:
         super().__init__(message)
-        self.condition = condition
+        self.condition, self.lines_before = condition, lines_before
+
+    @property
+    def position(self) -> tuple[int, int] | None:
+        """Line and column in the text that the caller knows, both from 1; None where Spark names none."""
+        found = _POSITION.search(str(self))
+        line = int(found[1]) - self.lines_before if found else 0
+        return (line, int(found[2]) + 1) if found and line > 0 else None
+
+    def below(self, lines: int) -> EngineError:
+        """The same error of a text that begins some lines further down in its statement."""
+        return EngineError(str(self), self.condition, self.lines_before + lines)
 
 
 class EngineLost(Exception):
@@ -195,3 +233,18 @@ def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None,
     finally:
         engine.set(before)
         engine.unset([name for name in settings if name not in before])
+
+
+@contextmanager
+def as_written(engine: Engine, sql: str) -> Generator[None, None, None]:
+    """A session that takes `${name}` in a statement of ours for what it says."""
+    if "${" not in sql:
+        yield
+        return
+    with session_with(engine, {_SUBSTITUTE: "false"}):
+        yield
+
+
+def is_as_written(view_settings: Mapping[str, str], text: str) -> bool:
+    """Whether Spark takes a view's text for what it says, and puts no values of the session in it."""
+    return "${" not in text or view_settings.get(_SUBSTITUTE, "").lower() == "false"

@@ -13,8 +13,12 @@ sources:
   - name: shop
     schema: "{{ target.schema }}"
     tables: [{name: orders}, {name: missing}]
+models:
+  - name: in_contract
+    columns: [{name: id, data_type: int}]
 """
 _VIEW = "{{ config(materialized='incremental_view') }} "
+_INSERT = "from {{ source('shop', 'orders') }} insert into {{ target.schema }}.kept select id"
 BAD = {
     "unknown_value": ("{{ config(materialized='incremental_view', refresh_mode='fast') }} select 1 as a", "refresh_mode is 'fast'"),
     "unknown_capture": ("{{ config(materialized='incremental_view', change_capture='no') }} select 1 as a", "never_alter"),
@@ -28,6 +32,12 @@ BAD = {
     "duplicate_columns": (_VIEW + "select id, id + 1 as ID from {{ source('shop', 'orders') }}", "two output columns are named"),
     "hidden_name": (_VIEW + "select id as __ivm_n from {{ source('shop', 'orders') }}", "is named like a hidden one"),
     "wrong_column": (_VIEW + "select nope from {{ source('shop', 'orders') }}", "nope"),
+    "multi_insert": (_VIEW + _INSERT + " insert into {{ target.schema }}.kept select id + 1", "is a command, INSERT"),
+    "from_insert": (_VIEW + _INSERT, "line 1, column"),
+    "with_insert": (_VIEW + "with x as (select 1 as id) insert into {{ target.schema }}.kept select id from x", "is a command, INSERT"),
+    "in_contract": (_VIEW.replace("') }}", "', contract={'enforced': true}) }}") + _INSERT, "is a command, INSERT"),
+    "script": (_VIEW + "begin insert into {{ target.schema }}.kept values (1); select 1 as id; end", "starts with begin"),
+    "of_a_value": ("{{ config(materialized='incremental_view', pre_hook='set my.word=insert into') }} from {{ source('shop', 'orders') }} ${my.word} {{ target.schema }}.kept select id", "is a command, INSERT"),
     "wrong_syntax": (_VIEW + "selec id form {{ source('shop', 'orders') }}", ""),
 }  # fmt: skip
 
@@ -42,6 +52,7 @@ class TestBadModels:
             project,
             f"create table {{schema}}.orders (id int) {FEED}",
             "insert into {schema}.orders values (1)",
+            "create table {schema}.kept (id int) using delta",
         )
         run_dbt(["run"])
         run_sql(project, "insert into {schema}.orders values (2)")
@@ -71,7 +82,7 @@ class TestBadModels:
         history = "describe history {}.{} limit 1"
         return {
             name: project.run_sql(history.format(project.test_schema, name), fetch="one")[0]
-            if "__ivm" in name
+            if "__ivm" in name or name == "kept"
             else None
             for name in names
         }

@@ -4,9 +4,9 @@ import os
 import signal
 
 import pytest
-from dbt.tests.util import run_dbt
+from dbt.tests.util import run_dbt, write_file
 
-from tests.dbt.shop_project import CHANGES, FEED, MODELS, TABLES, modes, responses, run_sql
+from tests.dbt.shop_project import CHANGES, FEED, MODELS, TABLES, modes, responses, rows, run_sql
 from tests.dbt.test_sql_header import DAYS, TWICE
 from tests.dbt.test_sql_header import YAML as HEADERS
 from tests.dbt.thrift_server import start_server
@@ -33,15 +33,53 @@ def dbt_profile_target(port):
     }
 
 
+HEAD = "{{ config(materialized='incremental_view', contract={'enforced': true}) }} "
+FROM = "from {{ source('shop', 'orders') }} "
+DAY = (
+    "{{ config(materialized='incremental_view', pre_hook=\"set my.day={{ var('day') }}\", persist_docs={'relation': true}) }} "
+    f"select id, '${{my.day}}' as day, '${{env:HOME}}' as home {FROM}"
+)
+
+
 class TestOverThrift:
     @pytest.fixture(scope="class")
     def models(self):
         return MODELS
 
+    def commands_do_not_run(self, project):
+        run_sql(project, "create table {schema}.kept (id int) using delta")
+        for text in (
+            FROM + "insert into {{ target.schema }}.kept select id",
+            "select 1 as id) as x, (select 2 as b",
+            "begin insert into {{ target.schema }}.kept values (1); select 1 as id; end",
+        ):
+            write_file(HEAD + text, project.project_root, "models", "bad.sql")
+            (result,) = run_dbt(["run", "--select", "bad"], expect_pass=False)
+            assert "incremental_view" in result.message
+        assert rows(project, "kept") == []
+        os.remove(os.path.join(project.project_root, "models", "bad.sql"))
+
+    def values_are_text(self, project):
+        """The server puts them into the SQL, and leaves the description as it is written."""
+        yaml = "models: [{name: day, description: '${env:HOME}'}]"
+        write_file(yaml, project.project_root, "models", "day.yml")
+        write_file(DAY, project.project_root, "models", "day.sql")
+        for day, mode in (("mon", "create"), ("mon", "no_op"), ("tue", "full")):
+            run_dbt(["run", "--select", "day", "--vars", f"{{day: {day}}}"])
+            assert modes(project) == {"day": mode}
+            assert {row[1:] for row in rows(project, "day")} == {(day, os.environ["HOME"])}
+        described = project.run_sql(f"describe extended {project.test_schema}.day", fetch="all")
+        assert {row[0]: row[1] for row in described}["Comment"] == "${env:HOME}"
+        for name in ("day.sql", "day.yml"):
+            os.remove(os.path.join(project.project_root, "models", name))
+
     def test_create_incremental_no_op(self, project):
         run_sql(project, *TABLES)
         run_dbt(["run"])
         assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "create")
+        self.commands_do_not_run(project)
+        self.values_are_text(project)
+        run_dbt(["run"])
         run_sql(project, *CHANGES)
         run_dbt(["run"])
         assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "incremental")

@@ -15,6 +15,7 @@ from sparkivm.names import quoted, state_table
 from sparkivm.plan.group_changes import folded
 from sparkivm.plan.state import STATE, GroupState
 from sparkivm.refresh.compiled_view import compile_view
+from sparkivm.refresh.model_query import query_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import SourceCatalog
@@ -31,7 +32,8 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     if stored.frontier.kind == "full":  # its state is what it shows
         return "select 1 where false"
     sources = Sources(engine, Pins(), request.declared, request.view.schema, captures=False)
-    request = replace(request, sql=sources.model_text(request.view, request.sql))
+    text = query_text(engine, request.view, request.sql)
+    request = replace(request, sql=sources.model_text(request.view, text))
     catalog = SourceCatalog(sources, request.view, frozenset())
     plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
     assert plan is not None, f"{request.view} was incremental"

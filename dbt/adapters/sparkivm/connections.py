@@ -17,7 +17,7 @@ from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from sparkivm.engine import EngineLost
+from sparkivm.engine import EngineError, EngineLost
 
 logger = AdapterLogger("SparkIvm")
 
@@ -82,7 +82,7 @@ class SparkIvmConnectionManager(SparkConnectionManager):
         try:
             with lost_as_one_sentence(self.profile.credentials):
                 yield
-        except _SAID:
+        except (*_SAID, EngineError):
             raise
         except Exception as error:
             if self._is_canceled():

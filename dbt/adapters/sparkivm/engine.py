@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from dbt.adapters.sparkivm.spark_errors import SparkLost, condition, sentence
+from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from sparkivm.engine import Commit, Engine, EngineError, EngineLost, Field, RelationFacts, Row
+from sparkivm.engine import (
+    Commit,
+    Engine,
+    EngineError,
+    EngineLost,
+    Field,
+    RelationFacts,
+    Row,
+    as_written,
+    session_with,
+)
 from sparkivm.names import TableName, quoted
 
 _MACROS = "dbt_sparkivm"  # where a project's own macro of the same name is not looked for
@@ -32,9 +43,19 @@ class Metadata(Protocol):
 
     def expect_commit(self, table: TableName) -> None: ...
 
+    def substituted(self, sql: str) -> str: ...
+
+    def check_query(self, sql: str) -> None: ...
+
     def schema_of(self, sql: str) -> tuple[Field, ...]: ...
 
     def analyzed_plan(self, sql: str) -> str: ...
+
+    def namespace(self) -> tuple[str, ...]: ...
+
+    def variables(self, names: Collection[str]) -> frozenset[str]: ...
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]: ...
 
 
 class AdapterEngine(Engine):
@@ -48,9 +69,13 @@ class AdapterEngine(Engine):
             self._metadata = self._metadata_of_connection()
 
     def query(self, sql: str) -> Sequence[Row]:
-        with spark_errors():
-            # Spark takes nothing behind it, where a project may have its comments.
-            text = sql if sql == _ALL_SETTINGS else self._connections._add_query_comment(sql)
+        with as_written(self, sql):
+            return self._query(sql)
+
+    def _query(self, sql: str) -> Sequence[Row]:
+        # Spark takes nothing behind it, where a project may have its comments.
+        text = sql if sql == _ALL_SETTINGS else self._connections._add_query_comment(sql)
+        with spark_errors(lines_before=text.partition(sql)[0].count("\n")):
             _, cursor = self._connections.add_query(text, auto_begin=False)
             with self._connections.exception_handler(sql):
                 rows = cursor.fetchall() or []
@@ -83,18 +108,38 @@ class AdapterEngine(Engine):
         with self._answers(f"expect a commit to {table}"):
             self._metadata.expect_commit(table)
 
-    def schema_of(self, sql: str) -> tuple[Field, ...]:
+    def substituted(self, sql: str) -> str:
         with self._answers(sql):
+            return self._metadata.substituted(sql) if "${" in sql else sql
+
+    def check_query(self, sql: str) -> None:
+        with self._analysis_of(sql):
+            self._metadata.check_query(sql)
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        with self._analysis_of(sql):
             return self._metadata.schema_of(sql)
 
     def analyzed_plan(self, sql: str) -> str:
-        before = self.settings(tuple(_WHOLE_PLANS))
-        self.set(_WHOLE_PLANS)
-        try:
-            with self._answers(sql):
-                return self._metadata.analyzed_plan(sql)
-        finally:
-            self.set(before)
+        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+            return self._metadata.analyzed_plan(sql)
+
+    @contextmanager
+    def _analysis_of(self, sql: str) -> Generator[None, None, None]:
+        with as_written(self, sql), self._answers(sql, DESCRIBE_QUERY.count("\n")):
+            yield
+
+    def namespace(self) -> tuple[str, ...]:
+        with self._answers("current catalog and schema"):
+            return self._metadata.namespace()
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        with self._answers("variables of the session"):
+            return self._metadata.variables(names)
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        with self._answers("functions of the session"):
+            return self._metadata.foreign_functions(names)
 
     def set(self, settings: Mapping[str, str]) -> None:
         with self._answers(f"set {', '.join(settings)}"):
@@ -112,17 +157,15 @@ class AdapterEngine(Engine):
         return {name: value for name in names if (value := values.get(name)) is not None}
 
     @contextmanager
-    def _answers(self, asked: str) -> Generator[None, None, None]:
+    def _answers(self, asked: str, lines_before: int = 0) -> Generator[None, None, None]:
         """While something is asked of Spark: what the driver raises leaves as an error of the engine."""
-        with spark_errors(), self._connections.exception_handler(asked):
+        with spark_errors(lines_before), self._connections.exception_handler(asked):
             yield
 
     # By SQL; SessionEngine has shorter ways.
 
     def _metadata_of_connection(self) -> Metadata:
-        from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
-
-        return SqlCatalog(self.query)
+        return SqlCatalog(self.query, self._query)
 
     def _set(self, key: str, value: str) -> None:
         self.query(f"set {quoted(key)}={quoted(value)}")
@@ -145,12 +188,15 @@ class AdapterEngine(Engine):
 
 
 @contextmanager
-def spark_errors() -> Generator[None, None, None]:
-    """dbt's errors leave as EngineError, or EngineLost."""
+def spark_errors(lines_before: int = 0) -> Generator[None, None, None]:
+    """dbt's errors leave as EngineError, or EngineLost.
+
+    lines_before  as of EngineError
+    """
     try:
         yield
     except SparkLost as error:
         raise EngineLost(error.msg) from error
     except DbtRuntimeError as error:
         message = sentence(error)
-        raise EngineError(message, condition(message)) from error
+        raise EngineError(message, condition(message), lines_before) from error

@@ -173,15 +173,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 return _failing_sql(str(error))
 
     @available.parse(lambda *args, **kwargs: "")
-    def readable_incremental_view_sql(self, relation: BaseRelation, sql: str) -> str:
-        """A model's SQL in which a declared change log is the table that it tells of, as Spark can run it."""
-        from sparkivm.refresh.pins import Pins
-        from sparkivm.refresh.sources import Sources
+    def incremental_view_columns_sql(self, relation: BaseRelation, sql: str) -> str:
+        """A query with the columns of a model, for dbt to run in its place: nobody's text is run for them."""
+        from sparkivm.refresh.model_query import columns_query
 
-        view = _name(relation)
         with author_errors():
-            sources = Sources(self.ivm_engine(), Pins(), self._declared_sources(), view.schema)
-            return str(sources.model_text(view, sql))
+            return str(columns_query(self.ivm_engine(), _name(relation), sql, self._declared_sources()))
 
     @available.parse(lambda *args, **kwargs: "")
     def capture_incremental_view_changes(self, source: str, remove: bool = False) -> str:
@@ -407,6 +404,7 @@ def _failing_sql(message: str) -> str:
     """A query without rows that fails with a message."""
     from sqlglot import exp
 
+    message = message.replace("${", "$ {")  # where Spark would put a value of the session
     # In a filter, as dbt counts the rows, and Spark leaves out columns that nobody reads.
     return f"select 1 as which_diff where raise_error({exp.Literal.string(message).sql('spark')}) is null"
 

@@ -6,20 +6,20 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.sparkivm.sql_catalog import NOT_FOUND, SqlCatalog, hash_of
+from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, NOT_FOUND, SqlCatalog, hash_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.engine import Commit, EngineError, Field, RelationFacts
 from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType, spark_type
 
@@ -28,6 +28,7 @@ logger = AdapterLogger("SparkIvm")
 _SESSION_CATALOG = "spark_catalog"
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
 _MOST_FOLDERS = 5  # of a table that are listed one after the other
+_DESCRIBED = "DescribeQueryCommand"
 _SEPARATOR = "\x01"
 _LISTED = re.compile(r"\bpath=[^;]*?([^/;]+); isDirectory=false; length=(\d+);")
 # In the JSON of a column.
@@ -49,8 +50,12 @@ class SessionCatalog:
         self._no_options: Any = jvm.PythonUtils.toScalaMap({})
         self._described: dict[str, Any] = {}  # the catalog's entry: where a table's log is
 
+    def _is_elsewhere(self, name: TableName) -> bool:
+        """Whether Spark's session catalog does not have it."""
+        return (name.catalog or self.namespace()[0]) != _SESSION_CATALOG
+
     def describe(self, name: TableName) -> RelationFacts | None:
-        if name.catalog not in (None, _SESSION_CATALOG):
+        if self._is_elsewhere(name):
             return self._by_sql.describe(name)
         try:
             return self._describe(name)
@@ -65,7 +70,7 @@ class SessionCatalog:
             return self._by_sql.describe(name)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        if name.catalog not in (None, _SESSION_CATALOG):
+        if self._is_elsewhere(name):
             return self._by_sql.commits(name, after)
         try:
             table = self._described.get(name.key) or self._catalog.getTableMetadata(self._identifier(name))
@@ -152,12 +157,72 @@ class SessionCatalog:
         except Py4JError as error:
             logger.debug(f"transaction numbers are looked up by the commit: {error}")
 
+    def substituted(self, sql: str) -> str:
+        return str(self._jvm.org.apache.spark.sql.internal.VariableSubstitution().substitute(sql))
+
+    def check_query(self, sql: str) -> None:
+        self._parsed(sql)
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        fields = _fields(self._session.sql(sql)._jdf.schema().json())
+        fields = _fields(self._analyzed(sql).schema().json())
         return tuple(replace(field, char_length=None) for field in fields)
 
     def analyzed_plan(self, sql: str) -> str:
-        return str(self._session.sql(sql)._jdf.queryExecution().analyzed().toString()).strip()
+        return str(self._analyzed(sql).toString()).strip()
+
+    def namespace(self) -> tuple[str, ...]:
+        manager = self._java.sessionState().catalogManager()
+        return (str(manager.currentCatalog().name()), *map(str, manager.currentNamespace()))
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        manager = self._java.sessionState().catalogManager().tempVariableManager()
+        if manager.isEmpty():
+            return frozenset()
+        return self._by_sql.variables(names)
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        replaced = self._replaced_functions() & self._own_functions  # our own statements may call them
+        return replaced | self._by_sql.foreign_functions(set(names) - self._own_functions)
+
+    @cached_property
+    def _registries(self) -> list[tuple[Any, Any]]:
+        """The functions of the session, and those that Spark has."""
+        analysis, state = self._jvm.org.apache.spark.sql.catalyst.analysis, self._java.sessionState()
+        return [
+            (state.functionRegistry(), analysis.FunctionRegistry.builtin()),
+            (state.tableFunctionRegistry(), analysis.TableFunctionRegistry.builtin()),
+        ]
+
+    @cached_property
+    def _own_functions(self) -> frozenset[str]:
+        texts = [spark.listFunction().mkString(_SEPARATOR) for _, spark in self._registries]
+        return frozenset(_SEPARATOR.join(texts).lower().split(_SEPARATOR))
+
+    def _replaced_functions(self) -> frozenset[str]:
+        """Names that stand for something else in the session than to Spark, or for nothing to Spark."""
+        found: set[str] = set()
+        for mine, spark in self._registries:
+            others = mine.functionBuilders().toSet().diff(spark.functionBuilders().toSet()).iterator()
+            while others.hasNext():
+                name = others.next()._1()
+                if name.database().isEmpty():  # those of a schema are there once they were called
+                    found.add(str(name.funcName()).lower())
+        return frozenset(found)
+
+    def _analyzed(self, sql: str) -> Any:
+        """The analysed plan of a query; no command is run for it."""
+        mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
+        return self._java.sessionState().executePlan(self._parsed(sql), mode).analyzed()
+
+    def _parsed(self, sql: str) -> Any:
+        """The plan of a text that is one query. Not by `parseQuery`: a parser of Iceberg's takes all there.
+
+        Raises: EngineError for what is read as anything else.
+        """
+        plan = self._java.sessionState().sqlParser().parsePlan(DESCRIBE_QUERY + sql)
+        if plan.getClass().getSimpleName() != _DESCRIBED:
+            raise EngineError("the text is not one query")
+        return plan.plan()
 
     def _describe(self, name: TableName) -> RelationFacts:
         catalog = self._catalog

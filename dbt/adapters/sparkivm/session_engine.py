@@ -36,7 +36,7 @@ class SessionEngine(AdapterEngine):
 
     def _metadata_of_connection(self) -> Metadata:
         self._connection.prepare()
-        self._catalog = SessionCatalog(self._connection.session, SqlCatalog(self.query))
+        self._catalog = SessionCatalog(self._connection.session, SqlCatalog(self.query, self._query))
         return self._catalog
 
     def _set(self, key: str, value: str) -> None:

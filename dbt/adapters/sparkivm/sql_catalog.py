@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
@@ -26,13 +26,26 @@ _READINGS = 3  # of a table that is replaced while it is read
 _ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
 # What an analyzed plan reads of a column of CHAR: its length and name.
 _PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
+# As Spark finds what it substitutes (org.apache.spark.internal.config.ConfigReader).
+_REFERENCE = re.compile(r"\$\{(?:\w+?:)?\S+?\}", re.ASCII)
+_VALUE_KEY, _BEGIN, _END = "sparkivm.value", "<ivm<", ">ivm>"
+# Takes nothing but one query, whatever parsers are put before Spark's, and runs nothing.
+DESCRIBE_QUERY = "describe query\n"
+_NO_FUNCTION = ("ROUTINE_NOT_FOUND", "UNRESOLVED_ROUTINE")
+_OWN_FUNCTION = "Class: org.apache.spark.sql.catalyst."
 
 
 class SqlCatalog:
-    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability and CHAR from the plan of `c is null`."""
+    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability and CHAR from the plan of `c is null`.
 
-    def __init__(self, query: Callable[[str], Sequence[Row]]) -> None:
-        self._query = query
+    query         runs a statement as it is written
+    substituting  runs one in which Spark replaces `${name}`
+    """
+
+    def __init__(
+        self, query: Callable[[str], Sequence[Row]], substituting: Callable[[str], Sequence[Row]]
+    ) -> None:
+        self._query, self._substituting = query, substituting
         self._versions: dict[str, int] = {}  # as they were seen last
 
     def describe(self, name: TableName) -> RelationFacts | None:
@@ -119,17 +132,71 @@ class SqlCatalog:
     def expect_commit(self, table: TableName) -> None:
         """No statement does this."""
 
+    def substituted(self, sql: str) -> str:
+        values = {reference: self._value(reference) for reference in set(_REFERENCE.findall(sql))}
+        return _REFERENCE.sub(lambda found: values[found[0]], sql)
+
+    def _value(self, reference: str) -> str:
+        """What Spark puts in the place of a reference, found by a setting of ours that is made with it."""
+        try:
+            row = self._substituting(f"set {_VALUE_KEY}={_BEGIN}{reference}{_END}")[0]
+        except EngineError as error:
+            raise EngineError(f"the value of {reference} cannot be asked for: {error}") from None
+        finally:
+            self._query(f"reset {_VALUE_KEY}")
+        found = re.fullmatch(rf".*?{_BEGIN}(.*){_END}.*", str(row["value"]), re.DOTALL)
+        if found is None:
+            raise EngineError(f"the value of {reference} cannot be asked for: Spark shortens it")
+        return found[1]
+
+    def check_query(self, sql: str) -> None:
+        self._described(sql)
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        rows = self._query(f"describe query {sql}")
-        columns = [(row["col_name"], row["data_type"]) for row in rows]
+        columns = [(row["col_name"], row["data_type"]) for row in self._described(sql)]
         return self._fields(columns, f"(\n{sql}\n)", of_delta=False)
 
     def analyzed_plan(self, sql: str) -> str:
+        self._described(sql)  # EXPLAIN takes commands, and runs some of them
         plan = _section(self._explained(sql), "Analyzed Logical Plan")
         return plan.partition("\n")[2].strip()  # the first line names the columns
 
+    def namespace(self) -> tuple[str, ...]:
+        (row,) = self._query("select current_catalog() as catalog, current_schema() as name")
+        return (row["catalog"], *_parts(row["name"]))
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        return frozenset(name.lower() for name in names if self._is_variable(name))
+
+    def _is_variable(self, name: str) -> bool:
+        try:
+            self._described(f"select system.session.{quoted(name)}")
+        except EngineError as error:
+            if error.condition.startswith("UNRESOLVED_"):
+                return False
+            raise
+        return True
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        return frozenset(name for name in names if name.startswith(".") or self._is_foreign(name))
+
+    def _is_foreign(self, name: str) -> bool:
+        try:
+            rows = self._query(f"describe function {quoted(name)}")
+        except EngineError as error:
+            if error.condition in _NO_FUNCTION:
+                return False
+            raise
+        return not any(str(row["function_desc"]).startswith(_OWN_FUNCTION) for row in rows)
+
+    def _described(self, sql: str) -> Sequence[Row]:
+        try:
+            return self._query(DESCRIBE_QUERY + sql)
+        except EngineError as error:
+            raise error.below(1) from None
+
     def _explained(self, sql: str) -> str:
-        text = str(next(iter(self._query(f"explain extended {sql}")[0].values())))
+        text = str(next(iter(self._query(f"explain extended\n{sql}")[0].values())))
         if "== Analyzed Logical Plan ==" not in text:
             raise EngineError(text)
         return text

@@ -17,6 +17,7 @@ from sparkivm.reasons import Fallback
 from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.decide import decide
+from sparkivm.refresh.model_query import check_is_query, query_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
@@ -40,9 +41,11 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
             str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}"
         )
     view, state = request.view, state_table(request.view)
+    sql = query_text(engine, view, request.sql)
     stored = read_state(engine, view, request.owner)
     sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
-    request = replace(request, sql=sources.model_text(view, request.sql))
+    request = replace(request, sql=sources.model_text(view, sql))
+    check_is_query(engine, view, request.sql, stored.frontier)
     catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
     auxiliaries = auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ())
     compiled = compile_view(

@@ -127,6 +127,8 @@ def repeatable(tree: exp.Expr) -> bool:
             return False
         if isinstance(node, (*_NOT_DETERMINISTIC_CLASSES, *_SESSION_CLASSES, exp.TableSample)):
             return False
+        if isinstance(node, exp.QueryTransform):
+            return False  # a program is run
         if name in _NOT_DETERMINISTIC or _of_the_session(node, name):
             return False
         if isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in _OF_THE_SESSION:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import sqlglot
 import sqlglot.parser
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import ModelError, NotIncremental
@@ -19,12 +20,13 @@ from sparkivm.reasons import Fallback, Place, Reason
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
 _UNITS = tuple("year quarter month week day dayofyear hour minute second millisecond microsecond".split())
 _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
+_CHANGES_ROWS = ("insert", "merge", "update", "delete")
 
 
 def statement_text(model: str, sql: str) -> str:
-    """The model's SELECT without what stands around it: byte order mark, comments, trailing semicolons.
+    """The model's query without what is around it: byte order mark, comments, trailing semicolons.
 
-    Raises: ModelError if there is none.
+    Raises: ModelError if there is no statement, are several, or the one is a command and not a query.
     """
     start, end = _extent(sql)
     text = sql[start:end]
@@ -33,7 +35,23 @@ def statement_text(model: str, sql: str) -> str:
     if not text.lower().startswith(_QUERY_WORDS):
         word = text.split(None, 1)[0]
         raise ModelError(
-            model, f"the model starts with {word}, which is no SELECT", "write one SELECT statement"
+            model,
+            f"the model starts with {word}, which is not a SELECT",
+            "write one SELECT statement",
+            _place_at(sql, start, word),
+        )
+    if text.endswith("\\"):
+        what = "the model ends with a backslash, which to Spark continues a comment in the next line"
+        raise ModelError(model, what, "remove it")
+    tokens = _tokens(sql) or []
+    _refuse_several(model, tokens)
+    command = _command(tokens)
+    if command is not None:
+        raise ModelError(
+            model,
+            f"the model is a command, {command.text.upper()}, and not a query",
+            "write one SELECT statement",
+            _place_of_token(command),
         )
     return text
 
@@ -43,14 +61,86 @@ def statement_end(sql: str) -> int:
     return _extent(sql)[1]
 
 
-def _extent(sql: str) -> tuple[int, int]:
-    """From the first token to behind the last one that is no semicolon."""
+def _tokens(sql: str) -> list[Token] | None:
+    """None where the parser cannot divide the text."""
     try:
-        tokens = sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
+        return sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
     except SqlglotError:
+        return None
+
+
+def _extent(sql: str) -> tuple[int, int]:
+    """From the first token to behind the last one that is not a semicolon."""
+    tokens = _tokens(sql)
+    if tokens is None:
         return len(sql) - len(sql.lstrip("\ufeff \t\r\n")), len(sql.rstrip().rstrip(";"))
     ends = [token.end for token in tokens if token.token_type is not TokenType.SEMICOLON]
     return (tokens[0].start, ends[-1] + 1) if ends else (0, 0)
+
+
+def _refuse_several(model: str, tokens: Sequence[Token]) -> None:
+    starts = [
+        token
+        for before, token in pairwise([None, *tokens])
+        if token is not None
+        and token.token_type is not TokenType.SEMICOLON
+        and (before is None or before.token_type is TokenType.SEMICOLON)
+    ]
+    if len(starts) > 1:
+        raise ModelError(
+            model,
+            f"the model holds {len(starts)} statements",
+            "keep one SELECT statement",
+            _place_of_token(starts[1]),
+        )
+
+
+def _command(tokens: Sequence[Token]) -> Token | None:
+    """The word that makes a command of what begins as a query: FROM … INSERT, WITH … MERGE."""
+    outside = _outside_of_parentheses(tokens)
+    main = 0
+    if outside and _word(outside[0]) == "with":
+        # Behind the last `name AS (…)`: what follows `(…)` there continues the WITH in no other way.
+        behind = (
+            i
+            for i, (before, token) in enumerate(pairwise(outside), 1)
+            if before.token_type is TokenType.R_PAREN
+            and token.token_type is not TokenType.COMMA
+            and _word(token) not in ("as", "max")
+        )
+        main = next(behind, len(outside))
+    if main < len(outside) and _word(outside[main]) in _CHANGES_ROWS:
+        return outside[main]
+    if main < len(outside) and _word(outside[main]) == "from":
+        for token, after in pairwise(outside[main:]):
+            if _word(token) == "insert" and _word(after) in ("into", "overwrite"):
+                return token
+    return None
+
+
+def _outside_of_parentheses(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens of the outermost level, of parentheses the closing ones."""
+    depth, found = 0, []
+    for token in tokens:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth <= 0:
+            found.append(token)
+    return found
+
+
+def _word(token: Token) -> str:
+    """A keyword or name in lower case; "" for what is between quotes."""
+    quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
+    return "" if quoted else token.text.lower()
+
+
+def _place_of_token(token: Token) -> Place:
+    return Place(token.line, max(1, token.col - (token.end - token.start)), token.text)
+
+
+def _place_at(sql: str, position: int, text: str) -> Place:
+    before = sql[:position]
+    return Place(before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1, text)
 
 
 def parse_model(model: str, sql: str) -> exp.Query:

@@ -36,6 +36,19 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
     return [found[start] for start in sorted(found)]
 
 
+def names_in(tree: exp.Expr) -> frozenset[str]:
+    """Every name in a query that may stand for a value, in lower case: columns, fields, bare words.
+
+    Those of relations and of the functions that are called are no such names.
+    """
+    found = {
+        node.name.lower()
+        for node in tree.find_all(exp.Identifier, exp.Var)
+        if not isinstance(node.parent, (exp.Table, exp.TableAlias))
+    }
+    return frozenset(found)
+
+
 def _is_cte(table: exp.Table) -> bool:
     """Whether a WITH around a mention has its name: upper or lower case, as in Spark."""
     if len(table.parts) > 1:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import RelationFacts, Row
-from sparkivm.frontend.parse import statement_end
 from sparkivm.names import TableName, state_table
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
@@ -80,10 +79,6 @@ class Attempt:
             self.engine, self.view, request.sql, catalog, frontier, auxiliaries,
             may_keep=request.may_keep_views, unseen=request.header.fallback,
         )  # fmt: skip
-
-    def model_text(self) -> str:
-        """The model's own SELECT, without what stands behind it."""
-        return self.request.sql[: statement_end(self.request.sql)].replace("\ufeff", " ")
 
     def frontier(
         self, compiled: CompiledView, settings: Mapping[str, str], old: Frontier | None = None

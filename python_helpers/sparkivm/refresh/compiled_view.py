@@ -16,21 +16,22 @@ from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import StateColumns, columns_of
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
-from sparkivm.errors import ModelError, NotIncremental, UnknownName
+from sparkivm.errors import NotIncremental, UnknownName
 from sparkivm.frontend.accepted_expressions import repeatable
+from sparkivm.frontend.called_functions import called_functions
 from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
-from sparkivm.frontend.table_references import table_references
-from sparkivm.names import RESERVED_PREFIX, TableName
+from sparkivm.frontend.table_references import names_in, table_references
+from sparkivm.names import TableName
 from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
-from sparkivm.plan.finalizer import duplicate
 from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.inlined_views import check_view_is_understood, is_what_its_text_says
+from sparkivm.refresh.model_query import model_fields
 from sparkivm.refresh.session_settings import refuse_other_meanings
 from sparkivm.refresh.source_catalog import SourceCatalog, columns_hash, digest, view_hash
 from sparkivm.refresh.types_of_rows import (
@@ -59,6 +60,7 @@ class CompiledView:
     complete: bool = True  # whether the rows depend on nothing but `tables`
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
+    called: frozenset[str] = frozenset()  # functions
     decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
     catalog: SourceCatalog | None = field(default=None, repr=False)
     stored: StateColumns = ()  # of the plan's state, as it is made
@@ -67,6 +69,13 @@ class CompiledView:
     def columns(self) -> StateColumns:
         """Those that a state has when it is made."""
         return columns_of(self.fields) if self.plan is None else self.stored
+
+    @property
+    def resolved(self) -> Mapping[str, str]:
+        """As that of a frontier."""
+        if self.catalog is None:
+            return {}
+        return self.catalog.resolved | {f"{name}()": "" for name in sorted(self.called)}
 
     @property
     def plan_hash(self) -> str:
@@ -118,13 +127,14 @@ def compile_view(
         with not_too_deep():
             tree = parse_model(str(model), sql)
     except NotIncremental as error:
-        fields = _fields(engine, model, sql)
+        fields = model_fields(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
     names = NameAllocator()
     unread: NotIncremental | None = None
     try:
         with not_too_deep():
             query = read_query(tree, catalog, names=names)
+        _refuse_foreign_functions(engine, sql, catalog)
         if any(field.char_length for facts in catalog.tables.values() for field in facts.fields):
             refuse_other_meanings(engine, of_char=True)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
@@ -136,7 +146,9 @@ def compile_view(
     views = {key: view_hash(facts) for key, facts in catalog.views.items()}
     known = frontier if frontier and _answers_are_known(frontier, sql, schemas, views) else None
     fields = (
-        tuple(Field(name, type_) for name, type_ in known.fields) if known else _fields(engine, model, sql)
+        tuple(Field(name, type_) for name, type_ in known.fields)
+        if known
+        else model_fields(engine, model, sql)
     )
     is_new = known is None or known.kind == "full"  # what was refused once is asked again
     types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
@@ -155,20 +167,37 @@ def compile_view(
         complete = (
             repeatable(tree)
             and not isinstance(error, UnknownName)
+            and not engine.variables(names_in(tree))
             and _look_all_up(tree, catalog)
+            and not engine.foreign_functions(_called(sql, catalog))
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
         return CompiledView(
-            fields, None, error.fallback, catalog.tables, views, schemas, (), tree, complete, catalog=catalog
-        )
+            fields, None, error.fallback, catalog.tables, views, schemas, (), tree, complete,
+            called=_called(sql, catalog), catalog=catalog,
+        )  # fmt: skip
     return CompiledView(
         fields, plan, None, catalog.tables, views, schemas, tuple(types_of.asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
         behind=frozenset().union(*(node.tables for node in replaced.values())),
+        called=_called(sql, catalog),
         decided=decided,
         catalog=catalog,
         stored=_known_types(plan, known) if known is not None and not is_new else stored,
     )  # fmt: skip
+
+
+def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
+    """The functions that a model calls, by plain views too."""
+    return called_functions(sql).union(*(called_functions(view.view_text) for view in catalog.views.values()))
+
+
+def _refuse_foreign_functions(engine: Engine, sql: str, catalog: SourceCatalog) -> None:
+    """Raises: NotIncremental for a function of a user's, of whose changes nothing tells."""
+    foreign = engine.foreign_functions(_called(sql, catalog))
+    if foreign:
+        name = min(foreign).lstrip(".")
+        raise NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, f"the function {name} is a user's"))
 
 
 def _answers_are_known(
@@ -277,24 +306,6 @@ def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
 def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:
     query = read_query(parse_model(str(view), f"select * from {view.sql}"), catalog, names=names)
     return query.root, query.output
-
-
-def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
-    try:
-        fields = engine.schema_of(sql)
-    except EngineError as error:
-        raise ModelError(str(model), f"Spark refuses the model's SQL: {error}", "mend the SQL") from None
-    twice = duplicate([f.name for f in fields])
-    if twice is not None:
-        raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
-    for f in fields:
-        if f.name.lower().startswith(RESERVED_PREFIX):
-            raise ModelError(
-                str(model),
-                f"the output column {f.name} is named like a hidden one",
-                f"do not begin names with {RESERVED_PREFIX}",
-            )
-    return fields
 
 
 def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from textwrap import indent
 
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
-from sparkivm.frontend.parse import statement_end
 from sparkivm.marker import Owner
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted, state_table
 from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import compile_view
+from sparkivm.refresh.model_query import check_is_query, query_text
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.source_catalog import SourceCatalog, digest
@@ -32,6 +31,7 @@ def consistency_sql(
 
     Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
     """
+    text = query_text(engine, view, model_sql)
     stored = read_state(engine, view, owner)
     if stored.built_empty:
         return "select 'no row was asked for' as which_diff where false"
@@ -46,10 +46,16 @@ def consistency_sql(
     except EngineError as error:
         raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
     sources = Sources(engine, Pins(), declared, view.schema, captures=False)
-    model_sql = sources.model_text(view, model_sql)
-    catalog = _FrontierCatalog(
-        sources, view, {key: source.version for key, source in frontier.sources.items()}
-    )
+    model_sql = sources.model_text(view, text)
+    check_is_query(engine, view, model_sql, frontier)
+    if not sources.resolve(frontier.resolved):
+        raise ModelError(
+            str(view),
+            "names or functions in its SQL stand for others in this session than when it was refreshed",
+            "name relations with their schema, or run and test the model under the same current schema",
+        )
+    versions = {key: source.version for key, source in frontier.sources.items()}
+    catalog = _FrontierCatalog(sources, view, versions)
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
     compiled = compile_view(engine, view, model_sql, catalog, frontier, auxiliaries)
     # Another text with the same plan, as with another comment, is the same query.
@@ -61,8 +67,7 @@ def consistency_sql(
             "the model's SQL is not the one that the view was refreshed with",
             "run the model, then test it",
         )
-    query = pinned_text(model_sql, compiled) or model_sql[: statement_end(model_sql)]
-    query = replace_moments(query, frontier.moments)
+    query = replace_moments(pinned_text(model_sql, compiled) or model_sql, frontier.moments)
     columns = ", ".join(quoted(field.name) for field in compiled.fields)
     public = engine.describe(view)
     if public is None or public.kind != "view":
@@ -70,9 +75,9 @@ def consistency_sql(
     more = f"{RESERVED_PREFIX}more"
     # Not WHERE or HAVING: Spark's optimizer fails where a filter stands over a UNION with a scalar subquery
     # in a filter of its own (UnionBase.rewriteConstraints, Spark 4.1).
-    return f"""\
+    test = f"""\
 with query as (
-{indent(query, "  ")}
+{query}
 )
 select
   concat(case when {more} > 0 then 'only in the view' else 'only in the query' end,
@@ -88,6 +93,10 @@ from (
   group by {columns}
 ) as differences
 lateral view explode(if({more} <> 0, array(1), array())) as {RESERVED_PREFIX}differs"""
+    if engine.substituted(test) != test:  # dbt runs it as any text of a user's
+        what = "its query has a text that Spark would put a value of the session in"
+        raise ModelError(str(view), what, "write it without ${")
+    return test
 
 
 class _FrontierCatalog(SourceCatalog):

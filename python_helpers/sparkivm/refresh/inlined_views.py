@@ -7,7 +7,7 @@ through (tests/spark/test_views_as_sources.py).
 
 from __future__ import annotations
 
-from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.engine import Engine, EngineError, RelationFacts, is_as_written
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import replace_references, table_references
@@ -24,6 +24,8 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
         raise _unclear(
             view, f"it was made with {', '.join(others)}, which this session has otherwise; make it anew"
         )
+    if not is_as_written(view.view_settings, view.view_text):
+        raise _unclear(view, "in its text Spark puts values of the session; make it again with the values")
     text = _named_in_full(view, catalog)
     if text is None:
         raise _unclear(view, "its tables cannot be told from its text")
@@ -40,6 +42,7 @@ def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCa
     text = _named_in_full(view, catalog)
     return (
         text is not None
+        and is_as_written(view.view_settings, view.view_text)
         and not otherwise_in(engine, view.view_settings)
         and _has_types_of(engine, text, view)
     )

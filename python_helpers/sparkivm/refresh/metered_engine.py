@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sparkivm.engine import Commit, Engine, Field, RelationFacts, Row
@@ -56,11 +56,26 @@ class MeteredEngine(Engine):
     def expect_commit(self, table: TableName) -> None:
         self._timed(lambda: self._engine.expect_commit(table))
 
+    def substituted(self, sql: str) -> str:
+        return self._timed(lambda: self._engine.substituted(sql))
+
+    def check_query(self, sql: str) -> None:
+        self._timed(lambda: self._engine.check_query(sql))
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         return self._timed(lambda: self._engine.schema_of(sql))
 
     def analyzed_plan(self, sql: str) -> str:
         return self._timed(lambda: self._engine.analyzed_plan(sql))
+
+    def namespace(self) -> tuple[str, ...]:
+        return self._timed(lambda: self._engine.namespace())
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        return self._timed(lambda: self._engine.variables(names))
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        return self._timed(lambda: self._engine.foreign_functions(names))
 
     def set(self, settings: Mapping[str, str]) -> None:
         self._timed(lambda: self._engine.set(settings))

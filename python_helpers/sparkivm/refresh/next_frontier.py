@@ -64,6 +64,7 @@ def next_frontier(
         detail=compiled.fallback.detail if compiled.fallback else "",
         moments=moments,
         auxiliaries=tuple(compiled.auxiliaries),
+        resolved=compiled.resolved,
     )
 
 

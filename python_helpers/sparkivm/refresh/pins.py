@@ -28,6 +28,17 @@ class Pins:
             set()
         )  # tables and commits that views know, by name and id, once looked for
         self._lock = threading.Lock()
+        self._of_catalogs: dict[str, Pins] = {}
+
+    def in_catalog(self, current: str) -> Pins:
+        """The pins of sessions with this current catalog, in which names without one stand for its relations.
+
+        The instant and the memory are those of the run.
+        """
+        with self._lock:
+            if not self._of_catalogs:
+                self._of_catalogs[current] = self
+            return self._of_catalogs.setdefault(current, _InAnotherCatalog(self))
 
     def facts(
         self, name: TableName, read: Callable[[TableName], RelationFacts | None]
@@ -84,3 +95,15 @@ class Pins:
         with self._lock:
             self._facts.pop(name.key, None)
             self._refused.pop(name.key, None)
+
+
+class _InAnotherCatalog(Pins):
+    def __init__(self, run: Pins) -> None:
+        super().__init__()
+        self._run, self.memory = run, run.memory
+
+    def in_catalog(self, current: str) -> Pins:
+        return self._run.in_catalog(current)
+
+    def instant(self, read: Callable[[], int]) -> int:
+        return self._run.instant(read)

@@ -118,7 +118,7 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     frontier = Frontier(
         owner.project, owner.model, attempt.view.key, "full", "", "", {}, {}, deterministic=False
     )
-    _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.model_text()}\n) as model limit 0")
+    _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
     return attempt.result("create", explanation="--empty", created=True)
@@ -167,7 +167,7 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
     """The model's own text at the pinned versions where the state is its rows; else what the plan has."""
     plan = compiled.plan
     pinned = pinned_text(attempt.request.sql, compiled)
-    own = pinned if pinned is not None else attempt.model_text()
+    own = pinned if pinned is not None else attempt.request.sql
     if plan is None:
         return own
     if (

@@ -12,7 +12,6 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
-from sparkivm.frontend.parse import statement_text
 from sparkivm.names import name_of, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.attempt import Attempt
@@ -21,6 +20,7 @@ from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.decide import decide
 from sparkivm.refresh.from_changes import refresh_from_changes
 from sparkivm.refresh.metered_engine import MeteredEngine
+from sparkivm.refresh.model_query import check_is_query, query_text
 from sparkivm.refresh.ownership import check_state_is_ours
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
@@ -44,16 +44,16 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
     Raises: ModelError, before anything is changed, for what the model's author has to mend; or if Spark
     fails the refresh, in which case the view keeps its contents.
     """
-    statement_text(str(request.view), request.sql)
+    sql = request.sql if request.auxiliary else query_text(engine, request.view, request.sql)
     refuse_lossy_settings(engine, str(request.view))
     for number in range(_MOST_TRIES):
+        metered = MeteredEngine(engine)
+        sources = Sources(metered, pins, request.declared, request.view.schema)
         try:
-            metered = MeteredEngine(engine)
-            sources = Sources(metered, pins, request.declared, request.view.schema)
-            asked = replace(request, sql=sources.model_text(request.view, request.sql))
+            asked = replace(request, sql=sources.model_text(request.view, sql))
             return _attempted(Attempt(metered, asked, sources, partial(refresh_view, metered, pins=pins)))
         except Conflict:
-            pins.forget(state_table(request.view))
+            sources.forget(state_table(request.view))
             if number + 1 < _MOST_TRIES:
                 time.sleep(0.2 * 2**number)
     raise ModelError(
@@ -67,6 +67,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     stored = read_state(attempt.engine, attempt.view, attempt.request.owner)
     check_state_is_ours(attempt.engine, attempt.request, stored.facts)
     attempt.public.check_name()
+    check_is_query(attempt.engine, attempt.view, attempt.request.sql, stored.frontier)
     if attempt.request.empty:
         return build_empty(attempt, stored)
     settings = semantic_settings(attempt.engine, attempt.request.header)
@@ -138,6 +139,8 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
         if now is None or now.at != source.at:
             return False
     if frontier.moments != attempt.sources.moments(frontier.moments):
+        return False
+    if not attempt.sources.resolve(frontier.resolved):
         return False
     for key, text in frontier.views.items():
         now = attempt.sources.known(name_of(key))

@@ -21,6 +21,7 @@ class SourceCatalog:
     def __init__(self, sources: Sources, model: TableName, own: frozenset[str]) -> None:
         """own: keys of the view and of its state, which it must not read."""
         self._sources, self._model, self._own = sources, model, own
+        self.resolved: dict[str, str] = {}  # as that of a frontier
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}
         self._keys: dict[str, str] = {}  # of what was looked up, by the name
@@ -36,6 +37,10 @@ class SourceCatalog:
             )
         facts = self.facts(name)
         self._keys[name.key] = facts.key
+        if not namespace and len(parts) < 3:
+            self.resolved[""] = self._sources.current[0]
+            if len(parts) == 1:
+                self.resolved[parts[0].lower()] = facts.key
         if facts.kind == "view":
             if facts.temporary:
                 raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
@@ -75,12 +80,20 @@ class SourceCatalog:
         return facts
 
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
-        if len(parts) == 3:
-            return TableName(parts[1], parts[2], parts[0])
-        catalog = namespace[0] if len(namespace) > 1 and namespace[0] != _SESSION_CATALOG else None
-        if len(parts) == 2:
-            return TableName(parts[0], parts[1], catalog)
-        return TableName(namespace[-1] if namespace else "", parts[0], catalog)
+        """The relation of a name that is read where a catalog and schema are current.
+
+        Raises: NotIncremental in a session whose catalog is another one than Spark's own, for what is in
+        Spark's own: keys of names tell the two apart only if one is named.
+        """
+        catalog = parts[0] if len(parts) == 3 else namespace[0] if len(namespace) > 1 else None
+        if catalog in (None, self._sources.current[0]):
+            catalog = None
+        elif catalog == _SESSION_CATALOG:
+            name = ".".join(parts)
+            what = f"{name} is of {catalog}, and the session's catalog is {self._sources.current[0]}"
+            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
+        schema = parts[-2] if len(parts) > 1 else namespace[-1] if namespace else ""
+        return TableName(schema, parts[-1], catalog)
 
 
 def view_hash(facts: RelationFacts) -> str:

@@ -38,11 +38,21 @@ class Sources:
         captures: bool = True,
     ) -> None:
         """home  the schema in which mirrors are made if the project does not say one"""
-        self._engine, self._pins, self._declared, self._home = engine, pins, declared, home
+        self._engine, self._declared, self._home = engine, declared, home
+        self._pins_of_run = pins
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
         self.statements: MutableSequence[str] = []
         self.warnings: MutableSequence[str] = []
+
+    @cached_property
+    def current(self) -> tuple[str, ...]:
+        """The session's catalog and schema."""
+        return self._engine.namespace()
+
+    @cached_property
+    def _pins(self) -> Pins:
+        return self._pins_of_run.in_catalog(self.current[0])
 
     def facts(self, name: TableName) -> RelationFacts | None:
         """None if there is no such relation. For a source without history, those of its mirror.
@@ -75,6 +85,26 @@ class Sources:
         """Another driver may have seen this table or commit where the run saw one with another id."""
         if self._pins.forget_for(name, known):
             self._ahead.pop(name.key, None)
+
+    def resolve(self, names: Mapping[str, str]) -> bool:
+        """Whether names stand for what they did, under the catalog and schema that are current now.
+
+        names  as those that a frontier has resolved
+        """
+        calls = {name: name.removesuffix("()") for name in names if name.endswith("()")}
+        if self._engine.foreign_functions(calls.values()):
+            return False
+        for name, then in names.items():
+            if name in calls:
+                continue
+            if not name:
+                if then != self.current[0]:
+                    return False
+                continue
+            now = self.known(TableName("", name))
+            if now is None or now.temporary or now.key != then:
+                return False
+        return True
 
     def forget(self, name: TableName) -> None:
         self._ahead.pop(name.key, None)

@@ -1,0 +1,75 @@
+"""What a thrift server is asked of a session, and how its answers are read."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+
+from sparkivm.engine import EngineError, Row
+
+
+class Server:
+    """It has the variable x, the functions f and upper (a user's) and lower, and reads no `nonsense`."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def query(self, sql: str) -> list[Row]:
+        self.ran.append(sql)
+        if sql.startswith("describe function "):
+            return self._function(sql.removeprefix("describe function ").strip("`"))
+        if "nonsense" in sql:
+            raise EngineError(
+                "[PARSE_SYNTAX_ERROR] at or near 'nonsense'. (line 3, pos 7)", "PARSE_SYNTAX_ERROR", 1
+            )
+        if "system.session" in sql:
+            if sql.endswith("`x`"):
+                return [{"col_name": "x", "data_type": "int"}]
+            raise EngineError(
+                "[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] no", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"
+            )
+        if "current_catalog" in sql:
+            return [{"catalog": "other", "name": "a.`b.c`"}]
+        raise AssertionError(sql)
+
+    @staticmethod
+    def _function(name: str) -> list[Row]:
+        if name == "lower":
+            return [
+                {"function_desc": "Function: lower"},
+                {"function_desc": "Class: org.apache.spark.sql.catalyst.expressions.Lower"},
+            ]
+        if name in ("f", "upper"):
+            return [{"function_desc": f"Function: {name}"}, {"function_desc": "Type: SCALAR"}]
+        raise EngineError("[ROUTINE_NOT_FOUND] no", "ROUTINE_NOT_FOUND")
+
+
+@pytest.fixture
+def server():
+    return Server()
+
+
+@pytest.fixture
+def catalog(server):
+    return SqlCatalog(server.query, server.query)
+
+
+def test_functions_of_users(catalog):
+    """A name that is not a function is not foreign; one with a schema is."""
+    assert catalog.foreign_functions(["f", "upper", "lower", "q", ".lower"]) == {"f", "upper", ".lower"}
+
+
+def test_variables(catalog):
+    assert catalog.variables(["X".lower(), "y"]) == {"x"}
+
+
+def test_the_current_catalog_and_schema(catalog):
+    assert catalog.namespace() == ("other", "a", "b.c")
+
+
+@pytest.mark.parametrize("ask", ["check_query", "schema_of", "analyzed_plan"])
+def test_a_text_is_described_before_anything_else_is_done_with_it(server, catalog, ask):
+    with pytest.raises(EngineError) as refused:
+        getattr(catalog, ask)("select nonsense")
+    assert refused.value.position == (1, 8)  # below a comment, and DESCRIBE QUERY
+    assert server.ran == ["describe query\nselect nonsense"]

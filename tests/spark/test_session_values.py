@@ -1,0 +1,409 @@
+"""What a model's text takes from the session: `${name}`, variables, the current schema, functions.
+
+A view is never behind for it: the values are part of what the state was computed from, or it is computed each time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+import pytest
+from pyspark.errors import PySparkException
+
+from sparkivm.engine import EngineError
+from sparkivm.errors import ModelError
+from sparkivm.names import TableName
+from sparkivm.reasons import Reason
+from sparkivm.refresh.consistency import consistency_sql
+from tests.plain_engine import PlainEngine
+from tests.spark.lab import Lab, View
+
+pytestmark = pytest.mark.spark
+
+_NUMBER = itertools.count()
+
+
+@pytest.fixture(params=[False, True], ids=["session", "by_sql"])
+def lab(request, spark):
+    lab = Lab(spark, f"values_{next(_NUMBER)}")
+    lab.engine = PlainEngine(spark, by_sql=request.param)
+    lab.engine.session.sql(f"use {lab.schema}")
+    lab.session = lab.engine.session  # variables and temporary functions are the session's own
+    lab.table("t", "id int, k int, word string", "(1, 1, 'a')", "(2, 1, 'b')", "(3, 2, 'c')")
+    yield lab
+    for name in ("x", "word_of"):
+        lab.run(f"drop temporary variable if exists {name}")
+    lab.run(f"use {lab.schema}", f"drop schema {lab.schema} cascade")
+
+
+def consistent(view: View) -> None:
+    """By the statement that dbt runs, in the session as it is."""
+    sql = consistency_sql(view.lab.engine, view.request.view, view.request.sql, view.request.owner)
+    assert view.lab.rows(sql) == []
+
+
+# ${…}
+
+
+def test_substituted_values_are_part_of_the_text(lab):
+    lab.run("set my.day=mon")
+    view = lab.view("m", "select id, '${my.day}' as d, '${env:HOME}' as h from t").build()
+    assert {row[1:] for row in view.content()} == {("mon", os.environ["HOME"])}
+    view.must_be("no_op")
+    consistent(view)
+    lab.run("set my.day=tue")
+    view.must_be("full", Reason.QUERY_CHANGED)
+    lab.run("insert into t values (4, 4, 'd')", "set my.day=wed")
+    view.must_be("full", Reason.QUERY_CHANGED)
+    assert {row[1] for row in view.content()} == {"wed"}
+    lab.run("insert into t values (5, 5, 'e')")
+    view.must_be("incremental")
+    consistent(view)
+
+
+@pytest.mark.parametrize("value", ["it\\'s", "a b", " <x> ", "-- c"])
+def test_values_come_as_spark_puts_them(lab, value):
+    lab.engine.session.conf.set("my.value", value)
+    lab.engine.session.conf.set("my.other", "<${my.value}>")
+    text = (
+        "select '${my.value}${spark:my.value}|${my.other}|${hiveconf:my.value}|${system:user.dir}|${env:NOT_THERE}|"
+        "${gone}|$${my.value}|${ my.value}|${spark.sql.session.timeZone}' as v"
+    )
+    found = lab.engine.substituted(text)
+    assert found == PlainEngine.substituted(_by_calls(lab), text)
+    assert lab.engine.substituted("select 1") == "select 1"
+
+
+def _by_calls(lab: Lab) -> PlainEngine:
+    """The same session, asked by calls."""
+    from dbt.adapters.sparkivm.session_catalog import SessionCatalog
+    from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+
+    other = object.__new__(PlainEngine)
+    other.connection, other.session = lab.engine.connection, lab.engine.session
+    other._metadata = SessionCatalog(other.session, SqlCatalog(other.query, other._query))
+    return other
+
+
+def test_statements_of_ours_are_not_substituted(lab):
+    lab.run("set my.day=mon")
+    view = lab.view("m", "select id, k from t", comment="${env:HOME} and ${my.day}").build()
+    facts = lab.engine.describe(view.request.view)
+    assert facts is not None
+    assert facts.comment == "${env:HOME} and ${my.day}"
+    view.must_be("no_op")
+    lab.run("insert into t values (4, 4, 'd')")
+    view.must_be("incremental")
+    assert lab.engine.settings(["spark.sql.variable.substitute"])["spark.sql.variable.substitute"] == "true"
+
+
+def test_a_session_that_substitutes_nothing(lab):
+    off = {"spark.sql.variable.substitute": "false"}
+    lab.engine.set({**off, "my.day": "mon"})
+    view = lab.view("m", "select k, '${my.day}' as d, count(*) as n from t group by k").build()
+    assert {row[1] for row in view.content()} == {"${my.day}"}
+    lab.engine.set({"spark.sql.variable.substitute": "true"})
+    assert {row[1] for row in view.content()} == {"${my.day}"}  # to whoever reads it
+    lab.engine.set(off)
+    view.must_be("no_op")
+    lab.run("insert into t values (4, 4, 'd')")
+    view.must_be("incremental")
+    consistent(view)
+    lab.engine.set({"spark.sql.variable.substitute": "true"})
+    view.must_be("full", Reason.QUERY_CHANGED)
+
+
+def test_plain_views_with_such_texts(lab):
+    off = {"spark.sql.variable.substitute": "false"}
+    lab.run("set my.day=mon")
+    lab.engine.set(off)
+    lab.session.sql("create view literal as select id, '${my.day}' as d from t")
+    lab.engine.set({"spark.sql.variable.substitute": "true"})
+    view = lab.view("m", "select id, d from literal").build()
+    assert {row[1] for row in view.content()} == {"${my.day}"}
+    lab.run("insert into t values (4, 4, 'd')", "set my.day=tue")
+    view.must_be("incremental")
+
+
+# variables
+
+
+VARIABLES = {
+    "select": "select id, x as v from t",
+    "qualified": "select id, session.x as v from t",
+    "in full": "select id, system.session.x as v from t",
+    "where": "select id from t where id <= x",
+    "having": "select k, count(*) as n from t group by k having count(*) >= x",
+    "limit": "select id from t order by id limit x",
+    "offset": "select id from t order by id offset x",
+    "order": "select id from t order by id * x limit 2",
+    "group": "select k + x as g, count(*) as n from t group by k + x",
+    "join": "select a.id from t a join t b on a.id = b.id + x",
+    "subquery": "select id from t where id in (select id + x from t)",
+    "argument": "select sum(id + x) as s from t",
+    "range": "select id from range(x)",
+    "values": "select a from values (x), (7) as v (a)",
+    "window": "select id, sum(id) over (order by id rows between x preceding and current row) as s from t",
+    "name": "select id from identifier(word_of)",
+    "column": "select identifier(word_of) as c from values (1, 2) as v (t, u)",
+    "case": "select case when X > 1 then id end as c from t",
+    "schema": "select from_json('{\"t\": 1}', concat(word_of, ' int')) as j from t",
+    "refused beside": "select id, x as v, unix_date(current_date()) is null or java_method('java.lang.Math', 'abs', id) = '0' as j from t",
+    "unsupported beside": "select k, x as v, listagg(word) within group (order by id) over (partition by k) as l from t",
+    "quoted": "select id, `x` + 0 as v from t",
+    "pivot": "select * from (select k, id from t) pivot (count(id) for k in (x))",
+    "sample": "select id from t tablesample (x rows)",
+}
+
+
+def taken_by_spark(lab: Lab, sql: str) -> bool:
+    try:
+        lab.rows(sql)
+    except PySparkException:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("place", VARIABLES)
+def test_a_view_of_a_variable_is_never_behind(lab, place):
+    lab.run("create table u (id int) using delta", "insert into u values (42)")
+    lab.run("declare or replace x int default 1", "declare or replace word_of string default 't'")
+    view = lab.view("m", VARIABLES[place])
+    if not taken_by_spark(lab, VARIABLES[place]):
+        with pytest.raises((ModelError, EngineError)):
+            view.refresh()
+        return
+    view.refresh()
+    view.check()
+    lab.run("set variable x = 2", "set variable word_of = 'u'")
+    if taken_by_spark(lab, VARIABLES[place]):
+        view.refresh()
+        view.check()
+
+
+SHADOWED = {
+    "column": "select id, x from (select id, k as x from t) as q",
+    "alias": "select id as x, x + 1 as y from t",
+    "alias in group by": "select k as x, count(*) as n from t group by x",
+    "alias in having": "select k as x, count(*) as n from t group by k having x > 1",
+    "outer column": "select id from (select id, k as x from t) as q where exists (select 1 from t where t.id = x)",
+    "parameter": "select id, transform(array(1, 2), x -> x + id) as a from t",
+    "table's name": "select session.id from t as session",
+}
+
+
+def test_columns_win_over_variables(lab):
+    """So views of such names follow their sources as any other."""
+    lab.run("declare or replace x int default 100")
+    for number, sql in enumerate(SHADOWED.values()):
+        view = lab.view(f"m{number}", sql).build()
+        lab.run("set variable x = 200")
+        view.must_be("no_op")
+        lab.run(f"insert into t values ({number + 10}, 2, 'z')")
+        view.refresh()
+        view.check()
+        consistent(view)
+
+
+# the current catalog and schema
+
+
+def test_names_without_a_schema(lab):
+    other = f"{lab.schema}_other"
+    lab.run(f"create schema {other}", f"create table {other}.t (id int, k int, word string) using delta")
+    lab.run(f"insert into {other}.t values (9, 9, 'z')")
+    rows = lab.view("m", "select id, k from t").build()
+    both = lab.view("n", f"select id from {lab.schema}.t").build()
+    rows.must_be("no_op")
+    lab.run(f"use {other}")
+    assert rows.refresh().mode == "full"
+    assert lab.rows(f"select id, k from {lab.schema}.m") == [(9, 9)]
+    assert both.refresh().mode == "no_op"
+    lab.run(f"use {lab.schema}")
+    with pytest.raises(ModelError, match="stand for others in this session"):
+        consistency_sql(lab.engine, rows.request.view, rows.request.sql, rows.request.owner)
+    lab.run(f"use {other}")
+    lab.run(f"use {lab.schema}")
+    assert rows.refresh().mode == "full"
+    rows.check()
+    lab.session.sql("create temporary view t as select 77 as id, 7 as k")
+    rows.refresh()
+    assert lab.rows("select id, k from m") == [(77, 7)]
+    lab.session.sql("drop view t")
+    rows.refresh()
+    rows.check()
+    lab.run(f"drop schema {other} cascade")
+
+
+def test_another_catalog(lab):
+    """Names of two parts are those of the current catalog, for us as for Spark."""
+    derby = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+    url = f"jdbc:derby:memory:{lab.schema};create=true"
+    for key, value in {"": derby, ".url": url, ".driver": "org.apache.derby.jdbc.EmbeddedDriver"}.items():
+        lab.engine.session.conf.set(f"spark.sql.catalog.other{key}", value)
+    view = lab.view("m", f"select id, k from {lab.schema}.t").build()
+    lab.run(f"create namespace other.{lab.schema}", f"create table other.{lab.schema}.t (id int, k int)")
+    lab.run(f"insert into other.{lab.schema}.t values (9, 9)")
+    assert lab.engine.namespace() == ("spark_catalog", lab.schema)
+    lab.run("use other")
+    assert lab.engine.namespace()[0] == "other"
+    name = TableName(lab.schema, "t")
+    facts = lab.engine.describe(name)
+    assert facts is not None
+    assert (facts.kind, [f.name for f in facts.fields]) == ("other", ["id", "k"])
+    assert lab.engine.describe(TableName(lab.schema, "m__ivm")) is None
+    here = lab.engine.describe(TableName(lab.schema, "t", "spark_catalog"))
+    assert here is not None
+    assert here.kind == "delta"
+    with pytest.raises((ModelError, EngineError)):  # a catalog of JDBC takes no table of Delta's
+        view.refresh()
+    lab.run("use spark_catalog", f"use {lab.schema}")
+    view.must_be("no_op")
+
+
+# what depends on the session
+
+
+def test_functions_of_the_session(lab):
+    view = lab.view("m", "select id, current_schema() as s, current_catalog() as c from t")
+    view.refresh()
+    view.check()
+    other = f"{lab.schema}_other"
+    lab.run(f"create schema {other}")
+    view = lab.view("m", f"select id, current_schema() as s, current_catalog() as c from {lab.schema}.t")
+    view.refresh()
+    lab.run(f"use {other}")
+    view.refresh()
+    assert {row[1] for row in lab.rows(f"select * from {lab.schema}.m")} == {other}
+    lab.run(f"use {lab.schema}", f"drop schema {other}")
+
+
+def test_the_time_zone_of_the_machine(lab):
+    jvm = lab.engine.session._jvm
+    zones = jvm.java.util.TimeZone
+    zone = zones.getDefault()
+    set_before = lab.engine.session.conf.get("spark.sql.session.timeZone")
+    lab.table("at", "id int, at timestamp", "(1, timestamp'2024-01-01 12:00:00 UTC')")
+    try:
+        lab.engine.session.conf.unset("spark.sql.session.timeZone")
+        zones.setDefault(zones.getTimeZone("UTC"))
+        view = lab.view("m", "select id, hour(at) as h from at").build()
+        zones.setDefault(zones.getTimeZone("Asia/Tokyo"))
+        if lab.value("select current_timezone()") != "UTC":  # Spark may hold on to what it started with
+            view.must_be("full", Reason.CONFIG_CHANGED)
+        view.check()
+    finally:
+        zones.setDefault(zone)
+        lab.engine.session.conf.set("spark.sql.session.timeZone", set_before)
+
+
+# functions
+
+
+FUNCTIONS = {
+    "scalar": (
+        "create or replace function f(x int) returns int return x + {}",
+        "select id, f(id) as v from t",
+    ),
+    "qualified": (
+        "create or replace function f(x int) returns int return x + {}",
+        "select id, {schema}.f(id) as v from t",
+    ),
+    "temporary": (
+        "create or replace temporary function f(x int) returns int return x + {}",
+        "select id, f(id) as v from t",
+    ),
+    "aggregated": (
+        "create or replace function f(x int) returns int return x + {}",
+        "select k, sum(f(id)) as v from t group by k",
+    ),
+    "table": (
+        "create or replace function f(x int) returns table (a int) return select id + x + {} from t",
+        "select a from f(1)",
+    ),
+    "named like a class of the parser": (
+        "create or replace function quantile(x int, y int) returns int return x + {}",
+        "select id, quantile(id, 1) as v from t",
+    ),
+    "named like an aggregate of others": (
+        "create or replace function logical_or(x int) returns int return x + {}",
+        "select id, logical_or(id) as v from t",
+    ),
+    "over a builtin, qualified": (
+        "create or replace function abs(x int) returns int return x + {}",
+        "select id, {schema}.abs(id) as v from t",
+    ),
+    "by a subquery": (
+        "create or replace function f(x int) returns int return x + {}",
+        "select id from t where id in (select f(id) from t)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_a_view_of_a_function_is_never_behind(lab, kind):
+    create, sql = FUNCTIONS[kind]
+    sql = sql.replace("{schema}", lab.schema)
+    lab.run(create.format(1))
+    try:
+        lab.rows(sql)
+        view = lab.view("m", sql)
+        view.refresh()
+        view.check()
+        lab.run(create.format(10))
+        view.refresh()
+        view.check()
+    finally:
+        name = create.partition("function ")[2].partition("(")[0]
+        word = "temporary " if "temporary" in create else ""
+        lab.run(f"drop {word}function if exists {name}")
+
+
+def test_a_builtin_that_somebody_replaces(lab):
+    """The text is the same, and means something else: SQL functions may not do that, those of programs may."""
+    view = lab.view("m", "select id, upper(word) as w from t").build()
+    for tail in ("!", "?"):
+        lab.engine.session.udf.register("upper", lambda x, tail=tail: x + tail)
+        view.refresh()
+        view.check()
+    lab.run("insert into t values (9, 1, 'i')")
+    view.refresh()
+    view.check()
+
+
+def test_a_builtin_that_statements_of_ours_call(lab):
+    if not lab.engine.describes_by_calls:
+        pytest.skip("over SQL the session's functions cannot be listed: a known gap")
+    view = lab.view("m", "select k, sum(id) as n from t group by k").build()
+    lab.engine.session.udf.register("coalesce", lambda *values: 7)
+    lab.run("insert into t values (9, 1, 'i')")
+    view.refresh()
+    view.check()
+
+
+def test_a_function_of_a_schema_is_no_replacement(lab):
+    lab.run("create function abs(x int) returns int return 77")
+    lab.rows(f"select abs(1), {lab.schema}.abs(1)")
+    view = lab.view("m", "select id, abs(k) as k from t").build()
+    lab.run("insert into t values (9, 1, 'i')")
+    view.must_be("incremental")
+
+
+def test_functions_below_functions_and_views(lab):
+    lab.run(
+        "create or replace function f(x int) returns int return x + 1",
+        "create or replace function g(x int) returns int return f(x) + (select count(*) from t)",
+        "create view plain as select id, g(id) as v from t",
+    )
+    direct = lab.view("m", "select id, g(id) as v from t")
+    through = lab.view("n", "select id, v from plain")
+    for statement in (
+        "select 1",
+        "create or replace function f(x int) returns int return x + 10",
+        "insert into t values (8, 8, 'h')",
+    ):
+        lab.run(statement)
+        for view in (direct, through):
+            view.refresh()
+            view.check()
