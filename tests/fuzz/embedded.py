@@ -97,7 +97,7 @@ class Embedded:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         found = self.connection.execute(sql).fetchall()
-        return [tuple(_rounded(v) if isinstance(v, float) else v for v in row) for row in found]
+        return [tuple(map(_comparable, row)) for row in found]
 
     def bag(self, sql: str) -> Counter[Any]:
         return Counter(self.rows(sql))
@@ -121,6 +121,12 @@ class Embedded:
         self.connection.execute(f"select * from ({sql}) as described limit 0")
         described = self.connection.description or []
         return tuple(Field(name, spark_type(str(type_))) for name, type_, *_ in described)
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, dict):  # a struct
+        return tuple((name, _comparable(field)) for name, field in value.items())
+    return _rounded(value) if isinstance(value, float) else value
 
 
 def _rounded(value: float) -> float | str:

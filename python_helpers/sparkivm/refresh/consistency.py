@@ -8,6 +8,7 @@ from textwrap import indent
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
+from sparkivm.frontend.chosen_rows import text_with_chosen_rows
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
 from sparkivm.marker import Owner
@@ -63,6 +64,8 @@ def consistency_sql(
         )
     query = pinned_text(model_sql, compiled) or model_sql[: statement_end(model_sql)]
     query = replace_moments(query, frontier.moments)
+    if frontier.kind != "full":
+        query = text_with_chosen_rows(query)
     columns = ", ".join(quoted(field.name) for field in compiled.fields)
     public = engine.describe(view)
     if public is None or public.kind != "view":
@@ -71,7 +74,7 @@ def consistency_sql(
     # Not WHERE or HAVING: Spark's optimizer fails where a filter stands over a UNION with a scalar subquery
     # in a filter of its own (UnionBase.rewriteConstraints, Spark 4.1).
     return f"""\
-with query as (
+with query ({columns}) as (
 {indent(query, "  ")}
 )
 select

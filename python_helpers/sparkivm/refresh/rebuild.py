@@ -13,6 +13,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import CHANGE_FEED, records_changes
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
+from sparkivm.frontend.chosen_rows import text_with_chosen_rows
 from sparkivm.names import quoted
 from sparkivm.plan.state import BagState
 from sparkivm.reasons import Fallback, Reason
@@ -176,6 +177,7 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
         and plan.finalizer.split.takes_all
         and not plan.moments
         and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
+        and text_with_chosen_rows(pinned) == pinned
         and plan.state.names == tuple(f.name for f in compiled.fields)
     ):
         return pinned
