@@ -15,9 +15,11 @@ from sqlglot import exp
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
+from sparkivm.names import in_changes
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.steps import STEP
+from sparkivm.spark_sql.dialects import DUCKDB
 
 _TO_SPARK = {
     "INTEGER": "int",
@@ -70,7 +72,8 @@ class Sources:
         return today(self._version - before)
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
-        return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_{self._version}'
+        columns = [f"{DUCKDB.name(field)} as {DUCKDB.name(in_changes(field))}" for field in fields]
+        return f'select {", ".join([*columns, "w"])} as "__ivm_w" from {table}_changes_{self._version}'
 
 
 def new_connection() -> duckdb.DuckDBPyConnection:

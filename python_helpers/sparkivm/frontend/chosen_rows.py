@@ -16,22 +16,22 @@ other. And they depend on the bag of the rows alone, so what is decided by them 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlglot import exp
 
 from sparkivm.algebra.function_call import AROUND_AGGREGATES, call_within
-from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.expressions import is_windowed, outside_of_subqueries
-from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.scope import with_fields
 
 _FIRST = (exp.AnyValue, exp.First, exp.FirstValue)
 _LAST = (exp.Last, exp.LastValue)
-_NAMES = re.compile(r"\b(any_value|(first|last)(_value)?)\b", re.IGNORECASE)
 _CLAUSES = ("expressions", "having", "order", "windows")
+
+
+_Tree = TypeVar("_Tree", bound=exp.Expr)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _Choice:
     ignores_nulls: bool
 
 
-def with_chosen_rows(tree: exp.Query) -> exp.Query:
+def with_chosen_rows(tree: _Tree) -> _Tree:
     """The query with these calls written as MIN and MAX; the query itself if it has none."""
     if not any(map(_is_choice, tree.walk())):
         return tree
@@ -62,15 +62,6 @@ def with_chosen_rows(tree: exp.Query) -> exp.Query:
             for choice in choices:
                 choice.node.replace(_extremum(choice, ()))
     return tree
-
-
-def text_with_chosen_rows(sql: str) -> str:
-    """The text of a query in which these calls are written so; the text itself if it has none."""
-    if not _NAMES.search(sql):
-        return sql
-    tree = parse_model("query", sql)
-    chosen = with_chosen_rows(tree)
-    return sql if chosen is tree else chosen.sql(dialect=SparkText)
 
 
 def _listed(value: object) -> list[exp.Expr]:

@@ -177,7 +177,9 @@ def _name_of(entry: _Entry, pivot: exp.Pivot) -> str:
 
 
 def _text_of(value: exp.Expr) -> str | None:
-    """A string or a whole number as Spark prints it, None for others."""
+    """A string, a whole number or NULL as Spark prints it, None for others."""
+    if isinstance(value, exp.Null):
+        return "null"
     sign = "-" if isinstance(value, exp.Neg) else ""
     value = value.this if sign else value
     plain = isinstance(value, exp.Literal) and (value.is_string or value.this.isdigit())

@@ -14,14 +14,14 @@ from sparkivm.algebra.same_when_equal import same_to_expressions, same_when_equa
 from sparkivm.errors import UnknownName
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.spark_types import field_of, read_type, type_named_in
-from sparkivm.names import RESERVED_PREFIX
+from sparkivm.names import RESERVED_PREFIX, is_reserved
 from sparkivm.reasons import Fallback, Reason
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
 
 # Delta refuses these in the columns of a state; a source may have them, by its column mapping.
 _NO_NAME = re.compile(r"[ ,;{}()\n\t=]")
-_UNNAMED = f"{RESERVED_PREFIX}expression_"
+_UNNAMED = "\0expression_"  # no column of a table is named so
 
 
 class NameAllocator:
@@ -34,7 +34,10 @@ class NameAllocator:
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
-        wanted = _NO_NAME.sub("_", wanted.removeprefix(RESERVED_PREFIX))
+        wanted = wanted.removeprefix("\0")
+        while is_reserved(wanted):
+            wanted = wanted[len(RESERVED_PREFIX) :]
+        wanted = _NO_NAME.sub("_", wanted) or "column"
         key = wanted.lower()
         number = self._used.get(key, 0) + 1
         while number > 1 and f"{key}_{number}" in self._used:

@@ -34,7 +34,6 @@ from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
 from sparkivm.frontend.windows import Windows, with_named_windows
-from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
@@ -320,7 +319,7 @@ class SelectReader:
                     f"{parts[0]} is both a column and another expression's alias",
                     node,
                 )
-            name = f"{RESERVED_PREFIX}alias_{parts[0].lower()}"
+            name = f"\0{parts[0].lower()}"  # which is no column's
             aliases[name] = alias
             node.set("this", exp.to_identifier(name, quoted=True))
         return resolve(tree, scope, aliases, subqueries.column)

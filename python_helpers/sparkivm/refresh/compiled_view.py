@@ -23,7 +23,7 @@ from sparkivm.frontend.parse import not_too_deep, parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.table_references import table_references
-from sparkivm.names import RESERVED_PREFIX, TableName
+from sparkivm.names import RESERVED_PREFIX, TableName, is_reserved
 from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import duplicate
@@ -283,7 +283,7 @@ def _fields(engine: Engine, model: TableName, sql: str) -> tuple[Field, ...]:
     if twice is not None:
         raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
     for f in fields:
-        if f.name.lower().startswith(RESERVED_PREFIX):
+        if is_reserved(f.name):
             raise ModelError(
                 str(model),
                 f"the output column {f.name} is named like a hidden one",

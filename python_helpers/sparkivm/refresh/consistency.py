@@ -8,7 +8,6 @@ from textwrap import indent
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
-from sparkivm.frontend.chosen_rows import text_with_chosen_rows
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.parse import statement_end
 from sparkivm.marker import Owner
@@ -62,10 +61,10 @@ def consistency_sql(
             "the model's SQL is not the one that the view was refreshed with",
             "run the model, then test it",
         )
+    if frontier.kind == "full":
+        compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     query = pinned_text(model_sql, compiled) or model_sql[: statement_end(model_sql)]
     query = replace_moments(query, frontier.moments)
-    if frontier.kind != "full":
-        query = text_with_chosen_rows(query)
     columns = ", ".join(quoted(field.name) for field in compiled.fields)
     public = engine.describe(view)
     if public is None or public.kind != "view":
