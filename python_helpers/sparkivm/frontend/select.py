@@ -118,6 +118,8 @@ class SelectReader:
                 name = known[scalar] = self._names.name_for(scalar, relation, item.name)
                 columns[name] = scalar
             visible.append((item.name, name))
+        if any(is_star(item.source) and isinstance(item.tree, exp.Column) for item in items):
+            columns = dict(sorted(columns.items()))  # whatever order a table has its columns in
         if distinct:
             relation = Project(relation, tuple(columns.items()))
             relation = Aggregate(relation, relation.columns, ())
