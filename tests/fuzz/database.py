@@ -61,7 +61,9 @@ class Database(Embedded):
     def _more_columns(self) -> str:
         if self.catalog is CATALOG:
             return ""
-        return "".join(f', "{name}" generated always as ({of}) virtual' for name, of in NAMED_LIKE_OURS.items())
+        return "".join(
+            f', "{name}" generated always as ({of}) virtual' for name, of in NAMED_LIKE_OURS.items()
+        )
 
     def load(self, world: World) -> None:
         """Replace what the tables hold."""

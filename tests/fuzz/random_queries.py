@@ -603,7 +603,9 @@ class QueryMaker:
             call, values = "count(*)", of_kind(table.columns, INT)
         if rng.random() < 0.6 or "(*)" in call or "select" in call:
             return f"{call} {rng.choice(('in', 'not in'))} (select {rng.choice(values)} from {table.text})"
-        test = f"exists (select 1 from {table.text} where {rng.choice(values)} {rng.choice(('=', '<'))} {call})"
+        test = (
+            f"exists (select 1 from {table.text} where {rng.choice(values)} {rng.choice(('=', '<'))} {call})"
+        )
         return rng.choice((test, f"not {test}", f"({test} or count(*) > 2)"))
 
     def aggregate(self, columns: Sequence[Column]) -> Column:

@@ -23,7 +23,7 @@ def test_values_without_an_alias_are_named_as_text():
 
 def test_null_is_a_value():
     sql = pivot("sum(d)", "a in (1, null)")
-    assert [name for name in read(f"select `null`, `1` from ({sql})").output] == ["null", "1"]
+    assert list(read(f"select `null`, `1` from ({sql})").output) == ["null", "1"]
     sql = pivot("sum(d)", "(a, s) in ((1, 'x'), (null, 'y'), (-2, null) as z)")
     assert len(read(f"select `{{null, y}}`, z from ({sql})").output) == 2
 

@@ -71,7 +71,8 @@ class MirrorTexts:
                 f"count_if({WEIGHT} < 0) as {_N_OLD}",
             ]
         )
-        by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {_listed([*map(in_changes, self.key)])}"
+        keys = _listed([*map(in_changes, self.key)])
+        by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {keys}"
         floats = (quoted(in_changes(name)) for name in self.floats)
         texts = (f"{as_text(f'{_NEW}.{f}')} <=> {as_text(f'{_OLD}.{f}')}" for f in floats)
         alike = " and ".join([f"{_NEW} <=> {_OLD}", *texts])
@@ -127,7 +128,9 @@ class MirrorTexts:
     def clauses(self) -> Sequence[str]:
         names = [quoted(name) for name in self.columns]
         new = [f"s.{quoted(name)}" for name in self._in_changes]
-        insert = f"when not matched and not s.{_GONE} then insert ({', '.join(names)}) values ({', '.join(new)})"
+        insert = (
+            f"when not matched and not s.{_GONE} then insert ({', '.join(names)}) values ({', '.join(new)})"
+        )
         if not self.key:
             return ["when matched then delete", insert]
         update = ", ".join(f"t.{name} = {value}" for name, value in zip(names, new, strict=True))

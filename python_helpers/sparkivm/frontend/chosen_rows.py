@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from sparkivm.algebra.function_call import AROUND_AGGREGATES, call_within
+from sparkivm.algebra.function_call import AROUND_AGGREGATES
 from sparkivm.frontend.expressions import is_windowed, outside_of_subqueries
 from sparkivm.frontend.scope import with_fields
 
@@ -110,9 +110,7 @@ def _extremum(choice: _Choice, order: Sequence[exp.Expr]) -> exp.Expr:
             exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in fields.items()
         ]
     )
-    return with_fields(
-        _filtered(extremum(this=row), conditions), [f"v{order.index(choice.value) + 1}"]
-    )
+    return with_fields(_filtered(extremum(this=row), conditions), [f"v{order.index(choice.value) + 1}"])
 
 
 def _is_null(value: exp.Expr) -> exp.Expr:

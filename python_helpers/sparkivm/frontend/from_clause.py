@@ -141,9 +141,7 @@ class FromReader:
             if any(_times(name, scope) != 1 for scope in (left_scope, right_scope)):
                 what = f"USING names {name}, which a side lacks or has twice"
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
-        predicates = [
-            equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in sorted(using)
-        ]
+        predicates = [equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in sorted(using)]
         on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
         subqueries = Subqueries(self._reader)
         if on is not None:

@@ -196,7 +196,9 @@ class SelectReader:
         if group.args.get("all"):
             must_be_no_name((name for name, _ in scope.star), tree)
             return Grouping(
-                tuple((one.tree.unnest(), one.name) for one in items if not subqueries.has_aggregate(one.tree))
+                tuple(
+                    (one.tree.unnest(), one.name) for one in items if not subqueries.has_aggregate(one.tree)
+                )
             )
         aliases = {item.name.lower(): item.tree for item in reversed(items)}  # the first one of a name counts
 

@@ -58,9 +58,7 @@ def _pinned(
             inner = None
             # Spark finds the columns of a view by their names, which a star need not have in their order.
             if has_plan or not has_star(body):
-                inner = _pinned(
-                    facts.view_text, body, facts.view_namespace, catalog, has_plan=has_plan
-                )
+                inner = _pinned(facts.view_text, body, facts.view_namespace, catalog, has_plan=has_plan)
             if inner is None:
                 unknown = True
                 return None
