@@ -93,6 +93,9 @@ def _of_the_query_around(node: exp.Expr, scope: Scope) -> exp.Expr | None:
     columns = list(node.find_all(exp.Column))
     if not columns or any(scope.find(one) or not outer.find(one) for one in columns):
         return None
+    if not scope.filters:
+        what = "an aggregate of the query around a subquery of HAVING, outside of the subquery's WHERE and ON"
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
     return outer.aggregate(resolve(node, outer))
 
 

@@ -110,8 +110,9 @@ class Scope:
     hidden: list[Visible] = field(default_factory=list)  # for their alias alone: USING shows another side's
     outer: Scope | None = None  # of the query around this one
     made: list[Visible] = field(default_factory=list)  # for the SELECT beside FROM, and no part of `*`
-    # In HAVING: the column that stands for an aggregate, in the subqueries there.
+    # In HAVING: the column that stands for an aggregate in WHERE and ON of the subqueries there.
     aggregate: Callable[[exp.Expr], exp.Expr] | None = None
+    filters: bool = True  # whether names are looked up for WHERE or ON
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
         """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""

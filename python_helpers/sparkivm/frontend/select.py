@@ -70,6 +70,7 @@ class SelectReader:
             predicate = resolve(where.this, scope, subquery=subqueries.column)
             check_accepted(predicate)
             relation = subqueries.filtered(relation, Scalar(predicate))
+        scope = replace(scope, filters=False)
         tree, relation, scope = with_time_windows(tree, relation, scope, self._names)
         relation, made = self._made_rows(tree, relation, scope)
         items = self._items(tree, scope, subqueries, made)
