@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
-from sparkivm import algebra
+from sparkivm.algebra import (
+    Aggregate,
+    AnyRelation,
+    Filter,
+    FullJoin,
+    Generate,
+    InnerJoin,
+    LeftJoin,
+    Project,
+    Repeat,
+    SemiJoin,
+    Totals,
+    UnionAll,
+    Window,
+)
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.relation import Relation
 from sparkivm.normalize import drop_projects, join_groups, prune_empty, push_filters, share_parts
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.reasons import Reason
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _PRINTED = "<!-- printed by scripts/print_docs.py; do not edit -->"
-_NUMBER = re.compile(r"docs/laws\.md \[(\d+)\]")
-_TITLES = {1: "Linear operators", 2: "Inner join", 3: "Outer join", 4: "Grouping"}
+_TITLES = {
+    "Linear operators": (Linear, Filter, Generate, Project, Repeat, UnionAll),
+    "Inner join": (InnerJoin,),
+    "Outer and semi joins": (LeftJoin, FullJoin, SemiJoin),
+    "Grouping": (Aggregate, Totals),
+    "Windows": (Window,),
+}
 _GROUP_CHANGES = (
     group_changes.entries,
     group_changes.touched_groups,
@@ -38,7 +56,8 @@ _NORMALIZATION = (join_groups, drop_projects, push_filters, share_parts, prune_e
 _ABOUT_LAWS = """\
 What each operator means, how it changes, and how it narrows to affected keys, from the docstrings of the
 code. A, B are relations, ₀ ₁ old and new, d a delta, ⊎ adds weights, K are affected keys, `R|K` is R with
-keys in K. Words: [glossary](glossary.md). `make fuzz` checks them on random queries against new minus old."""
+keys in K. Words: [glossary](glossary.md). `source` is the paper that a law is from, `tested` the test that
+compares it with new minus old; `make fuzz` does so for random queries."""
 _ABOUT_REASONS = """\
 Why a refresh was not incremental. The code stands on the console, in `run_results.json` (as
 `adapter_response.reason`) and in the output of `explain_incremental_view`, with the particulars and, where
@@ -46,14 +65,12 @@ there is one, the place in the model's SQL. [Refresh flow](refresh_flow.md) show
 
 
 def laws_page() -> str:
-    """The docstrings of the operators, by the section that each names as its source."""
-    operators = _operators()
+    """The docstrings of the operators."""
     parts = ["# Laws", _PRINTED, _ABOUT_LAWS]
-    for number, title in _TITLES.items():
-        kind = [Linear] if number == 1 else []
-        found = [operator for operator in operators if _section(operator) == number]
-        parts += [f"## [{number}] {title}", *map(_entry, [*kind, *found])]
-    rest = [operator for operator in operators if _section(operator) is None]
+    for title, operators in _TITLES.items():
+        parts += [f"## {title}", *map(_entry, operators)]
+    shown = set().union(*_TITLES.values())
+    rest = sorted(set(get_args(AnyRelation)) - shown, key=lambda one: (one.__module__, one.__name__))
     parts += ["## Leaves, Z-sets and restriction", *map(_entry, rest)]
     parts += ["## How a group state changes", *map(_entry, _GROUP_CHANGES)]
     parts += ["## How a bag state changes", *map(_entry, _BAG_CHANGES)]
@@ -66,18 +83,6 @@ def reasons_page() -> str:
     rows = [f"| `{reason.name}` | {reason.happened} | {reason.way_out} |" for reason in Reason]
     table = "\n".join(["| code | what happened | what to do |", "|---|---|---|", *rows])
     return "\n\n".join(["# Reasons", _PRINTED, _ABOUT_REASONS, table]) + "\n"
-
-
-def _operators() -> list[type[Relation]]:
-    """The operators of a query and of its deltas, in the order of the modules' names."""
-    exported = [value for value in vars(algebra).values() if inspect.isclass(value)]
-    found = {value for value in exported if issubclass(value, Relation) and value is not Relation}
-    return sorted(found, key=lambda operator: (operator.__module__, operator.__name__))
-
-
-def _section(operator: type[Relation]) -> int | None:
-    number = _NUMBER.search(operator.__doc__ or "")
-    return int(number[1]) if number else None
 
 
 def _entry(documented: object) -> str:

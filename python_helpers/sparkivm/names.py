@@ -47,10 +47,26 @@ class TableName:
         return ".".join(self.parts)
 
 
+def is_reserved(column: str) -> bool:
+    """Whether a column is named like those that we add, as Spark compares names."""
+    return column.lower().startswith(RESERVED_PREFIX)
+
+
+def in_changes(column: str) -> str:
+    """The name of a source's column beside weights: another than that of any column of ours."""
+    return f"{RESERVED_PREFIX}of_source_{column[len(RESERVED_PREFIX) :]}" if is_reserved(column) else column
+
+
 def name_of(key: str) -> TableName:
     """A relation's name from its key."""
     *head, schema, identifier = key.split(".")
     return TableName(schema, identifier, head[0] if head else None)
+
+
+def as_in_changes(column: str) -> str:
+    """A SELECT item: a source's column under that name."""
+    inside = in_changes(column)
+    return quoted(column) if inside == column else f"{quoted(column)} as {quoted(inside)}"
 
 
 def quoted(identifier: str) -> str:

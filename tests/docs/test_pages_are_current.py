@@ -1,11 +1,14 @@
 """Pages that repeat code say what the code says, and links between pages lead somewhere."""
 
+import inspect
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from scripts.print_docs import DOCS, PRINTED
+from sparkivm.algebra import AnyRelation
 from sparkivm.reasons import Reason
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +22,19 @@ LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 def test_printed_page_is_current(name):
     found = (DOCS / name).read_text(encoding="utf-8") if (DOCS / name).is_file() else ""
     assert found == PRINTED[name](), "run: .venv/bin/python scripts/print_docs.py"
+
+
+@pytest.mark.parametrize("operator", get_args(AnyRelation))
+def test_every_operator_has_its_law_on_the_page(operator):
+    page = (DOCS / "laws.md").read_text(encoding="utf-8")
+    entry = f"### {operator.__name__}\n\n`{operator.__module__.replace('.', '/')}.py`\n"
+    assert page.count(entry) == 1
+    law = page.partition(entry)[2].partition("```text\n")[2].partition("```")[0]
+    assert law.strip() == inspect.getdoc(operator)
+    assert "docs/laws.md" not in law
+    if "delta  " in law:
+        assert re.search(r"^(source    .+ \d{4}|tested    tests/)", law, re.MULTILINE), law
+    assert [name for name in re.findall(r"tests/[\w/]+\.py", law) if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

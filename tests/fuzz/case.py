@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sparkivm.errors import NotIncremental
-from tests.fuzz.database import Database
+from tests.fuzz.database import WITH_NAMES_LIKE_OURS, Database
+from tests.fuzz.embedded import Catalog
 from tests.fuzz.random_data import Change, World, random_world
 from tests.fuzz.random_queries import QueryMaker
 from tests.fuzz.smaller_queries import smaller_queries
@@ -31,7 +32,8 @@ class Case:
 
 def random_case(seed: int, depth: int) -> Case:
     """The case of a seed. Neighbors share a world, which then has to be loaded once."""
-    return Case(seed, QueryMaker(random.Random(seed), max_depth=depth).query(), shared_world(seed))
+    maker = QueryMaker(random.Random(seed), max_depth=depth, names_like_ours=True, chosen_rows=True)
+    return Case(seed, maker.query(), shared_world(seed))
 
 
 def shared_world(seed: int) -> World:
@@ -43,8 +45,8 @@ def shared_world(seed: int) -> World:
 class Fuzzer:
     """Runs cases on a database of its own."""
 
-    def __init__(self) -> None:
-        self.database = Database()
+    def __init__(self, catalog: Catalog = WITH_NAMES_LIKE_OURS) -> None:
+        self.database = Database(catalog)
         self.forms: Counter[str] = Counter()
 
     def failure_of(self, case: Case) -> str | None:

@@ -7,9 +7,16 @@ from typing import Any
 
 from sparkivm.engine import Field
 from tests.fuzz.embedded import Catalog, Embedded, new_connection
-from tests.fuzz.random_data import COLUMNS, MOST_BATCHES, TABLES, Change, Row, World
+from tests.fuzz.random_data import COLUMNS, MOST_BATCHES, NAMED_LIKE_OURS, TABLES, Change, Row, World
 
 CATALOG = Catalog(dict.fromkeys(TABLES, tuple(Field(name, type_) for name, type_ in COLUMNS)))
+_TYPES = dict(COLUMNS)
+WITH_NAMES_LIKE_OURS = Catalog(
+    {
+        table: (*fields, *(Field(name, _TYPES[of]) for name, of in NAMED_LIKE_OURS.items()))
+        for table, fields in CATALOG.tables.items()
+    }
+)
 _TO_DUCKDB = {"string": "varchar"}
 _COLUMNS = ", ".join(f"{name} {_TO_DUCKDB.get(type_, type_)}" for name, type_ in COLUMNS)
 
@@ -35,8 +42,8 @@ def insert_statement(table: str, rows: Sequence[Sequence[Any]]) -> str:
 class Database(Embedded):
     """Tables named by version, so that loading a world serves many queries."""
 
-    def __init__(self) -> None:
-        super().__init__(new_connection(), CATALOG)
+    def __init__(self, catalog: Catalog = CATALOG) -> None:
+        super().__init__(new_connection(), catalog)
         self.connection.execute("set memory_limit = '2GB'")  # which a product of many tables would fill
         # Filters are pushed down still, or some queries made products of five tables.
         found = self.connection.execute(
@@ -48,7 +55,15 @@ class Database(Embedded):
         self._loaded: World | None = None
         empty = World({}, tuple({} for _ in range(MOST_BATCHES)))
         for name, columns, _ in tables_of(empty):
-            self.connection.execute(f"create table {name} ({columns})")
+            self.connection.execute(f"create table {name} ({columns}{self._more_columns})")
+
+    @property
+    def _more_columns(self) -> str:
+        if self.catalog is CATALOG:
+            return ""
+        return "".join(
+            f', "{name}" generated always as ({of}) virtual' for name, of in NAMED_LIKE_OURS.items()
+        )
 
     def load(self, world: World) -> None:
         """Replace what the tables hold."""

@@ -15,9 +15,11 @@ from sqlglot import exp
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
+from sparkivm.names import in_changes
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.steps import STEP
+from sparkivm.spark_sql.dialects import DUCKDB
 
 _TO_SPARK = {
     "INTEGER": "int",
@@ -70,7 +72,8 @@ class Sources:
         return today(self._version - before)
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
-        return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_{self._version}'
+        columns = [f"{DUCKDB.name(field)} as {DUCKDB.name(in_changes(field))}" for field in fields]
+        return f'select {", ".join([*columns, "w"])} as "__ivm_w" from {table}_changes_{self._version}'
 
 
 def new_connection() -> duckdb.DuckDBPyConnection:
@@ -97,7 +100,7 @@ class Embedded:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         found = self.connection.execute(sql).fetchall()
-        return [tuple(_rounded(v) if isinstance(v, float) else v for v in row) for row in found]
+        return [tuple(map(_comparable, row)) for row in found]
 
     def bag(self, sql: str) -> Counter[Any]:
         return Counter(self.rows(sql))
@@ -121,6 +124,12 @@ class Embedded:
         self.connection.execute(f"select * from ({sql}) as described limit 0")
         described = self.connection.description or []
         return tuple(Field(name, spark_type(str(type_))) for name, type_, *_ in described)
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, dict):  # a struct
+        return tuple((name, _comparable(field)) for name, field in value.items())
+    return _rounded(value) if isinstance(value, float) else value
 
 
 def _rounded(value: float) -> float | str:

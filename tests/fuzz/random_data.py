@@ -21,6 +21,8 @@ COLUMNS = (
     ("s", "string"),
 )
 TABLES = ("r", "s", "t")
+# Columns that are named as the compiler names its own, and the columns that each repeats.
+NAMED_LIKE_OURS = {"__ivm_w": "a", "__IVM_n": "b", "__ivm_m1": "k", "__ivm_of_source_w": "s", "__ivm_": "d"}
 MOST_BATCHES = 3
 
 _POOLS: dict[str, Sequence[Value]] = {

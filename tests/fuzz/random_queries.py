@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.fuzz.random_data import COLUMNS, TABLES
+from tests.fuzz.random_data import COLUMNS, NAMED_LIKE_OURS, TABLES
 
 INT, DEC, DBL, STR, BOOL = "int", "dec", "dbl", "str", "bool"
 _KINDS = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "double": DBL, "string": STR, "boolean": BOOL}
@@ -48,6 +48,8 @@ class QueryMaker:
     max_depth: int = 2
     float_aggregates: bool = True
     moments: bool = True  # whether it may read the date of the refresh
+    chosen_rows: bool = False  # whether it may ask for any row of a group, which engines choose otherwise
+    names_like_ours: bool = False  # whether the tables have these columns too, which a `*` must not show
     mixed_unions: bool = False  # whether branches may differ in type, which Spark has its own way with
     tables: Sequence[str] = TABLES
     _count: int = 0
@@ -116,7 +118,11 @@ class QueryMaker:
     def table(self, alias: str | None = None) -> Rel:
         """One of the tables as it is."""
         table = self._table or self.rng.choice(self.tables)
-        return self._aliased(table, alias or self.fresh(), [(name, _KINDS[type_]) for name, type_ in COLUMNS])
+        columns = [(name, _KINDS[type_]) for name, type_ in COLUMNS]
+        if self.names_like_ours and self.rng.random() < 0.15:
+            kinds = dict(columns)
+            columns += [(name, kinds[of]) for name, of in NAMED_LIKE_OURS.items()]
+        return self._aliased(table, alias or self.fresh(), columns)
 
     def _listed(self, columns: list[Column]) -> tuple[str, list[Column]]:
         """A list of other names for columns, and the columns by these names."""
@@ -479,6 +485,9 @@ class QueryMaker:
         rel = self.item(depth)
         where = self._where(rel.columns) if rng.random() < 0.4 else ""
         columns = [(name.split(".")[-1], kind) for name, kind in rel.columns]
+        if self.names_like_ours and rel.text.split()[0] in self.tables:
+            columns = columns[: len(COLUMNS)]
+            return f"select * except ({', '.join(NAMED_LIKE_OURS)}) from {rel.text}{where}", columns
         alias = rel.text.split()[-1]
         star = rng.choice(("*", f"{alias}.*")) if alias.isidentifier() else "*"
         distinct = rng.choice(("", "", "distinct "))
@@ -573,6 +582,7 @@ class QueryMaker:
                     f"{other} is not null",
                     f"not ({other} is null)",
                     f"count(*) > ({self._single('count', *self._any_numbers())})",
+                    self._aggregate_test(rel.columns),
                     # DuckDB refuses it for keys that it finds by itself.
                     "count(*) < 4" if text.endswith(" all") else self._key_test(rel, keys),
                 )
@@ -584,10 +594,28 @@ class QueryMaker:
         columns = [column for column in rel.columns if column[0] in keys]
         return self.test(columns) if columns else "count(*) < 4"
 
+    def _aggregate_test(self, columns: Sequence[Column]) -> str:
+        """A subquery that reads an aggregate of the groups around it."""
+        rng, table = self.rng, self.table()
+        call, kind = self.aggregate(columns)
+        values = of_kind(table.columns, kind)
+        if kind == DBL or not values or call.startswith("avg"):
+            call, values = "count(*)", of_kind(table.columns, INT)
+        if rng.random() < 0.6 or "(*)" in call or "select" in call:
+            return f"{call} {rng.choice(('in', 'not in'))} (select {rng.choice(values)} from {table.text})"
+        test = (
+            f"exists (select 1 from {table.text} where {rng.choice(values)} {rng.choice(('=', '<'))} {call})"
+        )
+        return rng.choice((test, f"not {test}", f"({test} or count(*) > 2)"))
+
     def aggregate(self, columns: Sequence[Column]) -> Column:
         """An aggregate, or an expression over some."""
         rng = self.rng
         text, kind = self.scalar(columns)
+        if self.chosen_rows and rng.random() < 0.08:
+            call = f"{rng.choice(('first', 'last', 'any_value', 'first', 'last_value'))}({text})"
+            around = ("", "", "", " ignore nulls", f" filter (where {self.predicate(columns)})")
+            return f"{call}{rng.choice(around)}", kind
         calls = ["count(*)", f"count({text})", f"min({text})", f"max({text})"]
         if kind in (INT, DEC) or (kind == DBL and self.float_aggregates):
             calls += [f"sum({text})", f"sum({text})"]

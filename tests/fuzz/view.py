@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
+from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.normalize.prune_empty import prune_empty
@@ -40,7 +41,7 @@ class View:
         """same: a query of the same meaning, if the engine cannot run the model's."""
         self.database = database
         tree = parse_model("model", sql)
-        grouped = _as_spark_groups(parse_model("model", same or sql))
+        grouped = _as_spark_groups(with_chosen_rows(parse_model("model", same or sql)))
         self._recomputation = _versioned(grouped, database.catalog.tables).sql(dialect="duckdb")
         query = read_query(tree, database.catalog)
         self.fields = database.fields(self.recomputation(0))

@@ -80,3 +80,11 @@ def test_names_are_quoted_and_lines_are_kept():
     assert "\n" not in text
     assert "partition by `order` order by `a`.`b` desc" in text
     assert "`it``s` in ('c', 'u', 'r', 'i', 'd')" in text
+
+
+def test_columns_named_like_ours():
+    columns = ["__ivm_newest", "__IVM_operation", "__ivm_of_source_newest"]
+    meta = {"key": columns[0], "change_log": {"order": "seq"}}
+    made = f"""create table log as select * from (values
+        (1, 'c', 1, 7, 'a'), (2, 'u', 1, 8, 'b'), (3, 'd', 2, 9, 'c')) as v(seq, op, {", ".join(columns)})"""
+    assert result(meta, columns, None, made) == [(1, 8, "b")]

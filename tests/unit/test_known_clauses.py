@@ -53,15 +53,25 @@ def test_pivot_behind_a_comma_or_a_cross_join_is_unclear():
     assert found.reason is Reason.SQL_NOT_UNDERSTOOD
 
 
+def test_an_aggregate_where_it_has_to_be_computed_before():
+    sql = "select k, explode(collect_list(a)) from r group by k"
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "an aggregate inside of EXPLODE")
+
+
 @pytest.mark.parametrize(
-    ("sql", "what"),
+    "sql",
     [
-        ("select k, explode(collect_list(a)) from r group by k", "an aggregate inside of EXPLODE"),
-        (
-            "select k from r group by k having max(a) in (select a from s)",
-            "an aggregate as the operand of IN",
-        ),
+        "select k from r where max(a) in (select a from s)",
+        "select k from r where exists (select 1 from s where s.a = max(r.a))",
+        "select k, exists (select 1 from s where s.a = max(r.a)) as x from r group by k",
+        "select k from r group by k having exists (select 1 from s where s.a = count(*))",
+        "select k from r group by k having rank() over (order by k) in (select a from s)",
     ],
 )
-def test_an_aggregate_where_it_has_to_be_computed_before(sql, what):
-    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, what)
+def test_an_aggregate_where_spark_takes_none(sql):
+    assert refusal(sql).reason is Reason.EXPRESSION_NOT_SUPPORTED
+
+
+def test_an_aggregate_of_the_query_around_that_is_the_subquerys_result():
+    sql = "select k from r group by k having count(*) > (select max(r.k) from s)"
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "an aggregate of the query around")

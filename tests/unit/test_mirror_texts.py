@@ -12,22 +12,23 @@ import sqlglot
 from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.names import TableName
 
-COLUMNS = ("id", "x")
+PLAIN = ("id", "x")
+NAMED_LIKE_OURS = ("__ivm_w", "__IVM_gone")
 
 
-def texts(*key: str) -> MirrorTexts:
-    return MirrorTexts(TableName("s", "src"), TableName("s", "mirror"), COLUMNS, key)
+def texts(*key: str, columns: tuple[str, str] = PLAIN) -> MirrorTexts:
+    return MirrorTexts(TableName("s", "src"), TableName("s", "mirror"), columns, key)
 
 
 class World:
     """A source and its mirror, as lists of rows."""
 
-    def __init__(self, source: list[tuple], mirror: list[tuple]) -> None:
+    def __init__(self, source: list[tuple], mirror: list[tuple], columns: tuple[str, str]) -> None:
         self.mirror = mirror
         self._connection = duckdb.connect()
         self._connection.execute("create schema s")
         for name, rows in (("src", source), ("mirror", mirror)):
-            self._connection.execute(f"create table s.{name} (id int, x int)")
+            self._connection.execute(f"create table s.{name} ({columns[0]} int, {columns[1]} int)")
             if rows:
                 self._connection.executemany(f"insert into s.{name} values (?, ?)", rows)
 
@@ -43,9 +44,11 @@ class World:
         return sqlglot.transpile(sql, "spark", "duckdb")[0]
 
 
-def followed(source: list[tuple], mirror: list[tuple], *key: str) -> Counter[tuple] | None:
+def followed(
+    source: list[tuple], mirror: list[tuple], *key: str, columns: tuple[str, str] = PLAIN
+) -> Counter[tuple] | None:
     """The mirror afterwards; None if it is told that the key is none."""
-    world, t = World(source, mirror), texts(*key)
+    world, t = World(source, mirror, columns), texts(*key, columns=columns)
     world.stage(t.differences(0))
     came, gone, several = world.query(t.counts("d"))[0]
     if several:
@@ -67,25 +70,28 @@ def followed(source: list[tuple], mirror: list[tuple], *key: str) -> Counter[tup
     return result + new
 
 
+@pytest.mark.parametrize("columns", [PLAIN, NAMED_LIKE_OURS])
 @pytest.mark.parametrize("seed", range(25))
-def test_whole_rows(seed):
+def test_whole_rows(seed, columns):
     rng = random.Random(seed)
     values = [(i, x) for i in (1, 2, None) for x in (1, None)]
     source, mirror = ([rng.choice(values) for _ in range(rng.randrange(9))] for _ in range(2))
-    assert followed(source, mirror) == Counter(source)
+    assert followed(source, mirror, columns=columns) == Counter(source)
 
 
+@pytest.mark.parametrize("columns", [PLAIN, NAMED_LIKE_OURS])
 @pytest.mark.parametrize("seed", range(25))
-def test_by_key(seed):
+def test_by_key(seed, columns):
     rng = random.Random(seed)
     keys = [1, 2, 3, 4, None]
     source, mirror = (
         [(key, rng.choice([1, 2, None])) for key in keys if rng.random() < 0.7] for _ in range(2)
     )
-    assert followed(source, mirror, "id") == Counter(source)
+    key = columns[0]
+    assert followed(source, mirror, key, columns=columns) == Counter(source)
     if source:
-        assert followed([*source, (source[0][0], 7)], mirror, "id") is None
-        assert followed(source, [*mirror, (5, 1), (5, 2)], "id") is None
+        assert followed([*source, (source[0][0], 7)], mirror, key, columns=columns) is None
+        assert followed(source, [*mirror, (5, 1), (5, 2)], key, columns=columns) is None
 
 
 def test_clauses():
@@ -95,3 +101,6 @@ def test_clauses():
         "when matched and s.__ivm_gone then delete",
         "when matched then update set t.`id` = s.`id`, t.`x` = s.`x`",
     ]
+    assert texts(columns=NAMED_LIKE_OURS).on == (
+        "s.__ivm_gone and t.`__ivm_w` <=> s.`__ivm_of_source_w` and t.`__IVM_gone` <=> s.`__ivm_of_source_gone`"
+    )

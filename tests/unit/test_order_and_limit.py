@@ -20,8 +20,6 @@ MORE_ROWS = (
     "select count(*) as n from r union all select count(*) from s limit 1",
     "select x from (select sum(a) as x from r) p left join s on s.a = x limit 1",
     "select count(*) as n from r limit 1 offset 1",
-    "select count(*) as n from r limit 0",
-    "select k, ((select max(a) from s) limit 0) as m from r",
     "select k from r where a in ((select a from s) limit 1)",
     "select k from r order by ((select max(a) from s) offset 1)",
 )
@@ -39,6 +37,23 @@ def test_order_by_all_is_by_all_columns():
         ("k", True),
     ]
     assert len(read("select a from r union select k from r order by all").sort) == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a from r limit 0",
+        "select a, k from r order by k limit 0 offset 2",
+        "select count(*) as n from r limit 0",
+        "select k, ((select max(a) from s) limit 0) as m from r",
+        "select k from r where a in (select a from s limit 0)",
+        "select k from r union all (select a from s limit 0)",
+        "select k from r where exists (select 1 from s where s.k = r.k limit 0)",
+    ],
+)
+def test_no_rows_are_known(sql):
+    found = read(sql)
+    assert (found.limit, found.offset, found.sort) == (None, None, ())
 
 
 @pytest.mark.parametrize("sql", MORE_ROWS)

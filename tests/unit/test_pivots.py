@@ -22,12 +22,24 @@ def test_values_without_an_alias_are_named_as_text():
     assert len(read(f"select `{{1, x}}`, y from ({sql})").output) == 2
 
 
+def test_null_is_a_value():
+    sql = pivot("sum(d)", "a in (1, null)")
+    assert list(read(f"select `null`, `1` from ({sql})").output) == ["null", "1"]
+    sql = pivot("sum(d)", "(a, s) in ((1, 'x'), (null, 'y'), (-2, null) as z)")
+    assert len(read(f"select `{{null, y}}`, z from ({sql})").output) == 2
+
+
 @pytest.mark.parametrize(
     ("sql", "reason", "detail"),
     [
         (pivot("sum(a + k) as s, count(*) as n"), Reason.OPERATOR_NOT_SUPPORTED, "whose type is not known"),
         (pivot("coalesce(sum(d), 0)"), Reason.OPERATOR_NOT_SUPPORTED, "whose type is not known"),
-        (pivot("first(d)"), Reason.NON_DETERMINISTIC_EXPRESSION, "first"),
+        (
+            pivot("first(d) as x, last(k) as y"),
+            Reason.NON_DETERMINISTIC_EXPRESSION,
+            "first takes the value of any row",
+        ),
+        (pivot("sum(d)", "a in (1, cast(null as int))"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
         (pivot("sum(d), avg(d)"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
         (pivot("sum(d)", "a in (1.5)"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
         (pivot("sum(d)", "a in (1, 1 as x)"), Reason.SQL_NOT_UNDERSTOOD, "there twice"),

@@ -47,7 +47,7 @@ class Aggregate(OneInput):
     delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both
     touched   group keys: touched(A)
     restrict  γ(A)|K = γ(A|K) for K over group keys
-    source    docs/laws.md [4]
+    tested    tests/laws/test_delta_law.py
     """
 
     keys: tuple[str, ...]

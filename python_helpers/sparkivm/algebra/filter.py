@@ -27,7 +27,7 @@ class Filter(Linear):
     touched   σ_p(touched(A)), without σ if p reads other columns; no rule if p reads a moment that moves
     restrict  σ_p(A)|K = σ_p(A|K)
     needs     p deterministic
-    source    docs/laws.md [1]
+    source    Budiu et al. 2023 (DBSP): a linear operator is its own delta
     """
 
     predicate: Scalar

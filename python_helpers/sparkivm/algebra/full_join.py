@@ -25,7 +25,7 @@ class FullJoin(TwoSides):
 
     delta     d(A ⟗ B) = d(A ⟕ B) ⊎ NULL × d(B ▷ A)
     restrict  a semi-join on top: a row of one side decides whether one of the other is padded
-    source    docs/laws.md [3]
+    tested    tests/laws/test_delta_law.py
     """
 
     @property

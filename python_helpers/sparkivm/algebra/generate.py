@@ -21,7 +21,7 @@ class Generate(Linear):
     delta     d G(A) = G(dA)
     restrict  G(A)|K = G(A|K) for K over columns of A, else the semi-join stays on top
     needs     g deterministic
-    source    docs/laws.md [1]
+    tested    tests/laws/test_delta_law.py
     """
 
     generator: Scalar  # EXPLODE or the like, of expressions over A's columns

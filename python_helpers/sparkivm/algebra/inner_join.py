@@ -29,7 +29,8 @@ class InnerJoin(Relation):
               A table B beside groups j of the same table may be B|K, K the keys touched(j).
     touched   columns that every changed input has, or (unless exact) equals: ∪ touched(j), renamed
     restrict  keys go to the input that owns their column, and across equalities to the others
-    source    docs/laws.md [2]; telescoping as in Zhou, Larson, Elmongui 2007, §3.3
+    source    Zhou, Larson, Elmongui 2007, §3.3: a term for each input that changed
+    tested    tests/laws/test_delta_law.py, tests/laws/test_narrowed_joins_law.py
     """
 
     inputs: tuple[Relation, ...]

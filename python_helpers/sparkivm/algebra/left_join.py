@@ -35,7 +35,7 @@ class LeftJoin(TwoSides):
               then not the exact values
     restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
               keys over B stay on top, since all of B decides whether a row is padded
-    source    docs/laws.md [3]; compare Griffin & Kumar 1998
+    tested    tests/laws/test_left_join_transition.py; compare Griffin & Kumar 1998
     """
 
     broadcast_right: bool = False  # B is small enough to be sent to every task

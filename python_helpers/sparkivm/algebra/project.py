@@ -28,7 +28,7 @@ class Project(Linear):
     touched   π of the values of A that it reads; no rule if it reads none, or a moment that moves
     restrict  π(A)|K = π(A|K) if the key columns are passed on unchanged, else the semi-join stays on top
     needs     expressions deterministic
-    source    docs/laws.md [1]
+    source    Budiu et al. 2023 (DBSP): a linear operator is its own delta
     """
 
     items: tuple[tuple[str, Scalar], ...]  # (name, expression over the input's columns)

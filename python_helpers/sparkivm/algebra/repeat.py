@@ -14,7 +14,7 @@ class Repeat(Linear):
 
     delta     d ρ_n(A) = ρ_n(dA): the weight of a row is multiplied by n
     restrict  ρ_n(A)|K = ρ_n(A|K)
-    source    docs/laws.md [1]
+    tested    tests/laws/test_delta_law.py
     """
 
     times: Scalar

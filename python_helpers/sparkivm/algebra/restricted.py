@@ -18,6 +18,7 @@ class Restricted(Relation):
 
     delta     d(R|K) = (dR)|K for a K that stays as it is
     touched   touched(R)|K, or touched(R) where it lacks the columns of K
+    tested    tests/laws/test_restrict_law.py, tests/laws/test_touched_law.py
     """
 
     input: Relation

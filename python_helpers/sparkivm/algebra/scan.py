@@ -58,6 +58,7 @@ class Scan(Leaf):
 
     delta     d(Scan t) = Changes t
     restrict  a semi-join on top of the scan
+    tested    tests/laws/test_delta_law.py
     """
 
     at: At = At.NEW

@@ -29,7 +29,7 @@ class SemiJoin(TwoSides):
               T as in LEFT JOIN: +1 for a row of A that lost its last match, −1 for one that gained its first
     touched   as of LEFT JOIN
     restrict  (A ⋉ B)|K = A|K ⋉ B|K′ with K′ the copy of K along the equal pairs
-    source    docs/laws.md [3]
+    tested    tests/laws/test_delta_law.py
     """
 
     anti: bool = False

@@ -20,7 +20,10 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class Slice(Derived):
-    """σ_{K₁ ∨ K₂ ∨ …}(A) = the rows of A for which one of the lookups has a key; none is repeated."""
+    """σ_{K₁ ∨ K₂ ∨ …}(A) = the rows of A for which one of the lookups has a key; none is repeated.
+
+    tested    tests/laws/test_slice_law.py
+    """
 
     input: Relation
     lookups: tuple[Lookup, ...]

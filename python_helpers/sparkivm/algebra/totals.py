@@ -44,7 +44,7 @@ class Totals(Aggregate):
     touched   group keys: touched(A)
     restrict  γ(A)|K = γ(A|K) for K over group keys
     needs     dA cheap: A made of tables row by row
-    source    docs/laws.md [4]
+    tested    tests/laws/test_delta_law.py
     """
 
     sums: Mapping[str, Sum] = field(default_factory=dict)  # by the name of the call; the others are counts

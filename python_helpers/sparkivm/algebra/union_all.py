@@ -21,7 +21,7 @@ class UnionAll(Relation):
     delta     d(A ⊎ B) = dA ⊎ dB
     touched   touched(A) ∪ touched(B)
     restrict  (A ⊎ B)|K = A|K ⊎ B|K
-    source    docs/laws.md [1]
+    source    Budiu et al. 2023 (DBSP): a linear operator is its own delta
     """
 
     inputs: tuple[Relation, ...]

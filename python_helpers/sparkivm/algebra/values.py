@@ -20,6 +20,7 @@ class OneRow(Relation):
 
     delta     nothing: it is a constant
     restrict  a semi-join on top
+    tested    tests/laws/test_delta_law.py
     """
 
     @property

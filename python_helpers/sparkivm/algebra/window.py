@@ -52,7 +52,7 @@ class Window(OneInput):
     delta     dω(A) = ω(A₁|K) − ω(A₀|K),  K = the partitions of dA; others are the same in both
     touched   columns of k: touched(A)
     restrict  ω_k(A)|K = ω_k(A|K) for K over k
-    source    docs/laws.md [5]
+    tested    tests/laws/test_delta_law.py
     """
 
     partition: tuple[str, ...]

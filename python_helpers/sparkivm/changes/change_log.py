@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkivm.names import RESERVED_PREFIX, literal, quoted
+from sparkivm.names import RESERVED_PREFIX, in_changes, literal, quoted
 
 _OPERATION = f"{RESERVED_PREFIX}operation"
 _NEWEST = f"{RESERVED_PREFIX}newest"
@@ -59,12 +59,15 @@ def current_rows(log: ChangeLog, table: str, columns: Sequence[str]) -> str:
     if log.deletes:
         order.append(f"case when {_one_of(operation, log.deletes)} then 1 else 0 end")
     newest = f"row_number() over (partition by {', '.join(map(key, log.key))} order by {', '.join(order)})"
-    images = [f"{place(name)} as {quoted(name)}" for name in columns]
+    images = [f"{place(name)} as {quoted(in_changes(name))}" for name in columns]
     entries = (
         f"select {', '.join(images)}, {operation} as {_OPERATION}, {newest} as {_NEWEST} "
         f"from {table} where {_one_of(operation, (*log.upserts, *log.deletes))}"
     )
-    shown = ", ".join(map(quoted, columns))
+    shown = ", ".join(
+        quoted(name) if in_changes(name) == name else f"{quoted(in_changes(name))} as {quoted(name)}"
+        for name in columns
+    )
     is_there = _one_of(_OPERATION, log.upserts)
     return f"select {shown} from ({entries}) as entries where {_NEWEST} = 1 and {is_there}"
 

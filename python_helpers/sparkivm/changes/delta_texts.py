@@ -15,7 +15,7 @@ from sqlglot import exp
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.changes.signed_zeros import grouped
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.names import WEIGHT, TableName, literal, quoted
+from sparkivm.names import WEIGHT, TableName, as_in_changes, in_changes, literal, quoted
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class DeltaTexts:
         pinned = self._tables[table]
         change = self._change(pinned)
         if change.kept:
-            rows = f"select {', '.join([*map(quoted, fields), WEIGHT])}\nfrom {change.kept}"
+            names = (quoted(in_changes(field)) for field in fields)
+            rows = f"select {', '.join([*names, WEIGHT])}\nfrom {change.kept}"
         else:
             rows = _recorded_rows(pinned.name, change, fields)
         return _netted(rows, fields, change.floats) if change.nets else rows
@@ -77,20 +78,23 @@ class DeltaTexts:
 
 
 def changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
-    """The rows that changed, with their weights; what two versions have in common left out."""
+    """The rows that changed, with their weights; what two versions have in common left out.
+
+    Their columns are called as `in_changes` says.
+    """
     rows = _recorded_rows(table, change, fields)
     return _netted(rows, fields, change.floats) if change.how == "diff" else rows
 
 
 def _recorded_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
-    columns = [quoted(field) for field in fields]
+    columns = [*map(as_in_changes, fields)]
     return _diff(table, change, columns) if change.how == "diff" else _feed(table, change, columns)
 
 
 def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
     """Rows with the sums of their weights, as far as any is left."""
     total = f"sum({WEIGHT})"
-    shown, keys = grouped(fields, floats)
+    shown, keys = grouped([*map(in_changes, fields)], {*map(in_changes, floats)})
     group = f"\ngroup by {', '.join(keys)}" if keys else ""
     items = ", ".join([*shown, f"{total} as {WEIGHT}"])
     return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"

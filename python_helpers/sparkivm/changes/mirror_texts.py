@@ -1,6 +1,7 @@
 """How a mirror is brought to what its source is now: the rows that differ, and how they are applied.
 
-Differences are one row per value, or per key where one is known. D stands for them, staged.
+Differences are one row per value, or per key where one is known. D stands for them, staged. The columns of D
+are called as `in_changes` says.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparkivm.changes.signed_zeros import as_text, grouped
-from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted
+from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, as_in_changes, in_changes, quoted
 
 _NEW = f"{RESERVED_PREFIX}new"  # copies in the source; by key: the row there
 _OLD = f"{RESERVED_PREFIX}old"  # copies in the mirror; by key: the row there
@@ -38,9 +39,13 @@ class MirrorTexts:
         """All rows of the source."""
         return f"select {_listed(self.columns)}\nfrom {self.source.sql}"
 
+    @property
+    def _in_changes(self) -> tuple[str, ...]:
+        return tuple(map(in_changes, self.columns))
+
     def differences(self, version: int) -> str:
         """D: what the source has now against what the mirror has at a version."""
-        shown = _listed(self.columns)
+        shown = ", ".join(map(as_in_changes, self.columns))
         both = (
             f"  select {shown}, 1 as {WEIGHT} from {self.source.sql}\n"
             f"  union all\n"
@@ -49,7 +54,7 @@ class MirrorTexts:
         return self._keys_that_differ(both) if self.key else self._values_that_differ(both)
 
     def _values_that_differ(self, both: str) -> str:
-        shown, keys = grouped(self.columns, self.floats)
+        shown, keys = grouped(self._in_changes, {*map(in_changes, self.floats)})
         items = [*shown, f"count_if({WEIGHT} > 0) as {_NEW}", f"count_if({WEIGHT} < 0) as {_OLD}"]
         return (
             f"select {', '.join(items)}\nfrom (\n{both}\n) as both_sides\n"
@@ -57,7 +62,7 @@ class MirrorTexts:
         )
 
     def _keys_that_differ(self, both: str) -> str:
-        row = f"struct({_listed(self.columns)})"
+        row = f"struct({_listed(self._in_changes)})"
         items = ",\n  ".join(
             [
                 f"any_value({row}) filter (where {WEIGHT} > 0) as {_NEW}",
@@ -66,8 +71,9 @@ class MirrorTexts:
                 f"count_if({WEIGHT} < 0) as {_N_OLD}",
             ]
         )
-        by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {_listed(self.key)}"
-        floats = (quoted(name) for name in self.floats)
+        keys = _listed([*map(in_changes, self.key)])
+        by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {keys}"
+        floats = (quoted(in_changes(name)) for name in self.floats)
         texts = (f"{as_text(f'{_NEW}.{f}')} <=> {as_text(f'{_OLD}.{f}')}" for f in floats)
         alike = " and ".join([f"{_NEW} <=> {_OLD}", *texts])
         changed = f"not ({alike}) or {_N_NEW} > 1 or {_N_OLD} > 1"
@@ -88,7 +94,7 @@ class MirrorTexts:
     def inserted(self, differences: str) -> str:
         """The rows to insert, where none is gone."""
         if self.key:
-            return f"select {_fields(_NEW, self.columns)}\nfrom {differences}"
+            return f"select {_fields(_NEW, self._in_changes)}\nfrom {differences}"
         return self._copies(differences, f"{_NEW} - {_OLD}")
 
     def merged(self, differences: str) -> str:
@@ -100,38 +106,40 @@ class MirrorTexts:
         if self.key:
             row = f"coalesce({_NEW}, {_OLD})"
             return (
-                f"select {_fields(_ROW, self.columns)}, {_GONE}\n"
+                f"select {_fields(_ROW, self._in_changes)}, {_GONE}\n"
                 f"from (select {row} as {_ROW}, {_NEW} is null as {_GONE} from {differences}) as changed"
             )
         copies = self._copies(differences, f"if({_NEW} > {_OLD}, {_NEW} - {_OLD}, {_NEW})", "false")
         return (
-            f"select {_listed(self.columns)}, true as {_GONE}\nfrom {differences} where {_NEW} < {_OLD}\n"
+            f"select {_listed(self._in_changes)}, true as {_GONE}\nfrom {differences} where {_NEW} < {_OLD}\n"
             f"union all\n{copies}"
         )
 
     @property
     def on(self) -> str:
-        same = [f"t.{quoted(name)} <=> s.{quoted(name)}" for name in self.key or self.columns]
+        same = [f"t.{quoted(name)} <=> s.{quoted(in_changes(name))}" for name in self.key or self.columns]
         if self.key:
             return " and ".join(same)
-        floats = (quoted(name) for name in self.floats)
-        same_text = (f"{as_text(f't.{f}')} <=> {as_text(f's.{f}')}" for f in floats)
+        floats = ((f"t.{quoted(name)}", f"s.{quoted(in_changes(name))}") for name in self.floats)
+        same_text = (f"{as_text(t)} <=> {as_text(s)}" for t, s in floats)
         return " and ".join([f"s.{_GONE}", *same, *same_text])
 
     @property
     def clauses(self) -> Sequence[str]:
         names = [quoted(name) for name in self.columns]
-        values = ", ".join(f"s.{name}" for name in names)
-        insert = f"when not matched and not s.{_GONE} then insert ({', '.join(names)}) values ({values})"
+        new = [f"s.{quoted(name)}" for name in self._in_changes]
+        insert = (
+            f"when not matched and not s.{_GONE} then insert ({', '.join(names)}) values ({', '.join(new)})"
+        )
         if not self.key:
             return ["when matched then delete", insert]
-        update = ", ".join(f"t.{name} = s.{name}" for name in names)
+        update = ", ".join(f"t.{name} = {value}" for name, value in zip(names, new, strict=True))
         return [f"when matched and s.{_GONE} then delete", f"when matched then update set {update}", insert]
 
     def _copies(self, differences: str, number: str, gone: str = "") -> str:
         mark = f", {gone} as {_GONE}" if gone else ""
         return (
-            f"select {_listed(self.columns)}{mark}\nfrom {differences}\n"
+            f"select {_listed(self._in_changes)}{mark}\nfrom {differences}\n"
             f"lateral view explode(array_repeat(0, cast({number} as int))) as {RESERVED_PREFIX}copy"
         )
 

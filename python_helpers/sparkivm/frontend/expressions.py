@@ -44,6 +44,9 @@ def resolve(
             return moment(name).tree
         if subquery is not None and is_subquery(node):
             return subquery(node, scope, aliases or {})
+        aggregate = _of_the_query_around(node, scope)
+        if aggregate is not None:
+            return aggregate
         with_stars = with_columns(node, scope, lambda part: replace_nodes(part, replacement))
         if with_stars is not None:
             return with_stars
@@ -77,6 +80,23 @@ def resolve(
         return None if fields else node.name
 
     return replace_nodes(with_own_parameters(tree), replacement)
+
+
+def _of_the_query_around(node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """The column that stands for an aggregate of the rows of HAVING's query, in a subquery there.
+
+    None of any other expression.
+    """
+    outer = scope.outer
+    if outer is None or outer.aggregate is None or not is_called(node) or is_windowed(node):
+        return None
+    columns = list(node.find_all(exp.Column))
+    if not columns or any(scope.find(one) or not outer.find(one) for one in columns):
+        return None
+    if not scope.filters:
+        what = "an aggregate of the query around a subquery of HAVING, outside of the subquery's WHERE and ON"
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+    return outer.aggregate(resolve(node, outer))
 
 
 def is_hive_grouping_id(node: exp.Column) -> bool:

@@ -141,7 +141,7 @@ class FromReader:
             if any(_times(name, scope) != 1 for scope in (left_scope, right_scope)):
                 what = f"USING names {name}, which a side lacks or has twice"
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
-        predicates = [equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in using]
+        predicates = [equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in sorted(using)]
         on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
         subqueries = Subqueries(self._reader)
         if on is not None:
@@ -242,11 +242,12 @@ class FromReader:
             if isinstance(found, CatalogView):
                 relation, visible = self._reader.read_view(found, node)
             else:
-                fields = tuple((self._reader.names.fresh(field.name), field.name) for field in found.fields)
-                relation = Scan(found.key, fields)
+                # By name: the plan is the same whatever order the table's columns are in.
                 types = {field.name: field.declared_type for field in found.fields}
-                self._reader.names.types |= {name: types[source] for name, source in fields}
-                visible = [(source, name) for name, source in fields]
+                names = {source: self._reader.names.fresh(source) for source in sorted(types)}
+                relation = Scan(found.key, tuple((name, source) for source, name in names.items()))
+                self._reader.names.types |= {name: types[source] for source, name in names.items()}
+                visible = [(field.name, names[field.name]) for field in found.fields]
         visible = _with_column_aliases(visible, node)
         return relation, _aliased(visible, *([node.alias] if node.alias else parts))
 

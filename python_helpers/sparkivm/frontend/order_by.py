@@ -78,9 +78,9 @@ def number_of(tree: exp.Query, clause: str) -> int | None:
     raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is no number", node)
 
 
-def takes_all(relation: Relation, limit: int | None, offset: int | None) -> bool:
-    """Whether LIMIT and OFFSET leave nothing to choose, as there is one row at most."""
-    return not offset and limit != 0 and at_most_one_row(relation)
+def takes_all(relation: Relation, offset: int | None) -> bool:
+    """Whether OFFSET and a LIMIT above 0 leave nothing to choose, as there is one row at most."""
+    return not offset and at_most_one_row(relation)
 
 
 def any_rows(tree: exp.Query) -> NotIncremental:

@@ -84,9 +84,9 @@ def _pivot(
     at_once = _is_at_once([call for _, call in calls], relation, names, pivot)
     read = frozenset[str]().union(*(Scalar(tree).columns for tree in (*keys, *(c for _, c in calls))))
     kept = [(shown, name) for shown, name in scope.star if name not in read]
-    grouping = Grouping(tuple((column(name).tree, name) for _, name in kept))
+    grouping = Grouping(tuple((column(name).tree, name) for name in sorted(name for _, name in kept)))
     aggregation = Aggregation(relation, grouping, names, frozenset(), Windows(names))
-    items = {name: aggregation.rewrite(column(name).tree, pivot) for _, name in kept}
+    items = {name: aggregation.rewrite(column(name).tree, pivot) for name in sorted(name for _, name in kept)}
     visible = list(kept)
     seen: set[Scalar] = set()
     for entry in _entries(pivot):
@@ -178,7 +178,9 @@ def _name_of(entry: _Entry, pivot: exp.Pivot) -> str:
 
 
 def _text_of(value: exp.Expr) -> str | None:
-    """A string or a whole number as Spark prints it, None for others."""
+    """A string, a whole number or NULL as Spark prints it, None for others."""
+    if isinstance(value, exp.Null):
+        return "null"
     sign = "-" if isinstance(value, exp.Neg) else ""
     value = value.this if sign else value
     plain = isinstance(value, exp.Literal) and (value.is_string or value.this.isdigit())
@@ -195,7 +197,7 @@ def _unpivot(
     used = {name for _, columns in entries for _, name in columns}
     kept = [(shown, name) for shown, name in scope.star if name not in used]
     new = [(shown, names.fresh(shown)) for shown in (label, *values)]
-    same = {name: names.fresh(shown) for shown, name in kept}
+    same = {name: names.fresh(shown) for shown, name in sorted(kept)}
     inputs: list[Relation] = []
     for entry, columns in entries:
         if len(columns) != len(values):

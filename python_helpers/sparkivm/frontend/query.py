@@ -16,6 +16,7 @@ from sparkivm.algebra.spark_text import SparkText
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
 from sparkivm.frontend.char_padding import with_padding
+from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
 from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
@@ -61,7 +62,7 @@ def read_query(
     """
     _refuse_unread(tree)
     reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
-    return with_padding(reader.query(tree), reader.names.types)
+    return with_padding(reader.query(with_chosen_rows(tree)), reader.names.types)
 
 
 def _refuse_unread(tree: exp.Query) -> None:
@@ -76,6 +77,11 @@ def _are_called(visible: Sequence[Visible], names: Sequence[str]) -> bool:
     return len(visible) == len(names) and all(
         one[0].lower() == name.lower() for one, name in pairs if has_name(one)
     )
+
+
+def _without_rows(relation: Relation) -> Filter:
+    """What LIMIT 0 leaves, whatever the order is."""
+    return Filter(relation, expression("false"))
 
 
 class QueryReader:
@@ -123,7 +129,7 @@ class QueryReader:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
         _refuse_unread(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
-        relation, visible = inner.rows(tree)
+        relation, visible = inner.rows(with_chosen_rows(tree))
         names = [field.name for field in view.fields]
         if has_star(tree) and not _are_called(visible, names):
             what = (
@@ -167,8 +173,10 @@ class QueryReader:
         reader = self._with(tree)
         relation, visible, sort = reader._sorted(tree)
         limit, offset = number_of(tree, "limit"), number_of(tree, "offset")
+        if limit == 0:
+            relation, sort, limit, offset = _without_rows(relation), [], None, None
         if (limit is not None or offset is not None) and not sort:
-            if not takes_all(relation, limit, offset):
+            if not takes_all(relation, offset):
                 raise any_rows(tree)
             limit = offset = None
         output = [name for _, name in visible]
@@ -203,8 +211,10 @@ class QueryReader:
         """ORDER BY … LIMIT below the top: the rows by their position in the order, ties settled."""
         relation, visible, sort = self._sorted(tree)
         limit, offset = number_of(tree, "limit"), number_of(tree, "offset") or 0
+        if limit == 0:
+            return _without_rows(relation), visible
         if not sort:
-            if not takes_all(relation, limit, offset):
+            if not takes_all(relation, offset):
                 raise any_rows(tree)
             return relation, visible
         if reads_outer_columns_only_among_themselves(relation):

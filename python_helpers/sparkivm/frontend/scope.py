@@ -13,7 +13,7 @@ from sparkivm.algebra.origin import origin
 from sparkivm.errors import UnknownName
 from sparkivm.frontend.named_types import type_named_in
 from sparkivm.frontend.place import not_incremental, place_of
-from sparkivm.names import RESERVED_PREFIX
+from sparkivm.names import RESERVED_PREFIX, is_reserved
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import SparkType
 
@@ -21,7 +21,7 @@ Visible = tuple[str, str]  # (name as the user writes it, column of the relation
 
 # Delta refuses these in the columns of a state; a source may have them, by its column mapping.
 _NO_NAME = re.compile(r"[ ,;{}()\n\t=]")
-_UNNAMED = f"{RESERVED_PREFIX}expression_"
+_UNNAMED = "\0expression_"  # no column of a table is named so
 
 
 class NameAllocator:
@@ -34,7 +34,10 @@ class NameAllocator:
 
     def fresh(self, wanted: str) -> str:
         # A source may be another view's state; its hidden columns are ordinary ones here.
-        wanted = _NO_NAME.sub("_", wanted.removeprefix(RESERVED_PREFIX))
+        wanted = wanted.removeprefix("\0")
+        while is_reserved(wanted):
+            wanted = wanted[len(RESERVED_PREFIX) :]
+        wanted = _NO_NAME.sub("_", wanted) or "column"
         key = wanted.lower()
         number = self._used.get(key, 0) + 1
         while number > 1 and f"{key}_{number}" in self._used:
@@ -110,6 +113,9 @@ class Scope:
     hidden: list[Visible] = field(default_factory=list)  # for their alias alone: USING shows another side's
     outer: Scope | None = None  # of the query around this one
     made: list[Visible] = field(default_factory=list)  # for the SELECT beside FROM, and no part of `*`
+    # In HAVING: the column that stands for an aggregate in WHERE and ON of the subqueries there.
+    aggregate: Callable[[exp.Expr], exp.Expr] | None = None
+    filters: bool = True  # whether names are looked up for WHERE or ON
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
         """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""

@@ -34,7 +34,6 @@ from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
 from sparkivm.frontend.windows import Windows, with_named_windows
-from sparkivm.names import RESERVED_PREFIX
 from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
@@ -71,11 +70,16 @@ class SelectReader:
             predicate = resolve(where.this, scope, subquery=subqueries.column)
             check_accepted(predicate)
             relation = subqueries.filtered(relation, Scalar(predicate))
+        scope = replace(scope, filters=False)
         tree, relation, scope = with_time_windows(tree, relation, scope, self._names)
         relation, made = self._made_rows(tree, relation, scope)
         items = self._items(tree, scope, subqueries, made)
         having, group = tree.args.get("having"), tree.args.get("group")
-        grouped = group is not None or any(has_aggregate(item.tree) for item in items) or having is not None
+        grouped = (
+            group is not None
+            or having is not None
+            or any(subqueries.has_aggregate(item.tree) for item in items)
+        )
         distinct = tree.args.get("distinct") is not None
         aliases = {item.name.lower(): item.tree for item in items}
         sort = by_all(sort, len(items), chain(aliases, (name for name, _ in scope.star)))
@@ -115,6 +119,8 @@ class SelectReader:
                 name = known[scalar] = self._names.name_for(scalar, relation, item.name)
                 columns[name] = scalar
             visible.append((item.name, name))
+        if any(is_star(item.source) and isinstance(item.tree, exp.Column) for item in items):
+            columns = dict(sorted(columns.items()))  # whatever order a table has its columns in
         if distinct:
             relation = Project(relation, tuple(columns.items()))
             relation = Aggregate(relation, relation.columns, ())
@@ -149,13 +155,14 @@ class SelectReader:
         if having is not None:
             aliases = {item.name.lower(): item.tree for item in items}
             keys = _keys_as_written(tree, items)
-            condition = self._over_output(having.this, aliases, scope, subqueries, keys)
+            in_having = replace(scope, aggregate=subqueries.aggregate)
+            condition = self._over_output(having.this, aliases, in_having, subqueries, keys)
             if not isinstance(condition.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
                 condition = exp.cast(condition, "boolean")  # as Spark does
         grouping = self._grouping(tree, scope, items, subqueries)
         # What is grouped or aggregated has to be there before, all else is computed from the groups.
         trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]
-        trees += [condition] if condition is not None else []
+        trees += [*([condition] if condition is not None else []), *subqueries.of_groups]
         early = [key for key, _ in grouping.keys] + [call for one in trees for call in aggregate_calls(one)]
         read = frozenset().union(*(Scalar(one).columns for one in early))
         relation = subqueries.joined(relation, read & subqueries.waiting)
@@ -165,7 +172,11 @@ class SelectReader:
         scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
         sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
         kept = aggregation.rewrite(condition, condition) if condition is not None else None
+        beside = subqueries.over_groups(aggregation.rewrite)
         result: Relation = aggregation.relation()
+        if beside:
+            own = ((name, column(name)) for name in result.columns)
+            result = Project(result, (*own, *beside.items()))
         # The value of such a key is in a column of another name.
         if subqueries.read & frozenset(relation.columns) - frozenset(result.columns):
             raise not_incremental(
@@ -186,7 +197,9 @@ class SelectReader:
         if group.args.get("all"):
             must_be_no_name((name for name, _ in scope.star), tree)
             return Grouping(
-                tuple((one.tree.unnest(), one.name) for one in items if not has_aggregate(one.tree))
+                tuple(
+                    (one.tree.unnest(), one.name) for one in items if not subqueries.has_aggregate(one.tree)
+                )
             )
         aliases = {item.name.lower(): item.tree for item in reversed(items)}  # the first one of a name counts
 
@@ -311,7 +324,7 @@ class SelectReader:
                     f"{parts[0]} is both a column and another expression's alias",
                     node,
                 )
-            name = f"{RESERVED_PREFIX}alias_{parts[0].lower()}"
+            name = f"\0{parts[0].lower()}"  # which is no column's
             aliases[name] = alias
             node.set("this", exp.to_identifier(name, quoted=True))
         return resolve(tree, scope, aliases, subqueries.column)

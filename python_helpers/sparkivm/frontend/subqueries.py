@@ -13,8 +13,8 @@ I(f) are the rows of the subquery for a row of A; see correlation.py for what th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from sqlglot import exp
@@ -78,6 +78,7 @@ class Subqueries:
     def __init__(self, reader: QueryReader) -> None:
         self._reader = reader
         self._waiting: dict[str, _Waiting] = {}
+        self._aggregates: dict[Scalar, str] = {}  # of the groups, which subqueries read, and their columns
 
     @property
     def waiting(self) -> frozenset[str]:
@@ -102,10 +103,8 @@ class Subqueries:
             written = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
             parts = [resolve(part, scope, aliases, self.column) for part in written]
             for part in parts:
-                if has_aggregate(part):
-                    what = "an aggregate as the operand of IN; compute it in a subquery below"
-                    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
-                check_accepted(part)
+                if part.find(exp.Window) or not self.has_aggregate(part):
+                    check_accepted(part)
             operands = tuple(map(Scalar, parts))
             if len(operands) == 1 and not operands[0].columns and parts[0].find(exp.Null, exp.Nullif):
                 # Spark folds it to NULL, as it does for no other operand.
@@ -122,6 +121,37 @@ class Subqueries:
         name = self._reader.names.fresh("subquery")
         self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, _unknown(node), node)
         return column(name).tree
+
+    def has_aggregate(self, tree: exp.Expr) -> bool:
+        """Whether a resolved expression has aggregates, be they operands of a subquery that waits."""
+        if has_aggregate(tree):
+            return True
+        waiting = (self._waiting[name] for name in Scalar(tree).columns & self.waiting)
+        return any(self.has_aggregate(operand.tree) for one in waiting for operand in one.operands)
+
+    def aggregate(self, tree: exp.Expr) -> exp.Expr:
+        """The column that stands for an aggregate over FROM in a subquery; see `over_groups`."""
+        scalar = Scalar(tree)
+        if scalar not in self._aggregates:
+            self._aggregates[scalar] = self._fresh("aggregate")
+        return column(self._aggregates[scalar]).tree
+
+    @property
+    def of_groups(self) -> list[exp.Expr]:
+        """The expressions of which `over_groups` makes those over the groups."""
+        operands = [operand.tree for one in self._waiting.values() for operand in one.operands]
+        return [*operands, *(scalar.tree for scalar in self._aggregates)]
+
+    def over_groups(self, rewrite: Callable[[exp.Expr, exp.Expr], Scalar]) -> dict[str, Scalar]:
+        """Bring what waits from the rows to their groups: the operands, and the aggregates that it reads.
+
+        rewrite  an expression over FROM, and what it is a part of, as one over the groups
+        Returns: by name, the columns that the groups need beside their own.
+        """
+        for name, one in self._waiting.items():
+            operands = tuple(rewrite(operand.tree, one.node) for operand in one.operands)
+            self._waiting[name] = replace(one, operands=operands)
+        return {name: rewrite(scalar.tree, scalar.tree) for scalar, name in self._aggregates.items()}
 
     def same_column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
         """That of an equal subquery that waits, as of a SELECT item which GROUP BY repeats; or a new one."""
@@ -361,6 +391,8 @@ class Subqueries:
         self, relation: Relation, scalars: tuple[Scalar, ...]
     ) -> tuple[Relation, tuple[str, ...]]:
         """The relation with each expression as a column, and the names of these."""
+        for scalar in scalars:
+            check_accepted(scalar.tree)  # an aggregate is no column unless there are groups
         new = {
             self._fresh("operand"): scalar for scalar in scalars if scalar.as_column not in relation.columns
         }

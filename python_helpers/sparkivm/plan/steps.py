@@ -15,7 +15,7 @@ from sparkivm.algebra import Changes, Relation, Scan, Slice, Unweigh, Weigh
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import column
-from sparkivm.names import RESERVED_PREFIX
+from sparkivm.names import RESERVED_PREFIX, in_changes
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes
 from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined
@@ -131,7 +131,8 @@ class _Cut:
         feeds = self._feeds() if self._is_large else {}
         for node in nodes:  # children first
             if isinstance(node, Changes) and node.table in feeds:
-                rows = _rows_of(feeds[node.table], node.columns, dict(node.fields), True)
+                names = {name: in_changes(source) for name, source in node.fields}
+                rows = _rows_of(feeds[node.table], node.columns, names, True)
                 self._keep(node, rows, _Read(1, 0.0))
                 continue
             children = tuple(self._cut[id(child)] for child in node.children)
@@ -176,7 +177,7 @@ class _Cut:
     def _feeds(self) -> dict[str, str]:
         """Table → the step that holds its changes; a feed is slow to plan, and is read once."""
         return {
-            table: self._step(Changes(table, tuple((name, name) for name in names)))
+            table: self._step(Changes(table, tuple((in_changes(name), name) for name in names)))
             for table, names in columns_read(self._root, Changes).items()
             if table not in self._in_memory
         }

@@ -67,6 +67,8 @@ def consistency_sql(
             "the model's SQL is not the one that the view was refreshed with",
             "run the model, then test it",
         )
+    if frontier.kind == "full":
+        compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     query = replace_moments(pinned_text(model_sql, compiled) or model_sql, frontier.moments)
     columns = ", ".join(quoted(field.name) for field in compiled.fields)
     public = engine.describe(view)
@@ -76,7 +78,7 @@ def consistency_sql(
     # Not WHERE or HAVING: Spark's optimizer fails where a filter stands over a UNION with a scalar subquery
     # in a filter of its own (UnionBase.rewriteConstraints, Spark 4.1).
     test = f"""\
-with query as (
+with query ({columns}) as (
 {query}
 )
 select

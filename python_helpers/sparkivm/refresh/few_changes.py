@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Field
-from sparkivm.names import WEIGHT, quoted
+from sparkivm.names import WEIGHT, in_changes, quoted
 from sparkivm.refresh.answers import NULL_TEXT, FewRows
 from sparkivm.refresh.questions import ChangedSources
 from sparkivm.spark.data_types import BINARY, STRING, TIMESTAMP, SparkType
@@ -60,7 +60,7 @@ def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
 
 def _texts(fields: Iterable[Field]) -> dict[str, str]:
     """Of each column that can be told by a text without commas: the expression for it."""
-    found = ((field.name, _text(quoted(field.name), field.spark_type)) for field in fields)
+    found = ((field.name, _text(quoted(in_changes(field.name)), field.spark_type)) for field in fields)
     return {name: f"coalesce({text}, '{NULL_TEXT}')" for name, text in found if text}
 
 

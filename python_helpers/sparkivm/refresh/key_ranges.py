@@ -9,7 +9,7 @@ from itertools import chain
 from sparkivm.algebra import Relation, Scan
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
-from sparkivm.names import quoted
+from sparkivm.names import in_changes, quoted
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.key_ranges import KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn, needs
@@ -80,7 +80,7 @@ def _spans(sources: ChangedSources, asked: Sequence[ChangedColumn]) -> dict[Chan
         f"select {i} as number, cast(min({name}) as bigint) as low, cast(max({name}) as bigint) as high\n"
         f"from ({texts.changes(column.table, (column.field,))}) as changed"
         for i, column in enumerate(asked)
-        for name in [quoted(column.field)]
+        for name in [quoted(in_changes(column.field))]
     )
     rows = sources.ask(questions)
     return {

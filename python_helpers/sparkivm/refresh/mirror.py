@@ -153,13 +153,6 @@ class Mirror:
                         "which a mirror cannot store or compare",
                     )
                 )
-            if field.name.lower().startswith(RESERVED_PREFIX):
-                raise NotIncremental(
-                    Fallback(
-                        Reason.SOURCE_NOT_SUPPORTED,
-                        f"{self.source.name} has the column {field.name}, which is named like a hidden one",
-                    )
-                )
         check_no_sessions(self.engine, self.source, fields)
         for name in self.declaration.key:
             if name.lower() not in map(str.lower, names):

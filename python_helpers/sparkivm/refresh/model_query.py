@@ -62,7 +62,7 @@ def model_fields(engine: Engine, model: TableName, text: str) -> tuple[Field, ..
     if twice is not None:
         raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
     for f in fields:
-        if f.name.lower().startswith(RESERVED_PREFIX):
+        if is_reserved(f.name):
             raise ModelError(
                 str(model),
                 f"the output column {f.name} is named like a hidden one",

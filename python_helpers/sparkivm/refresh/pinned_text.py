@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from sparkivm.algebra.spark_text import SparkText
+from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model, statement_end
 from sparkivm.frontend.stars import has_star
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
@@ -13,15 +15,22 @@ from sparkivm.refresh.source_catalog import SourceCatalog
 
 
 def pinned_text(sql: str, compiled: CompiledView) -> str | None:
-    """The model's own text with every source at its target version; None if its tables cannot be told."""
+    """The model's own text with every source at its target version; None if its tables cannot be told.
+
+    If the view has a plan, FIRST and its like take the rows that the plan takes.
+    """
     if compiled.tree is None or compiled.catalog is None or not compiled.complete:
         return None
-    return _pinned(sql, compiled.tree, (), compiled.catalog, stars_are_known=compiled.plan is not None)
+    return _pinned(sql, compiled.tree, (), compiled.catalog, has_plan=compiled.plan is not None)
 
 
 def _pinned(
-    sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog, *, stars_are_known: bool
+    sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog, *, has_plan: bool
 ) -> str | None:
+    chosen = with_chosen_rows(tree) if has_plan else tree
+    if chosen is not tree:
+        sql = chosen.sql(dialect=SparkText)
+        tree = parse_model("query", sql)
     sql = sql[: statement_end(sql)].replace("\ufeff", " ")
     references = table_references(tree)
     if references is None:
@@ -48,10 +57,8 @@ def _pinned(
             body = parse_model(str(name), facts.view_text)
             inner = None
             # Spark finds the columns of a view by their names, which a star need not have in their order.
-            if stars_are_known or not has_star(body):
-                inner = _pinned(
-                    facts.view_text, body, facts.view_namespace, catalog, stars_are_known=stars_are_known
-                )
+            if has_plan or not has_star(body):
+                inner = _pinned(facts.view_text, body, facts.view_namespace, catalog, has_plan=has_plan)
             if inner is None:
                 unknown = True
                 return None

@@ -13,6 +13,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import CHANGE_FEED, records_changes
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
+from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.names import quoted
 from sparkivm.plan.state import BagState
 from sparkivm.reasons import Fallback, Reason
@@ -173,6 +174,8 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
     if (
         isinstance(plan.state, BagState)
         and pinned is not None
+        and compiled.tree is not None
+        and with_chosen_rows(compiled.tree) is compiled.tree  # or columns would have other names
         and plan.finalizer.split.takes_all
         and not plan.moments
         and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties

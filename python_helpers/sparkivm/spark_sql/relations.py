@@ -39,7 +39,7 @@ from sparkivm.algebra import (
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import at
 from sparkivm.errors import InternalError, no_rule
-from sparkivm.names import RESERVED_PREFIX, WEIGHT
+from sparkivm.names import RESERVED_PREFIX, WEIGHT, in_changes
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
 from sparkivm.spark_sql.source_texts import SourceTexts
 
@@ -213,7 +213,8 @@ class _Printer:
                 raise no_rule(relation)
 
     def _fields(self, leaf: Scan | Changes) -> list[str]:
-        return [f"{self._name(source)} as {self._name(name)}" for name, source in leaf.fields]
+        found = in_changes if isinstance(leaf, Changes) else str
+        return [f"{self._name(found(source))} as {self._name(name)}" for name, source in leaf.fields]
 
     def _changes(self, table: str) -> str:
         """The CTE of a table's changes: one for the whole statement, as it must not read a feed twice."""

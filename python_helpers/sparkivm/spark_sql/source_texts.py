@@ -21,4 +21,4 @@ class SourceTexts(Protocol):
         """The value of a moment at the refresh, or at the frontier."""
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
-        """A SELECT of these fields of the changed rows and, last, their weight."""
+        """A SELECT of these fields of the changed rows, called as `in_changes` says, and their weight."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.fuzz.case import Case, Fuzzer, shared_world
-from tests.fuzz.database import Database
+from tests.fuzz.database import CATALOG, Database
 from tests.fuzz.metamorphic.chain import chain_case, chain_is_flat
 from tests.fuzz.metamorphic.hidden_state import state_is_sound
 from tests.fuzz.metamorphic.other_data import equality_case, names_do_not_matter, spj_case, twice_is_twice
@@ -55,7 +55,7 @@ class RelationFuzzer(Fuzzer):
     """Looks for cases that violate one relation."""
 
     def __init__(self, relation: MetamorphicRelation) -> None:
-        super().__init__()
+        super().__init__(CATALOG)
         self._relation = relation
 
     def failure_of(self, case: Case) -> str | None:
