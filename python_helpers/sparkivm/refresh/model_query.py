@@ -9,7 +9,7 @@ from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSource
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import statement_end, statement_text
-from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.names import RESERVED_PREFIX, TableName, is_reserved, quoted
 from sparkivm.plan.finalizer import duplicate
 from sparkivm.reasons import Place
 from sparkivm.refresh.pins import Pins
