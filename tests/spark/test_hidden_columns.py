@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
+from tests.nightly import few_of
 from tests.spark import rounds
 from tests.spark.lab import FEED, Lab, View, side_by_side
 from tests.spark.state_sizes import SIZES, take_states_for
@@ -69,8 +70,7 @@ def test_intervals_are_not_stored(spark):
         lab.view(name, sql).must_be("create", Reason.TYPE_NOT_SUPPORTED)
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", few_of(SIZES, ["huge"]))
 def test_sums_that_come_out_of_an_overflow(spark, monkeypatch, size):
     take_states_for(size, monkeypatch)
     lab = Lab(spark, "overflows")

@@ -18,23 +18,33 @@ from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.rebuild import is_mistake_of_spark
 from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
+from tests.spark.saved_tables import SavedTables
 
 pytestmark = pytest.mark.spark
 
 SQL = "select k, count(*) as n, sum(x) as s from t group by k"
 
 
-@pytest.fixture
-def lab(spark):
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
     lab = Lab(spark, "protocol")
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
-    yield lab
-    lab.run("drop schema protocol cascade")
+    lab.view("m", SQL).build()
+    return SavedTables(lab, tmp_path_factory.mktemp("protocol"))
 
 
 @pytest.fixture
-def view(lab) -> View:
-    return lab.view("m", SQL).build()
+def lab(spark, saved) -> Lab:
+    lab = Lab(spark, "protocol")
+    saved.put_into(lab, "t")
+    return lab
+
+
+@pytest.fixture
+def view(lab, saved) -> View:
+    """A view of `t` that was built."""
+    saved.put_into(lab, "m", "m__ivm")
+    return lab.view("m", SQL)
 
 
 def transactions(view: View) -> list[int]:
