@@ -1,4 +1,4 @@
-"""One Spark per pytest process, with files of its own: tests of the engine, of the adapter and dbt's own runs all use it."""
+"""One Spark per pytest process: tests of the engine, of the adapter and dbt's own runs all use it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
     "spark.driver.memory": "2g",
-    # Thousands of small plans on two cores: a concurrent collector costs more than it saves.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    # Thousands of small plans: a concurrent collector and the second compiler cost more than they save.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 }
 
 
@@ -51,7 +51,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "not_ansi"])
 def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
-    """A session with ANSI on, as most servers have it, then one with ANSI off, as dbt-spark's sessions have it."""
+    """A session with ANSI on, as most servers have it, then one with ANSI off, as dbt-spark has it."""
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", request.param)
     return session

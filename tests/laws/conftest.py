@@ -7,6 +7,7 @@ import pytest
 from tests.laws.worlds import Worlds
 from tests.seeds import seed
 
+
 @pytest.fixture(scope="session")
 def worlds() -> Worlds:
     return Worlds(seed("laws"), 200)

@@ -1,5 +1,4 @@
-"""TPC-DS's queries as views on the embedded engine, and what the compiler makes of each.
-"""
+"""TPC-DS's queries as views on the embedded engine, and what the compiler makes of each."""
 
 from __future__ import annotations
 
