@@ -57,6 +57,14 @@ def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
     return session
 
 
+@pytest.fixture(scope="module")
+def spark_without_ansi(spark: Any) -> Any:
+    """Where what overflows is NULL, and no error."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    return session
+
+
 @pytest.fixture(scope="class")
 def dbt_profile_target(spark: Any) -> dict[str, Any]:
     """dbt connects to the same Spark, with a session of its own per connection."""

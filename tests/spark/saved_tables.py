@@ -24,6 +24,10 @@ class SavedTables:
                 files = Path(shutil.copytree(table.location().getPath(), directory / name))
             self._tables[name] = table, files
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._tables)
+
     def put_into(self, lab: Lab, *names: str) -> None:
         """As if they had been made there; all of them if none is named."""
         assert lab.schema == self._schema, "views and frontiers name their tables with the schema"

@@ -51,9 +51,9 @@ INCREMENTAL = {
 
 
 @pytest.mark.parametrize("size", few_of(SIZES, ["huge"]))
-def test_types_that_are_more_than_one_value(spark, monkeypatch, size):
+def test_types_that_are_more_than_one_value(either_spark, monkeypatch, size):
     take_states_for(size, monkeypatch)
-    lab = Lab(spark, "types")
+    lab = Lab(either_spark, "types")
     lab.run(f"create table things ({TABLE}) using delta tblproperties (delta.enableChangeDataFeed = true)")
     lab.run(f"insert into things select * from values {', '.join(ROWS)}")
     full = [lab.view(name, sql) for name, sql in FULL.items()]
