@@ -314,26 +314,22 @@ def test_each_operator_in_each_form_with_ansi_on_and_off(spark, monkeypatch):
     """One view of each for each setting, over the same tables."""
     lab = Lab(spark, "operators")
     open_shop(lab)
-    large = [(f"{name}__large", name) for name in CREATED_LARGE]
-    small = [(name, name) for name in EACH_OPERATOR]
-    labs = [lab.another(ansi=ansi) for ansi in (True, False)]
-    views: list[list[View]] = [[], []]
-    for size, queries in (("large", large), ("small", small)):
+    settings = {"ansi": lab.another(ansi=True), "not_ansi": lab.another(ansi=False)}
+    views: dict[str, list[View]] = {setting: [] for setting in settings}
+    for size, names in (("large", CREATED_LARGE), ("small", EACH_OPERATOR)):
         take_states_for(size, monkeypatch)
-        for mode, made in zip(labs, views, strict=True):
-            new = [
-                mode.view(f"{name}__{len(made)}_{labs.index(mode)}", _QUERIES[query])
-                for name, query in queries
-            ]
-            side_by_side(mode, new, View.build)
-            made += new
+        for setting, mine in settings.items():
+            new = [mine.view(f"{name}__{size}_{setting}", _QUERIES[name]) for name in names]
+            side_by_side(mine, new, View.build)
+            views[setting] += new
     forms: dict[str, set[str]] = {}
     wrong = []
     for batch, size in enumerate(SIZES):
         change(lab, batch)
         take_states_for(size, monkeypatch)
-        for mode, made in zip(labs, views, strict=True):
-            for view, (result, problem) in zip(made, side_by_side(mode, made, refreshed), strict=True):
+        for setting, mine in settings.items():
+            results = side_by_side(mine, views[setting], refreshed)
+            for view, (result, problem) in zip(views[setting], results, strict=True):
                 wrong += [(view.name, batch, problem)] if problem else []
                 for label in result.strategies:
                     forms.setdefault(label.partition("#")[0], set()).add(result.apply_form)
