@@ -20,8 +20,13 @@ _SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
     "spark.driver.memory": "2g",
-    # Thousands of small plans: a concurrent collector and the second compiler cost more than they save.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    # Thousands of small plans: the second compiler and a concurrent collector cost more than they save. (The first
+    # one alone has little room for code by default.) A fifth of the time went into writing the Java of a projection
+    # for each partition of each snapshot of Delta's, so there is one partition, and projections are interpreted;
+    # queries are still compiled.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
