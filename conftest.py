@@ -20,11 +20,12 @@ _SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
     "spark.driver.memory": "2g",
-    # Thousands of small plans: the second compiler and a concurrent collector cost more than they save. (The first
-    # one alone has little room for code by default.) A fifth of the time went into writing the Java of a projection
-    # for each partition of each snapshot of Delta's, so there is one partition, and projections are interpreted;
-    # queries are still compiled.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    # Thousands of small plans: a second compiler and a concurrent collector cost more than they save.
+    # The first compiler alone has little room for code by default.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    "-XX:ReservedCodeCacheSize=256m",
+    # A fifth of the time went into writing Java for a projection, per partition of each snapshot of Delta's.
+    # Projections are interpreted instead; stages are still compiled, as users have them.
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
