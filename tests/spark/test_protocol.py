@@ -10,7 +10,7 @@ from sparkivm.changes.frontier import STATE_FORMAT, read_frontier
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh import compiled_view, refresh_view
+from sparkivm.refresh import compiled_view, decide, refresh_view
 from sparkivm.refresh import rebuild as rebuild_module
 from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.pins import Pins
@@ -118,9 +118,8 @@ def test_state_restored_to_an_earlier_refresh(lab, view):
 
 
 def test_maintenance_of_the_state_goes_unnoticed(lab, view):
-    for i in range(3):
-        lab.run(f"insert into t values ({i}, {i}, {i})")
-        view.must_be("incremental")
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
     lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     lab.run(
         "optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')"
@@ -134,7 +133,7 @@ def test_auto_compaction_of_the_state_goes_unnoticed(lab, view):
     """It commits in the session of the refresh, with the metadata of the refresh."""
     compact = "spark.databricks.delta.autoCompact"
     lab.engine.set({f"{compact}.enabled": "true", f"{compact}.minNumFiles": "2"})
-    for i in range(5):
+    for i in range(3):
         lab.run(f"insert into t values ({i}, {i}, {i})")
         view.must_be("incremental")
     assert "OPTIMIZE" in [commit["operation"] for commit in view.history()]
@@ -191,11 +190,13 @@ def test_state_of_another_format(lab, view):
     view.must_be("no_op")
 
 
-def test_public_view_is_replaced_only_when_its_text_changes(lab, view):
+def test_public_view_is_replaced_only_when_its_text_changes(lab, view, monkeypatch):
     """The first of them adds entries up already, so appending some needs no other."""
-    for i in range(10):  # beyond the most entries that are appended before they are folded
+    monkeypatch.setattr(decide, "MOST_APPENDS", 2)
+    for i, form in enumerate(("append", "append", "rewrite", "append")):
         lab.run(f"insert into t values ({i}, {i % 3}, {i})")
         result = view.must_be("incremental")
+        assert result.apply_form == form
         assert not any("create or replace view" in statement for statement in result.statements)
     changed = lab.view("m", SQL + " having sum(x) > 2")
     assert "create or replace view" in changed.must_be("full", Reason.QUERY_CHANGED).statements[-1]
