@@ -48,7 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     directory = tmp_path_factory.mktemp("spark")
-    with starting_spark(tmp_path_factory):
+    with starting_spark():
         start(session_settings(_SETTINGS, directory), directory)
     session = SparkSession.builder.getOrCreate()
     yield session

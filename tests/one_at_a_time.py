@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import fcntl
+import getpass
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-import pytest
+_LOCK = Path(tempfile.gettempdir()) / f"dbt-sparkivm-tests-of-{getpass.getuser()}.lock"
 
 
 @contextmanager
-def starting_spark(factory: pytest.TempPathFactory) -> Iterator[None]:
+def starting_spark() -> Iterator[None]:
     """All of them fetch Delta's packages into the same directory, which ivy does not lock."""
-    with (factory.getbasetemp().parent / "starting_spark.lock").open("w") as lock:
+    with _LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

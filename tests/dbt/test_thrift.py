@@ -10,15 +10,13 @@ from tests.dbt.shop_project import CHANGES, FEED, MODELS, TABLES, modes, respons
 from tests.dbt.test_sql_header import DAYS, TWICE
 from tests.dbt.test_sql_header import YAML as HEADERS
 from tests.dbt.thrift_server import start_server
-from tests.one_at_a_time import starting_spark
 
 pytestmark = [pytest.mark.thrift, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
-    with starting_spark(tmp_path_factory):
-        number, process = start_server(tmp_path_factory.mktemp("thrift"))
+    number, process = start_server(tmp_path_factory.mktemp("thrift"))
     yield number
     os.kill(process, signal.SIGTERM)
 
