@@ -6,10 +6,13 @@ KEYS ?= spread
 UPDATED ?= measures
 JSON ?= .build/bench/$(SUITE)-sf$(SF).json
 BIN := .venv/bin
-FAST := not spark and not dbt and not thrift and not slow
+FAST := not spark and not dbt and not thrift and not slow and not nightly
+ifndef SEED
+SEED := $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format golden fuzz chaos bench java clean
+.PHONY: help demo test test-fast nightly lint format golden fuzz chaos bench java clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -17,11 +20,17 @@ help:      ## this list
 demo: .venv java  ## see it work
 	$(BIN)/python -m benchmarks.demo
 
-test: lint java test-fast  ## everything: Spark, Delta, dbt, wheel
-	$(BIN)/python -m pytest -m "not ($(FAST))"
+test: lint java  ## what each change has to pass: compiler, Spark, Delta, dbt, wheel; 20 minutes on two cores
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: .venv  ## what needs no Java, under a minute
 	$(BIN)/python -m pytest --numprocesses auto -m "$(FAST)"
+
+nightly: .venv java  ## all constructs and queries, a thousand random ones on Spark, 50,000 embedded; SEED repeats a run
+	@echo "SEED=$(SEED)"
+	SPARKIVM_SEED=$(SEED) $(BIN)/python -m pytest --numprocesses 2 -m nightly
+	SPARKIVM_SEED=$(SEED) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
+	$(BIN)/python -m tests.fuzz.run --trees 50000 --seed $(SEED)
 
 lint: .venv  ## format, style, types, layers
 	$(BIN)/ruff check .

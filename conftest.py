@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.one_at_a_time import starting_spark
+from tests.seeds import SEED
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -16,37 +18,26 @@ _SETTINGS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
-    "spark.sql.ansi.enabled": "false",
+    "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
     "spark.driver.memory": "2g",
-    # Thousands of small plans on two cores: a concurrent collector costs more than it saves.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+    # Thousands of small plans: a second compiler and a concurrent collector cost more than they save.
+    # The first compiler alone has little room for code by default.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    "-XX:ReservedCodeCacheSize=256m",
+    # A fifth of the time went into writing Java for a projection, per partition of each snapshot of Delta's.
+    # Projections are interpreted instead; stages are still compiled, as users have them.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
-# In the environment, so that processes that share the work draw the same tests.
-_DRAW = os.environ.setdefault("SPARKIVM_DRAW", str(random.SystemRandom().randrange(10**6)))
-
-
 def pytest_report_header() -> str:
-    return f"drawn tests: SPARKIVM_DRAW={_DRAW} (a seed, or all)"
+    return f"drawn from SPARKIVM_SEED={SEED}"
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked `drawn(n)` only n of its parameters are tried in each run."""
-    if _DRAW == "all":
-        return
-    groups: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker("drawn"):
-            groups.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out: set[pytest.Item] = set()
-    for name, group in groups.items():
-        marker = group[0].get_closest_marker("drawn")
-        assert marker is not None
-        kept = random.Random(f"{_DRAW} {name}").sample(group, min(len(group), marker.args[0]))
-        left_out |= {item for item in group if item not in kept}
-    config.hook.pytest_deselected(items=list(left_out))
-    items[:] = [item for item in items if item not in left_out]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that workers that share the files end at the same time."""
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("spark", "dbt", "thrift"))))
 
 
 @pytest.fixture(scope="session")
@@ -57,10 +48,27 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     directory = tmp_path_factory.mktemp("spark")
-    start(session_settings(_SETTINGS, directory), directory)
+    with starting_spark():
+        start(session_settings(_SETTINGS, directory), directory)
     session = SparkSession.builder.getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "not_ansi"])
+def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
+    """A session with ANSI on, as most servers have it, then one with ANSI off, as dbt-spark has it."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", request.param)
+    return session
+
+
+@pytest.fixture(scope="module")
+def spark_without_ansi(spark: Any) -> Any:
+    """Where what overflows is NULL, and no error."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    return session
 
 
 @pytest.fixture(scope="class")

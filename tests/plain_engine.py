@@ -27,14 +27,18 @@ from sparkivm.engine import (
 from sparkivm.names import TableName
 from tests.bare_macros import BareMacros
 
+_ANSI = "spark.sql.ansi.enabled"
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000"}
 
 
 class PlainEngine(Engine):
-    """As the adapter's, with its metadata code, or `by_sql` as over thrift. `ran`: what was executed."""
+    """As the adapter's, with its metadata code, or `by_sql` as over thrift; ANSI as in the given session.
+
+    `ran`: what was executed.
+    """
 
     def __init__(self, spark: SparkSession, *, by_sql: bool = False) -> None:
-        self.connection = SessionConnection(spark.newSession(), {"spark.sql.ansi.enabled": "false"})
+        self.connection = SessionConnection(spark.newSession(), {_ANSI: spark.conf.get(_ANSI) or ""})
         self.connection.prepare()
         self.session = self.connection.session
         self.ran: list[str] = []

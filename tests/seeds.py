@@ -1,17 +1,13 @@
-"""Seeds of tests that draw what they try: all follow from the one number that pytest prints at its beginning."""
+"""Seeds of tests that draw what they try: all follow from SPARKIVM_SEED, which is the same at every run unless it is given."""
 
 from __future__ import annotations
 
 import os
 import random
 
+SEED = os.environ.get("SPARKIVM_SEED", "1")
 
-def seed(variable: str) -> int:
-    """The seed that the environment gives under this name, else one that no other run has.
 
-    Processes that share a run have the same, as they have to collect the same tests.
-    """
-    given, draw = os.environ.get(variable), os.environ["SPARKIVM_DRAW"]
-    if given:
-        return int(given)
-    return (random.Random(f"{draw} {variable}") if draw.isdigit() else random.SystemRandom()).randrange(10**9)
+def seed(name: str) -> int:
+    """The seed of the tests that share this name."""
+    return random.Random(f"{SEED} {name}").randrange(10**9)

@@ -118,12 +118,13 @@ def test_replaced_table_has_another_identity_and_goes_on_counting(engines, schem
     assert both(engines, lambda e: e.describe(TableName(schema, "r"))) is None
 
 
-def test_view(engines, schema):
+def test_view(spark, engines, schema):
     facts = both(engines, lambda e: e.describe(TableName(schema, "v")))
     assert facts.kind == "view"
     assert facts.view_text == "select a, b from metadata.d"
     assert facts.view_namespace == ("spark_catalog", "default")
-    assert facts.view_settings["spark.sql.ansi.enabled"] == "false"
+    ansi = "spark.sql.ansi.enabled"
+    assert facts.view_settings[ansi] == spark.conf.get(ansi)
     assert facts.fields == (Field("k", "int", nullable=False), Field("other name", "string"))
     assert facts.properties["mine"] == "x"
 
@@ -214,8 +215,8 @@ def test_errors_carry_sparks_sentence_only(engines):
     assert "\tat " not in str(error.value)
 
 
-def test_settings_go_back_to_how_the_connection_was_opened(engines):
-    engine = engines[0]
+def test_settings_go_back_to_how_the_connection_was_opened(spark_without_ansi):
+    engine = PlainEngine(spark_without_ansi)
     ansi, partitions = "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions"
     engine.set({ansi: "true", partitions: "9"})
     assert engine.settings([ansi, partitions, "not.there"]) == {ansi: "true", partitions: "9"}

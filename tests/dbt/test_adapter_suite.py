@@ -1,4 +1,7 @@
-"""dbt's own tests of adapters: what worked with dbt-spark works with this adapter."""
+"""dbt's own tests of adapters: what worked with dbt-spark works with this adapter.
+
+Nightly are those of which this adapter overrides nothing.
+"""
 
 import pytest
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
@@ -32,10 +35,12 @@ class TestEmpty(BaseEmpty):
     pass
 
 
+@pytest.mark.nightly
 class TestEphemeral(BaseEphemeral):
     pass
 
 
+@pytest.mark.nightly
 class TestGenericTests(BaseGenericTests):
     pass
 
@@ -48,6 +53,7 @@ class TestSimpleMaterializations(BaseSimpleMaterializations):
     pass
 
 
+@pytest.mark.nightly
 class TestSingularTests(BaseSingularTests):
     pass
 
@@ -67,5 +73,6 @@ class TestDateAddInViews(InViews, BaseDateAdd):
     pass
 
 
+@pytest.mark.nightly
 class TestDateDiffInViews(InViews, BaseDateDiff):
     pass

@@ -100,8 +100,8 @@ class TestLife:
             "orders", "customers", "lines", "lines__ivm", "sums", "sums__ivm", "regions", "regions__ivm",
         }  # fmt: skip
 
+    # From here on somebody spoils what is stored, or edits the models.
 
-class TestConsistency:
     def test_state_that_somebody_wrote_to(self, project):
         run_sql(project, "insert into {schema}.lines__ivm values (1, 1, 'Eve', 'eu')")
         result = run_dbt(["test", "--select", "lines"], expect_pass=False)[0]

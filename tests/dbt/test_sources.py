@@ -74,6 +74,11 @@ CHANGES = (
 
 class TestSources:
     @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target):
+        """Here with ANSI on, as on most servers."""
+        return dbt_profile_target | {"server_side_parameters": {"spark.sql.ansi.enabled": "true"}}
+
+    @pytest.fixture(scope="class")
     def models(self):
         return MODELS
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.one_at_a_time import starting_spark
+
 _SCRIPT = Path(__file__).parents[2] / "integration_tests" / "start_thrift_server.sh"
 
 
@@ -16,11 +18,12 @@ def start_server(directory: Path) -> tuple[int, int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    started = subprocess.run(
-        [_SCRIPT, str(port), directory],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-    )
+    with starting_spark():
+        started = subprocess.run(
+            [_SCRIPT, str(port), directory],
+            env={**os.environ, "PYTHON": sys.executable},
+            capture_output=True,
+            text=True,
+        )
     assert started.returncode == 0, started.stderr
     return port, int((directory / "pid").read_text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 import time
@@ -18,6 +17,7 @@ import duckdb
 from sparkivm.errors import NotIncremental
 from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case, reproducer
 from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
+from tests.seeds import seed as seed_of
 
 _RELATIONS_SHARE = 20  # a relation gets a twentieth of the trees, of which each takes several views
 _MOST_OF_A_PROCESS = 1_000  # trees, as a crash of the engine takes the process along
@@ -112,8 +112,8 @@ def random_seed() -> int:
 
 
 def first_seed() -> int:
-    """The one of the environment, to run a failure again, or a fresh one."""
-    return int(os.environ.get("SPARKIVM_FUZZ_SEED", random_seed()))
+    """Of the tests: the same at each run, unless SPARKIVM_SEED is given."""
+    return seed_of("fuzz") // 10 * TREES_PER_WORLD
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -20,7 +20,6 @@ FORMS = {
 
 def test_random_views_equal_their_recomputation():
     seed = first_seed()
-    print(f"\nSPARKIVM_FUZZ_SEED={seed}")
     found = try_in_parallel(seed, 2000, depth=2, processes=2, seconds=_SECONDS)
     assert not found.failures, "\n\n".join(found.failures)
     assert found.trees >= TREES_PER_WORLD

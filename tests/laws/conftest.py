@@ -7,10 +7,7 @@ import pytest
 from tests.laws.worlds import Worlds
 from tests.seeds import seed
 
-_SEED = seed("SPARKIVM_LAWS_SEED")
-
 
 @pytest.fixture(scope="session")
 def worlds() -> Worlds:
-    print(f"\nlaws: SPARKIVM_LAWS_SEED={_SEED}")
-    return Worlds(_SEED, 200)
+    return Worlds(seed("laws"), 200)

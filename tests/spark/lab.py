@@ -25,17 +25,24 @@ from tests.spark.hidden_rows import hidden_rows
 T = TypeVar("T")
 
 _THREADS = 2
+_ANSI = "spark.sql.ansi.enabled"
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 
 
 class Lab:
-    """One schema of its own, in which names need no qualifier in statements given to `run`."""
+    """One schema of its own, in which names need no qualifier in statements given to `run`; ANSI as in `spark`."""
 
     def __init__(self, spark: SparkSession, schema: str) -> None:
         self.schema, self.engine = schema, PlainEngine(spark)
-        self.session = spark.newSession()
+        self.session = self._new_session(spark)
         self.run(f"drop schema if exists {schema} cascade", f"create schema {schema}", f"use {schema}")
         self.engine.session.sql(f"use {schema}")
+
+    @staticmethod
+    def _new_session(like: SparkSession) -> SparkSession:
+        session = like.newSession()
+        session.conf.set(_ANSI, like.conf.get(_ANSI) or "")
+        return session
 
     def run(self, *statements: str) -> None:
         """Write to sources as somebody else would: by a session of its own."""
@@ -68,14 +75,13 @@ class Lab:
     def version(self, table: str) -> int:
         return int(self.value(f"describe history {table} limit 1"))
 
-    def another(self) -> Lab:
-        """The same schema seen by a second driver: another session, another engine."""
+    def another(self, *, ansi: bool | None = None) -> Lab:
+        """The same schema seen by a second driver: another session, another engine; with ANSI on or off, or as here."""
         twin = object.__new__(Lab)
-        twin.schema, twin.engine, twin.session = (
-            self.schema,
-            PlainEngine(self.session),
-            self.session.newSession(),
-        )
+        twin.schema, twin.session = self.schema, self._new_session(self.session)
+        if ansi is not None:
+            twin.session.conf.set(_ANSI, str(ansi).lower())
+        twin.engine = PlainEngine(twin.session)
         twin.run(f"use {self.schema}")
         twin.engine.session.sql(f"use {self.schema}")
         return twin
@@ -160,18 +166,11 @@ class View:
         return surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)), digits)
 
     def check_columns(self) -> None:
-        """Names, types and nullability are those of `materialized='table'`."""
-        run, model = self.lab.run, f"{self.name}__as_table"
-        mapped = "tblproperties ('delta.columnMapping.mode' = 'name')"  # it takes names with blanks
-        run(
-            f"create or replace table {model} using delta {mapped} as select * from (\n{self._query}\n) limit 0"
-        )
-        mine, theirs = (self.lab.session.table(name).schema for name in (self.name, model))
-        found, wanted = (
-            [(f.name, f.dataType.simpleString(), f.nullable) for f in schema] for schema in (mine, theirs)
-        )
+        """Names, types and nullability are those of `materialized='table'`, in which each column may be NULL."""
+        session = self.lab.session
+        found = [(f.name, f.dataType.simpleString(), f.nullable) for f in session.table(self.name).schema]
+        wanted = [(f.name, f.dataType.simpleString(), True) for f in session.sql(self._query).schema]
         assert found == wanted, f"{self.name} has {found}, a table {wanted}"
-        run(f"drop table {model}")
 
     def content(self) -> list[tuple[Any, ...]]:
         """The view's rows in some fixed order."""

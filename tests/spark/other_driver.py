@@ -6,6 +6,7 @@ stdout  `ready`, then the mode of each refresh
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,7 +26,7 @@ SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.shuffle.partitions": "1",
-    "spark.sql.ansi.enabled": "false",
+    "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.spark.lab import Lab
 
+TABLES = ("orders", "customers", "items")
 _COLUMNS = {
     "orders": "id int, customer int, amount decimal(10,2), qty int, note string, at date",
     "customers": "id int, name string, region string, credit decimal(12,3)",
@@ -63,8 +64,8 @@ _BATCHES = (
 
 
 def open_shop(lab: Lab) -> None:
-    for table, columns in _COLUMNS.items():
-        lab.table(table, columns, *_ROWS[table])
+    for table in TABLES:
+        lab.table(table, _COLUMNS[table], *_ROWS[table])
 
 
 def change(lab: Lab, batch: int) -> None:

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from sparkivm.reasons import Reason
 from sparkivm.refresh.pins import Pins
 from tests.spark.lab import FEED, Lab, View, refused
+from tests.spark.saved_tables import SavedTables
 
 pytestmark = pytest.mark.spark
 
-_NUMBER = itertools.count()
 BY_K = "select k, count(*) as n, sum(x) as s from t group by k"
 
 
-@pytest.fixture
-def lab(spark):
-    lab = Lab(spark, f"change_sources_{next(_NUMBER)}")
-    yield lab
-    lab.run(f"drop schema {lab.schema} cascade")
-
-
-@pytest.fixture
-def view(lab) -> View:
-    """A grouped view of `t`, which holds three rows."""
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
+    lab = Lab(spark, "change_sources")
     lab.table("t", "id int, k int, x decimal(10,2)", "(1, 1, 1.5)", "(2, 1, 2.5)", "(3, 2, 4)")
-    return lab.view("m", BY_K).build()
+    lab.view("m", BY_K).build()
+    return SavedTables(lab, tmp_path_factory.mktemp("change_sources"))
+
+
+@pytest.fixture
+def lab(spark) -> Lab:
+    return Lab(spark, "change_sources")
+
+
+@pytest.fixture
+def view(saved, lab) -> View:
+    """A grouped view of `t`, which holds three rows."""
+    saved.put_into(lab)
+    return lab.view("m", BY_K)
 
 
 def test_many_commits_are_netted(lab, view):

@@ -24,8 +24,8 @@ BATCHES = (
 )  # fmt: skip
 
 
-def test_views_over_char_follow(spark, monkeypatch):
-    lab = Lab(spark, "char_columns")
+def test_views_over_char_follow(either_spark, monkeypatch):
+    lab = Lab(either_spark, "char_columns")
     lab.table("t", "id int, c char(3), k int", "(1, 'a', 1), (2, 'ab', 2), (3, null, 1)")
     lab.table("u", "id int, d char(5), e char(3)", "(1, 'a', 'a'), (2, 'ab', 'b'), (3, 'b', null)")
     views = [lab.view(name, sql) for name, sql in QUERIES.items()]

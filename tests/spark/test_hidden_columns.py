@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
+from tests.nightly import few_of
 from tests.spark import rounds
 from tests.spark.lab import FEED, Lab, View, side_by_side
 from tests.spark.state_sizes import SIZES, take_states_for
@@ -69,11 +70,10 @@ def test_intervals_are_not_stored(spark):
         lab.view(name, sql).must_be("create", Reason.TYPE_NOT_SUPPORTED)
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("size", SIZES)
-def test_sums_that_come_out_of_an_overflow(spark, monkeypatch, size):
+@pytest.mark.parametrize("size", few_of(SIZES, ["huge"]))
+def test_sums_that_come_out_of_an_overflow(spark_without_ansi, monkeypatch, size):
     take_states_for(size, monkeypatch)
-    lab = Lab(spark, "overflows")
+    lab = Lab(spark_without_ansi, "overflows")
     lab.table("t", "id int, k int, d decimal(38,0)", f"(1, 1, {LARGEST})", "(2, 2, 5)")
     lab.table("u", "k int", "(1)", "(2)")
     views = [lab.view(name, sql) for name, sql in OVERFLOWING.items()]
@@ -95,7 +95,7 @@ def test_sums_that_come_out_of_an_overflow(spark, monkeypatch, size):
     assert refreshed(lab, views) == {"incremental"}
 
 
-def test_rows_that_overflow_at_once(spark):
-    lab = Lab(spark, "overflows_at_once")
+def test_rows_that_overflow_at_once(spark_without_ansi):
+    lab = Lab(spark_without_ansi, "overflows_at_once")
     lab.table("t", "k int, d decimal(38,0)", f"(1, {LARGEST})", f"(1, {LARGEST})")
     lab.view("m", "select k, sum(d) as s from t group by k").must_be("create", Reason.NUMERIC_OVERFLOW)

@@ -18,8 +18,8 @@ VALUES = (
 )
 
 
-def test_in_is_what_spark_takes_it_for(spark):
-    lab = Lab(spark, "in_values")
+def test_in_is_what_spark_takes_it_for(either_spark):
+    lab = Lab(either_spark, "in_values")
     lab.table("n", "i int, v int", "(1, 1)", "(null, 2)", "(3, 3)")
     lab.table("s", "y int", "(1)", "(7)")
     views = [

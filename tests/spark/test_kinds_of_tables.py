@@ -31,11 +31,10 @@ ROWS = "(1, 1, 1.5), (2, 1, 2.5), (2, 1, 2.5), (3, 2, 4), (4, null, 1)"
 
 
 @pytest.fixture
-def lab(spark):
+def lab(spark) -> Lab:
     lab = Lab(spark, f"kinds_{next(_NUMBER)}")
     lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    yield lab
-    lab.run(f"drop schema {lab.schema} cascade")
+    return lab
 
 
 def union(items: str) -> str:

@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 
 from sparkivm.reasons import Reason
-from tests.spark.lab import FEED, Lab, View, refused
+from tests.spark.lab import Lab, View, refused
+from tests.spark.saved_tables import SavedTables
 
 pytestmark = pytest.mark.spark
 
 BY_K = "select k, count(*) as n from t group by k"
 
 
-@pytest.fixture
-def lab(spark):
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
     lab = Lab(spark, "lost_history")
-    yield lab
-    lab.run("drop schema lost_history cascade")
+    lab.table("t", "id int, k int", "(1, 1)", "(2, 1)")
+    lab.view("m", BY_K).build()
+    return SavedTables(lab, tmp_path_factory.mktemp("lost_history"))
 
 
 @pytest.fixture
-def view(lab, tmp_path) -> View:
-    lab.table("t", "id int, k int", "(1, 1)", "(2, 1)", clauses=f"location '{tmp_path}/t' {FEED}")
-    return lab.view("m", BY_K).build()
+def lab(spark, saved) -> Lab:
+    lab = Lab(spark, "lost_history")
+    saved.put_into(lab)
+    return lab
 
 
-def commit_file(tmp_path: Path, version: int) -> Path:
-    return tmp_path / "t" / "_delta_log" / f"{version:020}.json"
+@pytest.fixture
+def view(lab) -> View:
+    return lab.view("m", BY_K)
+
+
+@pytest.fixture
+def files(lab) -> Path:
+    """Where `t` is stored."""
+    return Path(urlparse(lab.rows("describe detail t")[0].location).path)
+
+
+def commit_file(files: Path, version: int) -> Path:
+    return files / "_delta_log" / f"{version:020}.json"
 
 
 def forget_cached_log(spark) -> None:
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
-def test_gap_in_the_log(spark, lab, view, tmp_path):
+def test_gap_in_the_log(spark, lab, view, files):
     """Delta itself would leave the rows of a missing commit out without a word."""
     lab.run("alter table t set tblproperties (delta.checkpointInterval = 1)")
     for i in range(3, 7):
         lab.run(f"insert into t values ({i}, {i})")
-    commit_file(tmp_path, 4).unlink()
+    commit_file(files, 4).unlink()
     forget_cached_log(spark)
     result = view.must_be("full", Reason.HISTORY_UNAVAILABLE)
     assert "lacks version 4" in str(result.fallback)
@@ -48,12 +63,12 @@ def test_gap_in_the_log(spark, lab, view, tmp_path):
     view.must_be("incremental")
 
 
-def test_log_that_was_cleaned_up(spark, lab, view, tmp_path):
+def test_log_that_was_cleaned_up(spark, lab, view, files):
     lab.run("alter table t set tblproperties (delta.checkpointInterval = 1)")
     for i in range(3, 6):
         lab.run(f"insert into t values ({i}, {i})")
     for version in range(4):
-        commit_file(tmp_path, version).unlink()
+        commit_file(files, version).unlink()
     forget_cached_log(spark)
     result = view.refresh()
     assert (result.mode, result.fallback.reason) == ("full", Reason.HISTORY_UNAVAILABLE)
@@ -82,10 +97,10 @@ def test_strict_keeps_the_view_when_files_are_gone(lab, view):
     assert view.content() == before
 
 
-def test_rows_of_a_damaged_source_are_never_left_out(lab, view, tmp_path):
+def test_rows_of_a_damaged_source_are_never_left_out(lab, view, files):
     before = view.content()
     lab.run("insert into t values (3, 3)")
-    newest = max((tmp_path / "t").glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
+    newest = max(files.glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
     newest.unlink()
     refused(view)
     assert view.content() == before

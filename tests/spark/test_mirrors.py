@@ -26,10 +26,8 @@ BY_K = "select k, count(*) as n, sum(x) as s from p group by k"
 
 
 @pytest.fixture
-def lab(spark):
-    lab = Lab(spark, f"mirrors_{next(_NUMBER)}")
-    yield lab
-    lab.run(f"drop schema {lab.schema} cascade")
+def lab(spark) -> Lab:
+    return Lab(spark, f"mirrors_{next(_NUMBER)}")
 
 
 def declared(lab: Lab, **metas) -> DeclaredSources:

@@ -58,8 +58,8 @@ def test_in_compares_them_as_texts(spark):
     assert result.fallback.place.line == 2
 
 
-def test_what_is_equal_but_not_the_same(spark):
-    lab = Lab(spark, "mixed_types")
+def test_what_is_equal_but_not_the_same(either_spark):
+    lab = Lab(either_spark, "mixed_types")
     lab.table("n", "i int, v bigint", "(1, 10)", "(2, 20)", "(5, 50)", "(7, 9007199254740992)")
     lab.table("t", "s string, w int", "('1', 1)", "('2', 2)", "('1', 3)")
     lab.table("u", "s string, w int", "('1', 1)", "('2', 2)")

@@ -1,20 +1,17 @@
-"""Views that look at the date or the time: rows enter and leave by themselves. Six are drawn by a printed seed."""
+"""Views that look at the date or the time: rows enter and leave by themselves."""
 
 from __future__ import annotations
 
-import random
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.pins import Pins
-from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-_SEED = seed("SPARKIVM_MOMENTS_SEED")
 _START = datetime(2024, 3, 10, 12, tzinfo=timezone.utc)
 
 BY_DATE = {
@@ -38,10 +35,16 @@ BY_TIME = {
 }
 
 
-def test_rows_enter_and_leave_as_time_goes_on(spark):
-    print(f"\nSPARKIVM_MOMENTS_SEED={_SEED}")
-    rng = random.Random(_SEED)
-    lab = Lab(spark, "moments")
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("per_kind", "due_groups", "joined", "found", "last_day", "ahead"),
+        pytest.param((*BY_DATE, *BY_TIME), marks=pytest.mark.nightly),
+    ],
+    ids=["some", "all"],
+)
+def test_rows_enter_and_leave_as_time_goes_on(either_spark, names):
+    lab = Lab(either_spark, "moments")
     days = (
         f"({i}, '{'abc'[i % 3]}', date'2024-03-01' + {i}, timestamp'2024-03-01 06:00:00Z' + interval {i} day, {i})"
         for i in range(20)
@@ -53,12 +56,10 @@ def test_rows_enter_and_leave_as_time_goes_on(spark):
         "(99, null, null, null, null)",
     )
     lab.table("kinds", "kind string, back int", "('a', 1)", "('b', 3)", "('x', 0)")
-    by_date = [
-        lab.view(name, sql, refresh_mode="strict") for name, sql in rng.sample(list(BY_DATE.items()), 4)
-    ]
-    by_time = [
-        lab.view(name, sql, refresh_mode="strict") for name, sql in rng.sample(list(BY_TIME.items()), 2)
-    ]
+    by_date, by_time = (
+        [lab.view(name, sql, refresh_mode="strict") for name, sql in queries.items() if name in names]
+        for queries in (BY_DATE, BY_TIME)
+    )
     views = [*by_date, *by_time]
     assert modes(views, _START) == ["create"] * len(views)
     an_hour_later = modes(views, _START + timedelta(hours=1))

@@ -1,20 +1,18 @@
 """Every construct that is maintained from changes, on Delta: after each batch of commits the view equals its query.
 
 All of them share three tables and four batches, so that commits are paid for once. Each refresh after the first has
-to be incremental.
-
-SPARKIVM_OPERATORS       how many of the constructs, drawn by the seed (9; 0 for all)
-SPARKIVM_OPERATORS_SEED  (random, printed)
+to be incremental. Each run tries one construct of each operator in each apply form; the nightly one tries all.
 """
 
 from __future__ import annotations
 
-import os
-import random
+from typing import get_args
 
 import pytest
 
-from tests.seeds import seed
+from sparkivm import algebra
+from sparkivm.algebra import AnyRelation
+from sparkivm.refresh.result import RefreshResult
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.shop import change, open_shop
 from tests.spark.state_sizes import Size, take_states_for
@@ -278,38 +276,92 @@ FAMILIES = {
 }
 
 
-_HOW_MANY = int(os.environ.get("SPARKIVM_OPERATORS", "9"))
-_SEED = seed("SPARKIVM_OPERATORS_SEED")
+# At least one construct of each operator, and what each is for.
+EACH_OPERATOR = (
+    "rows__stars",  # Filter and Project
+    "rows__values_in_parentheses",  # OneRow
+    "sets__lateral_view",  # Generate
+    "sets__except_all",  # Repeat
+    "unions__all",  # UnionAll
+    "inner_joins__two",  # InnerJoin
+    "outer_joins__left",  # LeftJoin, by key
+    "outer_joins__residual",  # LeftJoin, by row
+    "sets__full_join",  # FullJoin
+    "subqueries__exists",  # SemiJoin
+    "recomputed__extrema_over_join",  # Aggregate at the top, whose groups are read again
+    "sums__over_join",  # Aggregate at the top, whose groups add up
+    "subqueries__scalar",  # Aggregate below
+    "inner_totals__joined",  # Totals
+    "windows__ranks",  # Window
+    "whole_tables__linear",  # Aggregate without keys
+)
+# Groups that add up are entries while their state is small; that of a large one has one row per group.
+CREATED_LARGE = ("sums__over_join",)
+SIZES: tuple[Size, ...] = ("small", "large", "huge", "small")
+NOT_APPENDED = {"rewrite", "replace", "merge"}  # what changes the rows that are there
 
-# Each half of the views is refreshed twice: by three forms of the applying statement at least.
-SIZES: tuple[Size, ...] = ("large", "large", "small", "huge")
+# Operators that no plan of a view shows: those of deltas, and tables.
+_NOT_SHOWN = {
+    *(algebra.Scan, algebra.Changes, algebra.Empty, algebra.Restricted, algebra.Slice),
+    *(algebra.Weigh, algebra.Consolidate, algebra.Copies, algebra.Unweigh),
+}
+# Whose new rows take no others away, so that new ones are appended.
+_APPENDS = ("Filter", "Project", "OneRow", "Generate", "UnionAll", "InnerJoin")
+_QUERIES = {f"{family}__{name}": sql for family, queries in FAMILIES.items() for name, sql in queries.items()}
 
 
-def test_views_follow_their_sources(spark, monkeypatch):
+def test_each_operator_in_each_form_with_ansi_on_and_off(spark, monkeypatch):
+    """One view of each for each setting, over the same tables."""
     lab = Lab(spark, "operators")
     open_shop(lab)
-    every = [
-        (f"{family}__{name}", sql) for family, queries in FAMILIES.items() for name, sql in queries.items()
-    ]
-    print(f"\nSPARKIVM_OPERATORS_SEED={_SEED}")
-    views = [lab.view(*one) for one in random.Random(_SEED).sample(every, _HOW_MANY or len(every))]
-    side_by_side(lab, views, View.build)
+    settings = {"ansi": lab.another(ansi=True), "not_ansi": lab.another(ansi=False)}
+    views: dict[str, list[View]] = {setting: [] for setting in settings}
+    for size, names in (("large", CREATED_LARGE), ("small", EACH_OPERATOR)):
+        take_states_for(size, monkeypatch)
+        for setting, mine in settings.items():
+            new = [mine.view(f"{name}__{size}_{setting}", _QUERIES[name]) for name in names]
+            side_by_side(mine, new, View.build)
+            views[setting] += new
+    forms: dict[str, set[str]] = {}
     wrong = []
     for batch, size in enumerate(SIZES):
         change(lab, batch)
         take_states_for(size, monkeypatch)
-        half = views[batch % 2 :: 2]  # the others catch up with two batches at once
-        problems = side_by_side(lab, half, problem_of)
-        wrong += [
-            (view.name, batch, problem) for view, problem in zip(half, problems, strict=True) if problem
-        ]
+        for setting, mine in settings.items():
+            results = side_by_side(mine, views[setting], refreshed)
+            for view, (result, problem) in zip(views[setting], results, strict=True):
+                wrong += [(view.name, batch, problem)] if problem else []
+                for label in result.strategies:
+                    forms.setdefault(label.partition("#")[0], set()).add(result.apply_form)
+    assert not wrong
+    shown = {kind.__name__ for kind in set(get_args(AnyRelation)) - _NOT_SHOWN} | {"State"}
+    assert set(forms) == shown
+    assert {name: missing for name, found in forms.items() if (missing := NOT_APPENDED - found)} == {}
+    assert [name for name in _APPENDS if "append" not in forms[name]] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_construct(either_spark, monkeypatch, family):
+    """Half of the views is refreshed after each batch, so that the others catch up with two batches at once."""
+    lab = Lab(either_spark, "all_operators")
+    open_shop(lab)
+    views = [lab.view(f"{family}__{name}", sql) for name, sql in FAMILIES[family].items()]
+    side_by_side(lab, views, View.build)
+    wrong = []
+    for batch, size in enumerate(("large", "large", "small", "huge")):
+        change(lab, batch)
+        take_states_for(size, monkeypatch)
+        half = views[batch % 2 :: 2]
+        for view, (_, problem) in zip(half, side_by_side(lab, half, refreshed), strict=True):
+            wrong += [(view.name, batch, problem)] if problem else []
     assert not wrong
 
 
-def problem_of(view: View) -> str:
-    """What is wrong after a refresh, which has to be an incremental one; empty if nothing is."""
+def refreshed(view: View) -> tuple[RefreshResult, str]:
+    """A refresh, which has to be an incremental one, and what is wrong after it; empty if nothing is."""
     result = view.refresh()
     found = view.differences()
     if found or result.fallback or result.mode not in ("incremental", "no_op"):
-        return f"{result.mode} {result.fallback or ''} {found}"
-    return ""
+        return result, f"{result.mode} {result.fallback or ''} {found}"
+    return result, ""

@@ -10,7 +10,7 @@ from sparkivm.changes.frontier import STATE_FORMAT, read_frontier
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh import compiled_view, refresh_view
+from sparkivm.refresh import compiled_view, decide, refresh_view
 from sparkivm.refresh import rebuild as rebuild_module
 from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.pins import Pins
@@ -18,23 +18,33 @@ from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.rebuild import is_mistake_of_spark
 from sparkivm.refresh.request import StateLayout
 from tests.spark.lab import Lab, View, refused
+from tests.spark.saved_tables import SavedTables
 
 pytestmark = pytest.mark.spark
 
 SQL = "select k, count(*) as n, sum(x) as s from t group by k"
 
 
-@pytest.fixture
-def lab(spark):
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
     lab = Lab(spark, "protocol")
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
-    yield lab
-    lab.run("drop schema protocol cascade")
+    lab.view("m", SQL).build()
+    return SavedTables(lab, tmp_path_factory.mktemp("protocol"))
 
 
 @pytest.fixture
-def view(lab) -> View:
-    return lab.view("m", SQL).build()
+def lab(spark, saved) -> Lab:
+    lab = Lab(spark, "protocol")
+    saved.put_into(lab, "t")
+    return lab
+
+
+@pytest.fixture
+def view(lab, saved) -> View:
+    """A view of `t` that was built."""
+    saved.put_into(lab, "m", "m__ivm")
+    return lab.view("m", SQL)
 
 
 def transactions(view: View) -> list[int]:
@@ -108,9 +118,8 @@ def test_state_restored_to_an_earlier_refresh(lab, view):
 
 
 def test_maintenance_of_the_state_goes_unnoticed(lab, view):
-    for i in range(3):
-        lab.run(f"insert into t values ({i}, {i}, {i})")
-        view.must_be("incremental")
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
     lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     lab.run(
         "optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')"
@@ -124,7 +133,7 @@ def test_auto_compaction_of_the_state_goes_unnoticed(lab, view):
     """It commits in the session of the refresh, with the metadata of the refresh."""
     compact = "spark.databricks.delta.autoCompact"
     lab.engine.set({f"{compact}.enabled": "true", f"{compact}.minNumFiles": "2"})
-    for i in range(5):
+    for i in range(3):
         lab.run(f"insert into t values ({i}, {i}, {i})")
         view.must_be("incremental")
     assert "OPTIMIZE" in [commit["operation"] for commit in view.history()]
@@ -181,11 +190,13 @@ def test_state_of_another_format(lab, view):
     view.must_be("no_op")
 
 
-def test_public_view_is_replaced_only_when_its_text_changes(lab, view):
+def test_public_view_is_replaced_only_when_its_text_changes(lab, view, monkeypatch):
     """The first of them adds entries up already, so appending some needs no other."""
-    for i in range(10):  # beyond the most entries that are appended before they are folded
+    monkeypatch.setattr(decide, "MOST_APPENDS", 2)
+    for i, form in enumerate(("append", "append", "rewrite", "append")):
         lab.run(f"insert into t values ({i}, {i % 3}, {i})")
         result = view.must_be("incremental")
+        assert result.apply_form == form
         assert not any("create or replace view" in statement for statement in result.statements)
     changed = lab.view("m", SQL + " having sum(x) > 2")
     assert "create or replace view" in changed.must_be("full", Reason.QUERY_CHANGED).statements[-1]
@@ -268,21 +279,17 @@ def killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("spark.sql.session.timeZone", "Asia/Tokyo"),
-        ("spark.sql.ansi.enabled", "true"),
-    ],
-)
-def test_settings_that_change_the_meaning(lab, view, setting, value):
-    lab.engine.set({setting: value})
+@pytest.mark.parametrize("setting", ["spark.sql.session.timeZone", "spark.sql.ansi.enabled"])
+def test_settings_that_change_the_meaning(lab, view, setting):
+    others = {"UTC": "Asia/Tokyo", "true": "false", "false": "true"}
+    lab.engine.set({setting: others[lab.engine.settings([setting])[setting]]})
     assert setting in str(view.must_be("full", Reason.CONFIG_CHANGED).fallback)
     lab.run("insert into t values (4, 3, 8)")
     view.must_be("incremental")
 
 
 def test_types_are_asked_for_again_under_other_settings(lab):
+    lab = lab.another(ansi=False)
     lab.table("u", "k int, i int, s string", "(1, 1, '2')", "(1, null, '3')")
     view = lab.view("wide", "select k, max(coalesce(i, s)) as most from u group by k").build()
     lab.engine.set({"spark.sql.ansi.enabled": "true"})

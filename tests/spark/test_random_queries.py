@@ -1,12 +1,10 @@
 """Random SELECTs over random tables on Delta: after every batch of commits each view equals its recomputation.
 
-SPARKIVM_SPARK_TREES  how many queries (7)
-SPARKIVM_SPARK_SEED   of the first world (random, printed): a world is three tables with some views
+A world is three tables with some views. Each run tries the same few; `make nightly` tries a thousand.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -27,8 +25,6 @@ from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-_TREES = int(os.environ.get("SPARKIVM_SPARK_TREES", "7"))
-_SEED = seed("SPARKIVM_SPARK_SEED")
 _VIEWS = 25  # of one world
 _BATCHES = 2
 _DEPTH = 2
@@ -51,21 +47,24 @@ class Outcome:
     modes: Counter[str] = field(default_factory=Counter)
 
 
-def test_views_equal_their_queries(spark, monkeypatch):
+@pytest.mark.parametrize("queries", [5, pytest.param(500, marks=pytest.mark.nightly)])
+def test_views_equal_their_queries(either_spark, monkeypatch, queries):
+    """So many with ANSI on, and as many others with ANSI off."""
     outcome = Outcome()
-    worlds = -(-_TREES // _VIEWS)
+    first = seed(f"random queries {either_spark.conf.get('spark.sql.ansi.enabled')}")
+    worlds = -(-queries // _VIEWS)
     for number in range(worlds):
-        views = _VIEWS if number + 1 < worlds else _TREES - number * _VIEWS
-        print(f"\nworld {_SEED + number}: {views} views", flush=True)
-        live_through(Lab(spark, "random_queries"), _SEED + number, views, monkeypatch, outcome)
+        views = _VIEWS if number + 1 < worlds else queries - number * _VIEWS
+        print(f"\nworld {first + number}: {views} views", flush=True)
+        live_through(Lab(either_spark, "random_queries"), first + number, views, monkeypatch, outcome)
         print(f"{dict(outcome.modes)}, {len(outcome.refused)} refused", flush=True)
     assert not outcome.failures, "\n\n".join(outcome.failures)
-    assert len(outcome.refused) <= max(3, 0.1 * _TREES), outcome.refused
+    assert len(outcome.refused) <= max(3, 0.1 * queries), outcome.refused
     incremental, full = (
         sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full")
     )
     # Some are rebuilt, where many steps cost more; of a few queries it may be most.
-    assert incremental > (full if _TREES >= _VIEWS else 0), outcome.modes
+    assert incremental > (full if queries >= _VIEWS else 0), outcome.modes
 
 
 def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:

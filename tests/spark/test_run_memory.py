@@ -8,7 +8,8 @@ from sparkivm.engine import EngineError
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
 from tests.plain_engine import PlainEngine
-from tests.spark.lab import Lab
+from tests.spark.lab import Lab, View
+from tests.spark.saved_tables import SavedTables
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -20,12 +21,26 @@ PAIRS = (
 SUMS = "select shop, sum(n) as n from orders group by shop"
 
 
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
+    lab = Lab(spark, "run_memory")
+    lab.table("orders", "id int, shop int, n int", "(1, 1, 1)", "(1, 1, 1)", "(2, null, 2)", "(null, 2, 3)")
+    lab.table("shops", "id int, name string", "(1, 'a')", "(2, 'b')")
+    lab.view("pairs", PAIRS).build()
+    return SavedTables(lab, tmp_path_factory.mktemp("run_memory"))
+
+
 @pytest.fixture
-def lab(spark) -> Lab:
-    made = Lab(spark, "run_memory")
-    made.table("orders", "id int, shop int, n int", "(1, 1, 1)", "(1, 1, 1)", "(2, null, 2)", "(null, 2, 3)")
-    made.table("shops", "id int, name string", "(1, 'a')", "(2, 'b')")
-    return made
+def lab(spark, saved) -> Lab:
+    lab = Lab(spark, "run_memory")
+    saved.put_into(lab)
+    return lab
+
+
+@pytest.fixture
+def pairs(lab) -> View:
+    """A view that was built."""
+    return lab.view("pairs", PAIRS)
 
 
 def change(lab: Lab) -> None:
@@ -40,8 +55,8 @@ def kept_now(lab: Lab) -> set[str]:
     return {row.tableName for row in lab.rows("show tables in global_temp")}
 
 
-def test_views_of_a_run_share_what_they_read(lab):
-    pairs, sums = lab.view("pairs", PAIRS).build(), lab.view("sums", SUMS).build()
+def test_views_of_a_run_share_what_they_read(lab, pairs):
+    sums = lab.view("sums", SUMS).build()
     change(lab)
     run = Pins()
     first = pairs.refresh(run)
@@ -65,16 +80,14 @@ def test_views_of_a_run_share_what_they_read(lab):
         assert not view.state_differences()
 
 
-def test_the_next_run_sees_newer_rows(lab):
-    pairs = lab.view("pairs", PAIRS).build()
+def test_the_next_run_sees_newer_rows(lab, pairs):
     for _ in range(2):
         change(lab)
         lab.run("update shops set name = concat(name, 'x')")
         pairs.must_be("incremental")
 
 
-def test_a_table_that_was_replaced_is_compared_once(lab):
-    pairs = lab.view("pairs", PAIRS).build()
+def test_a_table_that_was_replaced_is_compared_once(lab, pairs):
     lab.run(
         "create or replace table orders using delta tblproperties (delta.enableChangeDataFeed = true) "
         "as select * from values (1, 1, 1), (2, 2, 9), (3, null, 3) as t (id, shop, n)"
@@ -83,9 +96,8 @@ def test_a_table_that_was_replaced_is_compared_once(lab):
     assert sum("version as of" in text and "union all" in text for text in result.statements[:-1]) == 1
 
 
-def test_rows_that_cannot_be_kept_are_read_where_they_are(lab, monkeypatch):
+def test_rows_that_cannot_be_kept_are_read_where_they_are(lab, pairs, monkeypatch):
     """Some clusters have no global temporary views."""
-    pairs = lab.view("pairs", PAIRS).build()
     change(lab)
     execute = PlainEngine.execute
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,8 +10,10 @@ import pytest
 
 from sparkivm.engine import Row
 from sparkivm.reasons import Reason
+from tests.nightly import few_of
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
+from tests.spark.saved_tables import SavedTables
 from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = pytest.mark.spark
@@ -18,16 +21,23 @@ pytestmark = pytest.mark.spark
 LINEAR = "select k, count(*) as n, sum(x) as s from t group by k"
 EXTREMA = "select k, max(x) as most, sum(x) as s from t group by k"
 ROWS = "select t.id, t.x, u.x as other from t join t as u on t.k = u.k"
+QUERIES = {"linear": LINEAR, "extrema": EXTREMA, "rows": ROWS}
 PAIRS = 8
 _BEFORE = ("create or replace view", "cache", "alter table", "drop view")  # what does not apply the change
 
 
-@pytest.fixture
-def lab(spark):
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
     lab = Lab(spark, "two_drivers")
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
-    yield lab
-    lab.run("drop schema two_drivers cascade")
+    return SavedTables(lab, tmp_path_factory.mktemp("two_drivers"))
+
+
+@pytest.fixture
+def lab(spark, saved) -> Lab:
+    lab = Lab(spark, "two_drivers")
+    saved.put_into(lab)
+    return lab
 
 
 class Overtaken(PlainEngine):
@@ -51,16 +61,13 @@ def overtaken(view: View, meanwhile: Callable[[], object]) -> View:
     return View(slow, view.request)
 
 
-@pytest.fixture(params=SIZES)
-def size(request, monkeypatch):
-    take_states_for(request.param, monkeypatch)
-
-
-@pytest.mark.usefixtures("size")
-@pytest.mark.drawn(2)
-@pytest.mark.parametrize("sql", [LINEAR, EXTREMA, ROWS], ids=["linear", "extrema", "rows"])
-def test_stale_driver_applies_nothing_twice(lab, sql):
-    view = lab.view("m", sql).build()
+@pytest.mark.parametrize(
+    ("query", "size"),
+    few_of(itertools.product(QUERIES, SIZES), [("linear", "small"), ("extrema", "large"), ("rows", "huge")]),
+)
+def test_stale_driver_applies_nothing_twice(lab, query, size, monkeypatch):
+    take_states_for(size, monkeypatch)
+    view = lab.view("m", QUERIES[query]).build()
     lab.run("insert into t values (4, 2, 8), (5, 3, 1)", "delete from t where id = 1")
     result = overtaken(view, view.refresh).refresh()
     assert result.mode == "no_op", result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
+from tests.nightly import few_of
 from tests.spark.lab import Lab
 from tests.spark.state_sizes import SIZES, take_states_for
 
@@ -53,11 +54,10 @@ INCREMENTAL = {
 }
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("size", SIZES)
-def test_types_that_are_more_than_one_value(spark, monkeypatch, size):
+@pytest.mark.parametrize("size", few_of(SIZES, ["huge"]))
+def test_types_that_are_more_than_one_value(either_spark, monkeypatch, size):
     take_states_for(size, monkeypatch)
-    lab = Lab(spark, "types")
+    lab = Lab(either_spark, "types")
     lab.run(f"create table things ({TABLE}) using delta tblproperties (delta.enableChangeDataFeed = true)")
     lab.run(f"insert into things select * from values {', '.join(ROWS)}")
     full = [lab.view(name, sql) for name, sql in FULL.items()]
@@ -79,4 +79,20 @@ def test_types_that_are_more_than_one_value(spark, monkeypatch, size):
     lab.run("update things set m = map('y', 2, 'z', 1) where id = 3")
     for view in incremental:
         view.must_be("incremental")
-    lab.run("drop schema types cascade")
+
+
+def test_columns_are_those_of_a_table(spark):
+    """What `View.check_columns` takes for granted."""
+    lab = Lab(spark, "types_of_columns")
+    lab.run(
+        f"create table things ({TABLE}, n int not null, c char(3), w varchar(4)) using delta "
+        "tblproperties (delta.enableChangeDataFeed = true)"
+    )
+    sql = "select *, n + 1 as more, 'x' as text, count(*) as rows from things group by all"
+    for name, query in (("of_rows", "select *, n + 1 as more, 'x' as text from things"), ("of_groups", sql)):
+        view = lab.view(name, query.replace("*,", "id, a, e, n, c, w,", 1)).build()
+        lab.run(f"create table {name}__as_table using delta as {view.request.sql}")
+        mine, theirs = (lab.session.table(table).schema for table in (name, f"{name}__as_table"))
+        assert [(f.name, f.dataType.simpleString(), f.nullable) for f in mine] == [
+            (f.name, f.dataType.simpleString(), f.nullable) for f in theirs
+        ]

@@ -6,20 +6,27 @@ import pytest
 
 from sparkivm.reasons import Reason
 from tests.spark.lab import FEED, Lab
+from tests.spark.saved_tables import SavedTables
 from tests.spark.state_sizes import take_states_for
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def lab(spark):
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> SavedTables:
     lab = Lab(spark, "views_as_sources")
     lab.table(
         "t", "id int, k int, x decimal(10,2)", "(1, 1, 1.5)", "(2, 1, 2.5)", "(3, 2, 4)", "(4, null, 1)"
     )
     lab.table("names", "k int, name string", "(1, 'one')", "(2, 'two')")
-    yield lab
-    lab.run("drop schema views_as_sources cascade")
+    return SavedTables(lab, tmp_path_factory.mktemp("views_as_sources"))
+
+
+@pytest.fixture
+def lab(spark, saved) -> Lab:
+    lab = Lab(spark, "views_as_sources")
+    saved.put_into(lab)
+    return lab
 
 
 CHANGES = (

@@ -16,9 +16,8 @@ from tests.tpcds.queries import models
 
 _ABOUT = """\
 The 99 queries of TPC-DS as models, while all seven fact tables and {dimensions}
-change. All 99 are equal to their recomputation after each of five rounds of changes, in the embedded engine
-(`SPARKIVM_TPCDS_QUERIES=99 SPARKIVM_TPCDS_ROUNDS=5 pytest tests/tpcds`) and on Spark and Delta, where the refresh mode is `strict`
-(the same of `tests/spark/test_tpcds.py`, about an hour). Each run of all tests draws some of them.
+change. All 99 are equal to their recomputation after each round of changes, in the embedded engine and on Spark and
+Delta, where the refresh mode is `strict` and ANSI is on and off (`make nightly`). `make test` tries a few of them.
 
 Texts and data come from the package `duckdb-extension-tpcds`. The texts are printed in Spark's SQL; output columns
 without a name, or with one that Delta does not store, get one; and where a LIMIT would cut through ties, ORDER BY goes on

@@ -24,7 +24,6 @@ _WORLDS = 50  # to find a mistake in
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_random_views_keep_to(relation):
     seed = first_seed()
-    print(f"\nSPARKIVM_FUZZ_SEED={seed}")
     found = try_seeds(seed, 1000, depth=1, seconds=_SECONDS, relation=relation)
     assert not found.failures, "\n\n".join(found.failures)
     assert found.trees > sum(found.refused.values()) or found.trees < 5  # on a slow machine

@@ -1,0 +1,61 @@
+"""With ANSI on, values may be errors: a refresh fails where the model's query does, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.lab import Lab, View, refused, side_by_side
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+LARGEST = 2**63 - 1
+FAILS = {
+    "rows": ("select id, 10 / x as q from t", "DIVIDE_BY_ZERO"),
+    "groups": ("select k, sum(cast(note as int)) as s from t group by k", "CAST_INVALID_INPUT"),
+    "totals": ("select k, sum(n) as s from t group by k", "ARITHMETIC_OVERFLOW"),
+    "windows": ("select id, sum(n) over (partition by k order by id) as s from t", "ARITHMETIC_OVERFLOW"),
+}
+# The query filters out, or never meets, what would fail.
+HOLDS = {
+    "filtered": "select id, 10 / x as q from t where x <> 0",
+    "chosen": "select id, if(x = 0, null, 10 / x) as q from t",
+    "joined": "select t.id, cast(t.note as int) as i from t join u on t.id = u.id where u.good",
+    "extrema": "select k, max(n) as m, count(*) as c from t group by k",
+}
+
+
+def test_a_refresh_fails_where_the_query_does(spark):
+    """What the view shows stays; once the value is gone, the view goes on from changes."""
+    lab = Lab(spark, "errors_of_values")
+    lab.table("t", "id int, k int, x int, n bigint, note string", "(1, 1, 1, 1, '1')", "(2, 1, 2, 2, '2')")
+    lab.table("u", "id int, good boolean", "(1, true)", "(2, true)", "(3, false)")
+    failing = [lab.view(name, sql) for name, (sql, _) in FAILS.items()]
+    holding = [lab.view(name, sql) for name, sql in HOLDS.items()]
+    side_by_side(lab, [*failing, *holding], View.build)
+    before = [view.content() for view in failing]
+    lab.run(f"insert into t values (3, 1, 0, {LARGEST}, 'three')")
+    for view, (_, error) in zip(failing, FAILS.values(), strict=True):
+        assert error in refused(view)
+    assert [view.content() for view in failing] == before
+    for view in holding:
+        view.must_be("incremental")
+    lab.run("delete from t where id = 3", "insert into t values (4, 2, 4, 4, '4')")
+    for view in (*failing, *holding):
+        view.must_be("incremental")
+        assert not view.state_differences()
+
+
+def test_what_overflows_only_among_the_changes(spark):
+    """The sums that are stored and shown all fit."""
+    lab = Lab(spark, "overflow_of_changes")
+    lab.table("t", "id int, k int, n bigint", f"(1, 1, -{LARGEST})", f"(2, 2, {LARGEST})")
+    view = lab.view("m", "select k, sum(n) as s from t group by k").build()
+    lab.run(
+        f"insert into t values (3, 1, {LARGEST}), (4, 2, -{LARGEST})",
+        f"insert into t values (5, 1, {LARGEST}), (6, 2, -{LARGEST})",
+    )
+    assert view.refresh().mode in ("incremental", "full")
+    view.check()
+    lab.run("insert into t values (7, 1, -5)")
+    assert view.refresh().mode in ("incremental", "full")
+    view.check()
