@@ -14,3 +14,9 @@ _SEED = seed("SPARKIVM_LAWS_SEED")
 def worlds() -> Worlds:
     print(f"\nlaws: SPARKIVM_LAWS_SEED={_SEED}")
     return Worlds(_SEED, 200)
+
+
+@pytest.fixture(scope="session")
+def law_seed() -> int:
+    """For laws that make worlds of their own."""
+    return _SEED
