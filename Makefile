@@ -34,7 +34,7 @@ format: .venv  ## write the format
 	$(BIN)/ruff format .
 
 golden: .venv  ## rewrite the golden files; then read the diff
-	$(BIN)/python -m pytest tests/golden --rewrite
+	$(BIN)/python -m pytest tests/golden tests/rules --rewrite
 
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run

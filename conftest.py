@@ -27,6 +27,10 @@ _SETTINGS = {
 _DRAW = os.environ.setdefault("SPARKIVM_DRAW", str(random.SystemRandom().randrange(10**6)))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write the golden files instead of comparing")
+
+
 def pytest_report_header() -> str:
     return f"drawn tests: SPARKIVM_DRAW={_DRAW} (a seed, or all)"
 
