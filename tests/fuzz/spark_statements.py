@@ -75,7 +75,9 @@ def _merge(tree: exp.Merge) -> tuple[tuple[str, str], ...]:
                 assignment.set("this", exp.column(assignment.this.this.copy()))  # without the table's alias
     clauses = list(tree.find_all(exp.When))
     matched = [when for when in clauses if when.args.get("matched")]
-    only_deletes = len(matched) == 1 and not matched[0].args.get("condition") and "delete" in matched[0].sql().lower()
+    only_deletes = (
+        len(matched) == 1 and not matched[0].args.get("condition") and "delete" in matched[0].sql().lower()
+    )
     texts = [("", tree.sql(dialect="duckdb"))]
     if not only_deletes:
         target, source, on = (tree.args[part].sql(dialect="duckdb") for part in ("this", "using", "on"))

@@ -23,9 +23,13 @@ WORLDS = {
     "the first value comes": world({"r": _R}, {}, {"s": [(1, 2)]}),
     "the last value goes": world({"r": _R, "s": [(1, 2)]}, {"s": [(1, 2)]}, {}),
     "a NULL among the operands comes": world({"r": _R[:1], "s": [(1, 2)]}, {}, {"r": [(1, None)]}),
-    "an operand of no key comes": world({"r": _R[:1], "s": [(None, 1)]}, {}, {"r": [(None, 1)], "s": [(2, 3)]}),
+    "an operand of no key comes": world(
+        {"r": _R[:1], "s": [(None, 1)]}, {}, {"r": [(None, 1)], "s": [(2, 3)]}
+    ),
     "a value becomes NULL": world({"r": _R, "s": [(1, 3), (3, 1)]}, {"s": [(3, 1)]}, {"s": [(3, None)]}),
-    "both sides change": world({"r": _R, "s": [(3, 3)]}, {"r": [(3, 3)], "s": [(3, 3)]}, {"r": [(1, None)], "s": [(1, 4)]}),
+    "both sides change": world(
+        {"r": _R, "s": [(3, 3)]}, {"r": [(3, 3)], "s": [(3, 3)]}, {"r": [(1, None)], "s": [(1, 4)]}
+    ),
 }
 _IN = {
     "in": "select k, a from r where a in (select s.a from s)",

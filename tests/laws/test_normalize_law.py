@@ -196,7 +196,9 @@ class Tried:
         for world in worlds:
             self.database.load(world)
             found = self.database.rows(text)
-            assert not found, f"{name} of {sql}\nseed {self.seed}\nrows {dict(world.versions()[1])}\nfound {found}"
+            assert not found, (
+                f"{name} of {sql}\nseed {self.seed}\nrows {dict(world.versions()[1])}\nfound {found}"
+            )
 
 
 def rewrites_of_plans(tried: Tried) -> dict[str, Pass]:

@@ -25,7 +25,9 @@ def apply(mutant: Mutant, file: Path) -> None:
 
 
 def _replace_function(mutant: Mutant, code: CodeType, file: Path) -> None:
-    new = [c for c in _codes(code) if (c.co_qualname, c.co_firstlineno) == (mutant.function, mutant.first_line)]
+    new = [
+        c for c in _codes(code) if (c.co_qualname, c.co_firstlineno) == (mutant.function, mutant.first_line)
+    ]
     functions = [
         one
         for one in gc.get_objects()

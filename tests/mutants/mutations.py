@@ -35,7 +35,13 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 }
 _NAMES = {
     **{"old": "new", "new": "old", "left": "right", "right": "left", "any": "all", "all": "any"},
-    **{"min": "max", "max": "min", "union": "intersection", "issuperset": "issubset", "issubset": "issuperset"},
+    **{
+        "min": "max",
+        "max": "min",
+        "union": "intersection",
+        "issuperset": "issubset",
+        "issubset": "issuperset",
+    },
     **{"old_bag": "new", "deleted": "inserted", "inserted": "deleted"},
 }
 # In SQL texts.
@@ -99,7 +105,9 @@ def mutants_of(module: str, text: str) -> list[Mutant]:
         for node in _inside(statement):
             line = getattr(node, "lineno", line)
             for what, change in _changes(node):
-                found = Mutant(module, function, _defined(statement), line, first, what, 1, tree, node, change)
+                found = Mutant(
+                    module, function, _defined(statement), line, first, what, 1, tree, node, change
+                )
                 seen[found.name] += 1
                 result.append(replace(found, number=seen[found.name]))
     return result
@@ -190,7 +198,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
             swapped = ast.Or() if isinstance(node.op, ast.And) else ast.And()
             yield _said(node, partial(_set, field="op", value=swapped))
             for index, value in enumerate(node.values):
-                yield f"{_short(node)} → without {_short(value)}", partial(_repeat, field="values", index=index)
+                yield (
+                    f"{_short(node)} → without {_short(value)}",
+                    partial(_repeat, field="values", index=index),
+                )
         case ast.UnaryOp(op=ast.Not()):
             yield f"{_short(node)} → {_short(node.operand)}", _not_not
         case ast.UnaryOp(op=ast.USub()):
@@ -226,20 +237,31 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
                 yield f"{_short(node)} → without {_short(element)}", partial(_drop, field="elts", index=index)
         case ast.Dict() if len(node.keys) > 1:
             for index, key in enumerate(node.keys):
-                yield f"{_short(node)} → without {_short(key or node.values[index])}", partial(_drop_entry, index=index)
+                yield (
+                    f"{_short(node)} → without {_short(key or node.values[index])}",
+                    partial(_drop_entry, index=index),
+                )
         case ast.Call():
             if not _is_made(node) and len(node.args) > 1 and _alike(*node.args[:2]):
                 yield _said(node, _swap_arguments)
             for index, keyword in enumerate(node.keywords):
                 if keyword.arg and not _is_of_a_tree(node):
-                    yield f"{_short(node)} → without {keyword.arg}", partial(_drop, field="keywords", index=index)
-    if isinstance(node, (ast.IfExp, ast.If, ast.While)) and not isinstance(node.test, (ast.Compare, ast.UnaryOp)):
+                    yield (
+                        f"{_short(node)} → without {keyword.arg}",
+                        partial(_drop, field="keywords", index=index),
+                    )
+    if isinstance(node, (ast.IfExp, ast.If, ast.While)) and not isinstance(
+        node.test, (ast.Compare, ast.UnaryOp)
+    ):
         yield f"if {_short(node.test)} → if not", _negate
     for field in ("body", "orelse"):
         statements = getattr(node, field, None)
         for index, statement in enumerate(statements if isinstance(statements, list) else ()):
             if _may_be_forgotten(statement):
-                yield f"{_short(statement)} → pass", partial(_set_item, field=field, index=index, value=ast.Pass())
+                yield (
+                    f"{_short(statement)} → pass",
+                    partial(_set_item, field=field, index=index, value=ast.Pass()),
+                )
 
 
 def _tuples_of_choices(node: ast.AST) -> list[ast.Tuple]:
@@ -323,7 +345,9 @@ def _not_not(node: Any) -> None:
 
 def _is_type(node: ast.AST) -> bool:
     """Whether what stands in its brackets are types."""
-    return isinstance(node, ast.Name) and (node.id[0].isupper() or node.id in ("dict", "list", "set", "tuple", "type"))
+    return isinstance(node, ast.Name) and (
+        node.id[0].isupper() or node.id in ("dict", "list", "set", "tuple", "type")
+    )
 
 
 def _is_made(call: ast.Call) -> bool:

@@ -68,8 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=FOLDERS, help="folders or modules under sparkivm/")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--per-module", type=int, default=0, help="mutants of each module, by its length if 0")
-    parser.add_argument("--name", default="", help="only mutants whose name has this in it, of all that there are")
+    parser.add_argument(
+        "--per-module", type=int, default=0, help="mutants of each module, by its length if 0"
+    )
+    parser.add_argument(
+        "--name", default="", help="only mutants whose name has this in it, of all that there are"
+    )
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests")
     parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
     parser.add_argument("--json", type=Path, help="write all outcomes")
@@ -99,7 +103,9 @@ def _chosen(options: argparse.Namespace) -> list[Mutant]:
 
 def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
     for mutant in chosen:
-        import_module(f"sparkivm.{mutant.module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}")
+        import_module(
+            f"sparkivm.{mutant.module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+        )
     known = _known(suite, options.tests)
     uses = _Uses(known)
     waiting = []
@@ -112,9 +118,14 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
     for trial in _tried(suite, waiting, known, options.processes):
         done.append(trial)
         if trial.outcome != "killed":
-            print(f"{trial.outcome:11} {trial.name}  [{len(trial.tests)} tests, {time.monotonic() - trial.started:.0f} s]", flush=True)
+            print(
+                f"{trial.outcome:11} {trial.name}  [{len(trial.tests)} tests, {time.monotonic() - trial.started:.0f} s]",
+                flush=True,
+            )
     if options.json:
-        outcomes = [{"name": t.name, "line": t.mutant.line, "outcome": t.outcome, "test": t.test} for t in done]
+        outcomes = [
+            {"name": t.name, "line": t.mutant.line, "outcome": t.outcome, "test": t.test} for t in done
+        ]
         options.json.write_text(json.dumps(outcomes, indent=1))
     return _report(done)
 
@@ -153,7 +164,9 @@ class _Uses:
         file = str(PRODUCT / mutant.module)
         lines = self._known.tests.get(file, {})
         if mutant.function:
-            return set(lines.get(mutant.line, ())) or {t for n in lines for t in lines[n] if n == mutant.first_line}
+            return set(lines.get(mutant.line, ())) or {
+                t for n in lines for t in lines[n] if n == mutant.first_line
+            }
         # A constant: the lines that mention it, in all modules, and those of functions that mention such constants.
         names = self._with_constants_over(file, set(mutant.defined))
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")

@@ -33,7 +33,9 @@ class Known:
     tests: Mapping[str, Mapping[int, Collection[str]]]
 
     def text(self) -> str:
-        tests = {file: {str(n): sorted(ids) for n, ids in lines.items()} for file, lines in self.tests.items()}
+        tests = {
+            file: {str(n): sorted(ids) for n, ids in lines.items()} for file, lines in self.tests.items()
+        }
         return json.dumps({"seconds": dict(self.seconds), "tests": tests})
 
     @staticmethod

@@ -21,9 +21,11 @@ LIMIT = 10**34  # 36 digits before the point, of which two are to spare
 def checked(s: object, n: int, found: Sum = WIDE) -> object:
     text = found.checked("s", "n").sql("duckdb")
     value = "null" if s is None else str(s)
-    (result,) = new_connection().execute(
-        f"select {text} from (select cast({value} as decimal(38,2)) as s, {n} as n)"
-    ).fetchone()
+    (result,) = (
+        new_connection()
+        .execute(f"select {text} from (select cast({value} as decimal(38,2)) as s, {n} as n)")
+        .fetchone()
+    )
     return result
 
 
@@ -32,7 +34,9 @@ def test_a_sum_with_digits_to_spare_is_itself(value):
     assert checked(value, 3) == value
 
 
-@pytest.mark.parametrize(("value", "count"), [(LIMIT, 3), (-LIMIT, 3), (LIMIT * 10, 1), (None, 1), (None, -1)])
+@pytest.mark.parametrize(
+    ("value", "count"), [(LIMIT, 3), (-LIMIT, 3), (LIMIT * 10, 1), (None, 1), (None, -1)]
+)
 def test_a_sum_that_is_too_large_is_an_error(value, count):
     with pytest.raises(duckdb.Error, match=OVERFLOW):
         checked(value, count)
