@@ -11,8 +11,8 @@ from sqlglot import exp
 from sparkivm.algebra import Relation
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
-from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.names import TableName, quoted
+from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import group_changes
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import Entries

@@ -7,15 +7,12 @@ changes that cancel.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from sparkivm.plan import group_changes
 from sparkivm.plan.state import GroupState
-from sparkivm.plan.state_change import Form, state_change
-from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.state_change import Form
 from sparkivm.statements import merge_state
 from tests.fuzz.case import Case, reproducer
 from tests.fuzz.database import Database

@@ -67,7 +67,7 @@ class Mutant:
     """A module with one mistake. `name` says which, and does not depend on line numbers.
 
     function  qualified name of the outermost function or method around it, empty at module level
-    defined   names that the mistaken statement of module level defines
+    defined   names of module level that are mistaken, the first of them for itself
     line      of the mistake, and the first one of the function
     """
 
@@ -85,7 +85,7 @@ class Mutant:
     @property
     def name(self) -> str:
         number = f" #{self.number}" if self.number > 1 else ""
-        return f"{self.module} {self.function or ', '.join(self.defined)}: {self.what}{number}"
+        return f"{self.module} {self.function or self.defined[0]}: {self.what}{number}"
 
     def tree(self) -> ast.Module:
         """The module with the mistake."""
@@ -102,6 +102,7 @@ def mutants_of(module: str, text: str) -> list[Mutant]:
     result = []
     for statement, function in _statements(tree):
         line, first = statement.lineno, _first_line(statement)
+        defined = _made_of(_defined(statement), tree)
         for node in _inside(statement):
             line = getattr(node, "lineno", line)
             for what, change in _changes(node):
@@ -142,6 +143,17 @@ def _defined(statement: ast.stmt) -> tuple[str, ...]:
     )
     names = (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
     return tuple(names)
+
+
+def _made_of(names: tuple[str, ...], tree: ast.Module) -> tuple[str, ...]:
+    """Names of module level, and those below that are computed from them."""
+    found = dict.fromkeys(names)
+    for statement in tree.body if names else ():
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            read = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
+            if read & found.keys():
+                found |= dict.fromkeys(_defined(statement))
+    return tuple(found)
 
 
 def _first_line(statement: ast.stmt) -> int:

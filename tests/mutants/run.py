@@ -167,18 +167,14 @@ class _Uses:
             return set(lines.get(mutant.line, ())) or {
                 t for n in lines for t in lines[n] if n == mutant.first_line
             }
-        # A constant: the lines that mention it, in all modules, and those of functions that mention such constants.
-        names = self._with_constants_over(file, set(mutant.defined))
-        pattern = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+        # A constant: the lines that mention it, in all modules.
+        pattern = re.compile(rf"\b({'|'.join(map(re.escape, mutant.defined))})\b")
         tests: set[str] = set()
         for other, text in self._texts.items():
             for number, ids in self._known.tests.get(other, {}).items():
                 if pattern.search(text[number - 1]):
                     tests.update(ids)
         return tests
-
-    def _with_constants_over(self, file: str, names: set[str]) -> set[str]:
-        return names
 
 
 def _tried(suite: Suite, waiting: list[Trial], known: Known, processes: int) -> Iterator[Trial]:
