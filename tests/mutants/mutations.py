@@ -107,7 +107,9 @@ def mutants_of(module: str, text: str) -> list[Mutant]:
             line = getattr(node, "lineno", line)
             for what, change in _changes(node):
                 found = Mutant(
-                    module, function, _defined(statement), line, first, what, 1, tree, node, change
+                    module,
+                    function,
+                    defined, line, first, what, 1, tree, node, change
                 )
                 seen[found.name] += 1
                 result.append(replace(found, number=seen[found.name]))

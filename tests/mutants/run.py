@@ -164,9 +164,9 @@ class _Uses:
         file = str(PRODUCT / mutant.module)
         lines = self._known.tests.get(file, {})
         if mutant.function:
-            return set(lines.get(mutant.line, ())) or {
-                t for n in lines for t in lines[n] if n == mutant.first_line
-            }
+            # Not each line of an expression is told of: then it is the one before.
+            before = [n for n in lines if mutant.first_line <= n <= mutant.line]
+            return set(lines[max(before)]) if before else set()
         # A constant: the lines that mention it, in all modules.
         pattern = re.compile(rf"\b({'|'.join(map(re.escape, mutant.defined))})\b")
         tests: set[str] = set()
