@@ -9,7 +9,7 @@ BIN := .venv/bin
 FAST := not spark and not dbt and not thrift and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format golden fuzz chaos bench java clean
+.PHONY: help demo test test-fast lint format golden fuzz mutants chaos bench java clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fuzz: .venv java  ## random views, random changes, compared with their recomputa
 
 chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md
 	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md
+
+mutants: .venv  ## how many small mistakes in the compiler the fast tests find
+	$(BIN)/python -m tests.mutants.run
 
 bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), UPDATED (measures or attributes), JSON
 	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS) --updated $(UPDATED)

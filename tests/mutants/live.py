@@ -25,15 +25,16 @@ def apply(mutant: Mutant, file: Path) -> None:
 
 
 def _replace_function(mutant: Mutant, code: CodeType, file: Path) -> None:
-    new = [
-        c for c in _codes(code) if (c.co_qualname, c.co_firstlineno) == (mutant.function, mutant.first_line)
-    ]
+    place = (mutant.function.rpartition(".")[2], mutant.first_line)
+
+    def is_it(one: CodeType) -> bool:
+        return (one.co_name, one.co_firstlineno) == place
+
+    new = [one for one in _codes(code) if is_it(one)]
     functions = [
         one
         for one in gc.get_objects()
-        if isinstance(one, FunctionType)
-        and one.__code__.co_filename == str(file)
-        and (one.__code__.co_qualname, one.__code__.co_firstlineno) == (mutant.function, mutant.first_line)
+        if isinstance(one, FunctionType) and one.__code__.co_filename == str(file) and is_it(one.__code__)
     ]
     if len(new) != 1 or not functions:
         raise NotApplied(mutant.name)

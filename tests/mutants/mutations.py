@@ -106,11 +106,7 @@ def mutants_of(module: str, text: str) -> list[Mutant]:
         for node in _inside(statement):
             line = getattr(node, "lineno", line)
             for what, change in _changes(node):
-                found = Mutant(
-                    module,
-                    function,
-                    defined, line, first, what, 1, tree, node, change
-                )
+                found = Mutant(module, function, defined, line, first, what, 1, tree, node, change)
                 seen[found.name] += 1
                 result.append(replace(found, number=seen[found.name]))
     return result
