@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -106,7 +106,7 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
         import_module(
             f"sparkivm.{mutant.module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
         )
-    known = _known(suite, options.tests)
+    known = _known(suite)
     uses = _Uses(known)
     waiting = []
     for mutant in chosen:
@@ -130,27 +130,44 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
     return _report(done)
 
 
-def _known(suite: Suite, tests: Sequence[str]) -> Known:
-    """Of a run before if nothing has changed since."""
-    digest = hashlib.sha256(repr(sorted(tests)).encode())
-    for folder in ("python_helpers", "tests", "dbt", "macros"):
-        for file in sorted((ROOT / folder).rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts and HERE not in file.parents:
-                digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
-    cache = ROOT / ".build" / "mutants" / f"{digest.hexdigest()[:16]}.json"
-    if not cache.exists():
-        print("which test runs which line …", flush=True)
-        started = time.perf_counter()
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        pid, pipe = in_fork(lambda send: send(suite.known(str(PRODUCT)).text()))
-        with os.fdopen(pipe) as lines:
-            text = lines.readline()
-        os.waitpid(pid, 0)
-        if not text:
-            raise SystemExit("a test fails without a mutant")
-        cache.write_text(json.loads(text))
-        print(f"took {time.perf_counter() - started:.0f} s", flush=True)
-    return Known.of_text(cache.read_text())
+def _known(suite: Suite) -> Known:
+    """Each file of tests is run once, and again only if it or something that it uses has changed."""
+    shared = _digest(
+        file for folder in ("python_helpers", "dbt", "macros", "tests") for file in _files(folder)
+    )
+    folder = ROOT / ".build" / "mutants" / shared
+    folder.mkdir(parents=True, exist_ok=True)
+    known, started = Known(), time.perf_counter()
+    for file, items in suite.by_file().items():
+        names = " ".join(item.nodeid for item in items)
+        digest = hashlib.sha256((ROOT / file).read_bytes() + names.encode()).hexdigest()[:16]
+        cache = folder / f"{Path(file).stem}-{digest}.json"
+        if not cache.exists():
+            print(f"{time.perf_counter() - started:4.0f} s: lines that {file} runs", flush=True)
+            pid, pipe = in_fork(lambda send, items=items: send(suite.known(items, str(PRODUCT)).text()))  # type: ignore[misc]
+            with os.fdopen(pipe) as lines:
+                text = lines.readline()
+            os.waitpid(pid, 0)
+            if not text:
+                raise SystemExit(f"{file} fails without a mutant")
+            cache.write_text(json.loads(text))
+        known.update(Known.of_text(cache.read_text()))
+    return known
+
+
+def _files(folder: str) -> Iterator[Path]:
+    """What tests use: all files but themselves, this tool and what is written by a run."""
+    for file in sorted((ROOT / folder).rglob("*")):
+        is_test = file.name.startswith("test_") and file.suffix == ".py"
+        if file.is_file() and not is_test and "__pycache__" not in file.parts and HERE not in file.parents:
+            yield file
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 class _Uses:

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -25,24 +25,32 @@ _CPU_LIMIT_S = 20.0  # of a test that takes no time, for a mutant that never end
 _TIMES_SLOWER = 8
 
 
-@dataclass(frozen=True)
+@dataclass
 class Known:
-    """What one run of all tests found: seconds of each, and by file and line the tests that ran it."""
+    """What a run of tests found: seconds of each, and by file and line the tests that ran it."""
 
-    seconds: Mapping[str, float]
-    tests: Mapping[str, Mapping[int, Collection[str]]]
+    seconds: dict[str, float] = field(default_factory=dict)
+    tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+
+    def add(self, test: str, seconds: float, lines: Mapping[str, Iterable[int]]) -> None:
+        self.seconds[test] = seconds
+        for file, numbers in lines.items():
+            for number in numbers:
+                self.tests.setdefault(file, {}).setdefault(number, []).append(test)
+
+    def update(self, other: Known) -> None:
+        self.seconds |= other.seconds
+        for file, lines in other.tests.items():
+            for number, tests in lines.items():
+                self.tests.setdefault(file, {}).setdefault(number, []).extend(tests)
 
     def text(self) -> str:
-        tests = {
-            file: {str(n): sorted(ids) for n, ids in lines.items()} for file, lines in self.tests.items()
-        }
-        return json.dumps({"seconds": dict(self.seconds), "tests": tests})
+        return json.dumps([self.seconds, self.tests])
 
     @staticmethod
     def of_text(text: str) -> Known:
-        found = json.loads(text)
-        tests = {f: {int(n): ids for n, ids in lines.items()} for f, lines in found["tests"].items()}
-        return Known(found["seconds"], tests)
+        seconds, tests = json.loads(text)
+        return Known(seconds, {f: {int(n): ids for n, ids in lines.items()} for f, lines in tests.items()})
 
 
 @dataclass(eq=False)
@@ -69,21 +77,22 @@ class Suite:
         self._reports = _Reports()
         self.session.config.pluginmanager.register(self._reports)
 
-    def known(self, folder: str) -> Known:
-        """Run each test, its lines traced. For a fork, as tests leave things behind."""
-        seconds: dict[str, float] = {}
-        tests: dict[str, dict[int, set[str]]] = {}
-        trace = LineTrace(folder)
-        items = list(self.items.values())
+    def by_file(self) -> dict[str, list[pytest.Item]]:
+        found: dict[str, list[pytest.Item]] = {}
+        for name, item in self.items.items():
+            found.setdefault(name.split("::")[0], []).append(item)
+        return found
+
+    def known(self, items: Sequence[pytest.Item], folder: str) -> Known:
+        """Run some tests, with a trace of their lines in a folder. For a fork, as tests leave things behind."""
+        found, trace = Known(), LineTrace(folder)
         for item, following in zip_longest(items, items[1:]):
             with trace.tracing() as lines:
-                failed, seconds[item.nodeid] = self._run(item, following)
+                failed, seconds = self._run(item, following)
             if failed:
-                raise SystemExit(f"{item.nodeid} fails without a mutant")
-            for file, numbers in lines.items():
-                for number in numbers:
-                    tests.setdefault(file, {}).setdefault(number, set()).add(item.nodeid)
-        return Known(seconds, tests)
+                raise RuntimeError(f"{item.nodeid} fails without a mutant")
+            found.add(item.nodeid, seconds, lines)
+        return found
 
     def first_failure(self, names: Sequence[str], known: Known, started: Callable[[str], None]) -> str | None:
         """The first of some tests that fails. One that takes far more time than it did ends the process."""
