@@ -19,7 +19,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 
-FRONTIER = SourceFrontier("s.t", "id", 1, 10, {"k": "int"})
+FRONTIER = SourceFrontier("s.t", "id", 1, "", 10, {"k": "int"})
 
 
 def changed(
