@@ -12,7 +12,7 @@ SEED := $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly lint format golden fuzz chaos bench java clean
+.PHONY: help demo test test-fast nightly lint format golden fuzz mutants chaos bench java clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -43,13 +43,16 @@ format: .venv  ## write the format
 	$(BIN)/ruff format .
 
 golden: .venv  ## rewrite the golden files; then read the diff
-	$(BIN)/python -m pytest tests/golden --rewrite
+	$(BIN)/python -m pytest tests/golden tests/rules --rewrite
 
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
 
 chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md
 	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md
+
+mutants: .venv  ## how many small mistakes in the compiler the fast tests find
+	$(BIN)/python -m tests.mutants.run
 
 bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), UPDATED (measures or attributes), JSON
 	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS) --updated $(UPDATED)

@@ -31,6 +31,10 @@ _SETTINGS = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write the golden files instead of comparing")
+
+
 def pytest_report_header() -> str:
     return f"drawn from SPARKIVM_SEED={SEED}"
 

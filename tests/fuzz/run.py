@@ -41,10 +41,8 @@ class Findings:
         )
 
 
-def try_seeds(
-    first: int, count: int, depth: int, seconds: float = float("inf"), relation: str = ""
-) -> Findings:
-    """The cases of `count` seeds, or as many as fit into some seconds; each failure as its reproducer.
+def try_seeds(first: int, count: int, depth: int, relation: str = "") -> Findings:
+    """The cases of `count` seeds; each failure as its reproducer.
 
     relation  the name of a metamorphic one; without it views are compared with their recomputation
     """
@@ -54,10 +52,7 @@ def try_seeds(
         return RelationFuzzer(RELATIONS[relation]) if relation else Fuzzer()
 
     fuzzer = new_fuzzer()
-    end = time.monotonic() + seconds
     for seed in range(first, first + count):
-        if time.monotonic() > end:
-            break
         findings.trees += 1
         case = make(seed, depth)
         try:
@@ -83,18 +78,14 @@ def try_seeds(
     return findings
 
 
-def try_in_parallel(
-    first: int, count: int, depth: int, processes: int, seconds: float = float("inf"), relation: str = ""
-) -> Findings:
+def try_in_parallel(first: int, count: int, depth: int, processes: int, relation: str = "") -> Findings:
     """The same, the seeds shared out among processes in whole worlds."""
     share = min(_MOST_OF_A_PROCESS, -(-count // processes // TREES_PER_WORLD) * TREES_PER_WORLD)
-    end = time.monotonic() + seconds
 
     def tried(start: int, trees: int) -> Findings:
         try:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-                left = max(0.0, end - time.monotonic())
-                return process.submit(try_seeds, start, trees, depth, left, relation).result()
+                return process.submit(try_seeds, start, trees, depth, relation).result()
         except BrokenProcessPool:  # the engine crashed: all but the world in which it does are tried again
             half = trees // 2 // TREES_PER_WORLD * TREES_PER_WORLD
             if half:

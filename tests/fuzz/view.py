@@ -12,23 +12,29 @@ from sparkivm.algebra import Relation
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
+from sparkivm.names import TableName, quoted
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.plan import bag_changes, group_changes
+from sparkivm.plan import group_changes
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.finalizer import Entries
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STAGED, GroupState, State
-from sparkivm.plan.state_change import Form, state_change
+from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.properties.append_only import keeps_append_only
+from sparkivm.refresh.state_part import find_part, part_columns
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from sparkivm.statements.applying_statement import applying_statement
 from tests.fuzz.embedded import Embedded, Sources, today
 from tests.fuzz.key_ranges import key_ranges
 from tests.fuzz.random_data import Change
+from tests.fuzz.spark_statements import EmbeddedEngine
 
+_STATE = TableName("main", "state")
+_ROWS = "new_rows"  # the table of an applying statement's rows
 _VERSION = "__version"
 _TODAY = "__today"
 _MOST_READS = (1, 8, INLINED_READS, INLINED_READS)
@@ -49,6 +55,7 @@ class View:
         # Rows that tie are equal as a whole only if all columns are sorted by.
         self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
         self.entries: Entries = "one"
+        self._engine = EmbeddedEngine(database)
 
     def recomputation(self, version: int) -> str:
         """The model's query over the tables of a version."""
@@ -64,10 +71,12 @@ class View:
         version: int,
         changes: Mapping[str, Change],
         most_reads: Sequence[int] = _MOST_READS,
+        form: Form | None = None,
     ) -> str:
-        """Apply the deltas that lead to a version by one of the forms that may be used; says which.
+        """Apply the deltas that lead to a version; says how.
 
         most_reads  of a statement, before its plan is cut into steps; one of them is taken
+        form        one that may be used; without it one of them is taken
         """
         changed = frozenset(table for table, change in changes.items() if change) & self.plan.tables
         moving = self.plan.moments if today(version) != today(version - 1) else frozenset()
@@ -75,28 +84,57 @@ class View:
             return "no_op"
         state = self.plan.state
         insert_only = not moving and not any(changes[table].deleted for table in changed)
-        form = self._form(rng, state, insert_only)
-        part = rng.choice(self._parts) if form == "replace" else ""
+        form = form or rng.choice(self.forms(insert_only))
+        part = rng.choice(self.parts) if form == "replace" else ""
         change = state_change(state, form, changed | moving, self._sizes(rng), part)
         names, most = step_names(), rng.choice(most_reads)
         ranges = key_ranges(self.database, change, version) if rng.random() < 0.5 else KeyRanges()
         if change.staged is not None:
             sources = Sources(version, ranges.parts(change.staged))
             self._table(STAGED, self._stepped(change.staged, names, most, sources), sources)
-        sources = Sources(version, ranges.parts(change.rows, change.staged))
-        rows = self._stepped(change.rows, names, most, sources)
-        match form:
-            case "append":
-                self._insert(rows, sources)
-            case "rewrite":
-                self._table("state", rows, sources)
-            case "replace":
-                self._replace(part, rows, sources)
-            case "merge":
-                self._merge(rows, sources)
-        if isinstance(state, GroupState) and form != "replace":
+        predicate = self._predicate(part) if form == "replace" else ""
+        if form != "replace" or predicate:
+            sources = Sources(version, ranges.parts(change.rows, change.staged))
+            self._apply(change, self._stepped(change.rows, names, most, sources), sources, predicate)
+        if isinstance(state, GroupState):
             self.entries = "several" if form == "append" else "one"
         return f"{form} {change.kind}"
+
+    def forms(self, insert_only: bool) -> list[Form]:
+        """The forms that may be used.
+
+        insert_only  whether no table lost a row and no moment passed
+        """
+        state = self.plan.state
+        grouped = isinstance(state, GroupState)
+        forms: list[Form] = ["rewrite"]
+        if state.linear if grouped else insert_only and keeps_append_only(self.plan.core):
+            forms.append("append")
+        if self.entries == "one" and not (grouped and not state.keys):
+            forms += ["merge", *(["replace"] if self.parts else [])]
+        return forms
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Columns by which a part of the state can be replaced."""
+        state = self.plan.state
+        names = state.keys if isinstance(state, GroupState) else state.names
+        return part_columns(self.database.fields("select * from state"), names)
+
+    def _predicate(self, column: str) -> str:
+        """What is true of the part of the state that changes; empty if nothing does."""
+        part = find_part(self._engine, STAGED, "state", (column,), exact=True)
+        assert part is not None, "there are few values, and simple ones"
+        return part.predicate
+
+    def _apply(self, change: StateChange, rows: Relation, sources: Sources, predicate: str) -> None:
+        """Run the statement that applies a change, whose rows are computed before."""
+        self._table(_ROWS, rows, sources)
+        names = ", ".join(map(quoted, rows.columns))
+        select = f"select {names} from {_ROWS}"
+        self._engine.execute(
+            applying_statement(self._engine, _STATE, self.plan.state, change, select, predicate)
+        )
 
     def _sizes(self, rng: random.Random) -> Sizes:
         """Tables so large that their lookups are brought together, some that others are narrowed by, or of a
@@ -109,20 +147,6 @@ class View:
             "different": {table: 10.0 ** rng.randint(2, 8) for table in tables},
         }[rng.choice(("unknown", "large", "different"))]
         return Sizes(rows, dict.fromkeys(rows, rng.choice((10.0, 1e7))))
-
-    def _form(self, rng: random.Random, state: State, insert_only: bool) -> Form:
-        """A form that may be used."""
-        forms: list[Form] = ["rewrite", *(["replace"] if self._parts else [])]
-        if isinstance(state, GroupState):
-            return rng.choice([*forms, *(["append"] if state.linear else [])])
-        return rng.choice(
-            [*forms, "merge", *(["append"] if insert_only and keeps_append_only(self.plan.core) else [])]
-        )
-
-    @property
-    def _parts(self) -> tuple[str, ...]:
-        state = self.plan.state
-        return state.keys if isinstance(state, GroupState) else state.names
 
     def difference(self, version: int) -> str | None:
         """How the public view differs from the query, None if it does not."""
@@ -154,8 +178,12 @@ class View:
         state, shown = self.plan.state, self.plan.finalizer.split
         if not isinstance(state, GroupState) and shown.limit is None and shown.offset is None:
             return None  # all that it has is public
-        want = _without_moot_sums(state, self.database.rows(self._text(self.plan.content, Sources(version))))
-        return self.database.difference(self.hidden(version), want)
+        return self.table_difference(version)
+
+    def table_difference(self, version: int) -> str | None:
+        """How the state's table differs from a state built afresh, hidden columns and all."""
+        want = self.database.rows(self._text(self.plan.content, Sources(version)))
+        return self.database.difference(self.hidden(version), _without_moot_sums(self.plan.state, want))
 
     def _types_of(self, relation: Relation) -> tuple[SparkType, ...]:
         text = select_text(relation, Sources(0), DUCKDB)
@@ -175,35 +203,6 @@ class View:
         for step in steps.tables:
             self._table(step.name, step.relation, sources)
         return steps.rest
-
-    def _insert(self, relation: Relation, sources: Sources) -> None:
-        self.database.execute(f"insert into state ({self._names}) {self._text(relation, sources)}")
-
-    def _replace(self, part: str, rows: Relation, sources: Sources) -> None:
-        column = DUCKDB.name(part)
-        gone = f"exists (select 1 from {STAGED} s where s.{column} is not distinct from state.{column})"
-        self._exchange(rows, sources, gone, "true")
-
-    def _merge(self, rows: Relation, sources: Sources) -> None:
-        equal = " and ".join(
-            f"state.{name} is not distinct from s.{name}" for name in map(DUCKDB.name, self.plan.state.names)
-        )
-        mark = DUCKDB.name(bag_changes.MATCH)
-        self._exchange(
-            rows, sources, f"exists (select 1 from source s where s.{mark} and {equal})", f"not {mark}"
-        )
-
-    def _exchange(self, rows: Relation, sources: Sources, gone: str, came: str) -> None:
-        """Delete from the state where `gone`, then insert those of `rows` that `came`."""
-        self._table("source", rows, sources)
-        self.database.execute(f"delete from state where {gone}")
-        self.database.execute(
-            f"insert into state ({self._names}) select {self._names} from source where {came}"
-        )
-
-    @property
-    def _names(self) -> str:
-        return ", ".join(map(DUCKDB.name, self.plan.state.names))
 
 
 def _as_spark_groups(tree: exp.Expr) -> exp.Expr:

@@ -8,6 +8,6 @@ import pytest
 
 
 def compare(found: str, file: Path, config: pytest.Config) -> None:
-    if config.getoption("--rewrite", default=False):
+    if config.getoption("--rewrite"):
         file.write_text(found)
     assert found == file.read_text(), "make golden, and read the diff"

@@ -11,3 +11,9 @@ from tests.seeds import seed
 @pytest.fixture(scope="session")
 def worlds() -> Worlds:
     return Worlds(seed("laws"), 200)
+
+
+@pytest.fixture(scope="session")
+def law_seed() -> int:
+    """For laws that make worlds of their own."""
+    return seed("laws")

@@ -225,6 +225,17 @@ def anti_join_of_the_other_side_by_row(a: Relation) -> Relation:
     return SemiJoin(b, a, JoinCondition((), (expression("x < y", x=b.columns[0], y=a.columns[1]),)), True)
 
 
+def semi_join_with_groups(a: Relation) -> Relation:
+    b = aggregate(table("s"))
+    return SemiJoin(a, b, _equal(a, b), False)
+
+
+def semi_join_with_groups_by_some_keys(a: Relation) -> Relation:
+    """Several groups may match a row."""
+    b = distinct(table("s"))
+    return SemiJoin(a, b, _equal(a, b), False)
+
+
 def full_join(a: Relation) -> Relation:
     b = table("s")
     return FullJoin(a, b, _equal(a, b))
@@ -318,6 +329,8 @@ OPERATORS: dict[str, Operator] = {
         null_supplying_side,
         null_supplying_side_with_residual,
         anti_join_of_the_other_side_by_row,
+        semi_join_with_groups,
+        semi_join_with_groups_by_some_keys,
         full_join,
         full_join_with_residual,
         window,

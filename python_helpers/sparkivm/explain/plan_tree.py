@@ -65,7 +65,7 @@ def _read_from(node: Relation, groups: PlanNode) -> PlanNode:
     if isinstance(node, Aggregate):
         return groups
     (below,) = node.children
-    return PlanNode(_label(node), READERS_STRATEGY, (_read_from(below, groups),))
+    return PlanNode(label(node), READERS_STRATEGY, (_read_from(below, groups),))
 
 
 def _node(relation: Relation, known: dict[int, PlanNode]) -> PlanNode:
@@ -73,11 +73,12 @@ def _node(relation: Relation, known: dict[int, PlanNode]) -> PlanNode:
     if id(relation) not in known:
         children = tuple(_node(child, known) for child in relation.children)
         strategy = "" if isinstance(relation, (Scan, OneRow)) else operator_strategy(relation)
-        known[id(relation)] = PlanNode(_label(relation), strategy, children)
+        known[id(relation)] = PlanNode(label(relation), strategy, children)
     return known[id(relation)]
 
 
-def _label(relation: Relation) -> str:
+def label(relation: Relation) -> str:
+    """What an operator does, in one line."""
     relation = operator(relation)
     match relation:
         case Scan():

@@ -1,4 +1,4 @@
-"""A short run of each metamorphic relation with a fresh seed, and a mistake that each of them finds."""
+"""A short run of each metamorphic relation, the same in each run, and a mistake that each of them finds."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from tests.fuzz.case import TREES_PER_WORLD, Case, shared_world
 from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
 from tests.fuzz.run import first_seed, try_seeds
 
-_SECONDS = 0.8
+_TREES = 10  # of each relation
 _WORLDS = 50  # to find a mistake in
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_random_views_keep_to(relation):
-    seed = first_seed()
-    found = try_seeds(seed, 1000, depth=1, seconds=_SECONDS, relation=relation)
+    found = try_seeds(first_seed(), _TREES, depth=1, relation=relation)
     assert not found.failures, "\n\n".join(found.failures)
-    assert found.trees > sum(found.refused.values()) or found.trees < 5  # on a slow machine
+    assert sum(found.refused.values()) < _TREES / 2
 
 
 def _old_is_new(patch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,286 @@
+"""How many small mistakes in the compiler the fast tests find: `make mutants`.
+
+A sample of the mutants of each module, the same in each run. Each is tried in a process of its own, with the
+tests that run its line, the fastest first, until one fails. Survivors are listed in survivors.txt with the
+reason why they change no row; one that is not listed there is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import select
+import signal
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from tests.mutants.live import NotApplied, apply
+from tests.mutants.mutations import Mutant, mutants_of, sample_of
+from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PRODUCT = ROOT / "python_helpers" / "sparkivm"
+SURVIVORS = HERE / "survivors.txt"
+FOLDERS = ("algebra", "properties", "normalize", "plan", "spark_sql", "statements", "changes", "frontend")
+GOAL = 0.9
+_LINES_PER_MUTANT = 20
+_FEWEST = 4  # of a module
+_WALL_LIMIT_S = 900.0  # of a mutant that waits
+# The same random cases in each run.
+_SEEDS = {"SPARKIVM_DRAW": "1", "SPARKIVM_LAWS_SEED": "1", "SPARKIVM_FUZZ_SEED": "20000"}
+
+
+@dataclass
+class Trial:
+    """A mutant that is tried, and what has come of it so far."""
+
+    mutant: Mutant
+    tests: list[str]
+    started: float = 0.0
+    test: str = ""  # the one that runs, or that found the mistake
+    outcome: str = ""  # killed, text (found by a comparison of texts), survived, not applied
+    _unread: bytes = b""
+
+    @property
+    def name(self) -> str:
+        return self.mutant.name
+
+    def hear(self, text: bytes) -> None:
+        """What its process says: JSON lines of a kind and a test."""
+        *lines, self._unread = (self._unread + text).split(b"\n")
+        for line in lines:
+            kind, test = json.loads(line)
+            self.test = test or self.test
+            if kind != "runs":
+                self.outcome = kind
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", default=FOLDERS, help="folders or modules under sparkivm/")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--per-module", type=int, default=0, help="mutants of each module, by its length if 0"
+    )
+    parser.add_argument(
+        "--name", default="", help="only mutants whose name has this in it, of all that there are"
+    )
+    parser.add_argument("--tests", nargs="*", default=[], help="only these tests")
+    parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
+    parser.add_argument("--json", type=Path, help="write all outcomes")
+    options = parser.parse_args(argv)
+    os.environ.update(_SEEDS)
+    os.chdir(ROOT)
+    chosen = _chosen(options)
+    print(f"{len(chosen)} mutants", flush=True)
+    return collected(options.tests or ["tests"], lambda suite: _try_all(suite, chosen, options))
+
+
+def _chosen(options: argparse.Namespace) -> list[Mutant]:
+    result: list[Mutant] = []
+    for file in sorted(PRODUCT.rglob("*.py")):
+        module = str(file.relative_to(PRODUCT))
+        if not any(module == one or module.startswith(f"{one}/") for one in options.modules):
+            continue
+        text = file.read_text()
+        found = mutants_of(module, text)
+        if options.name:
+            result += [mutant for mutant in found if options.name in mutant.name]
+        else:
+            most = options.per_module or max(_FEWEST, len(text.splitlines()) // _LINES_PER_MUTANT)
+            result += sample_of(found, module, most)
+    return result
+
+
+def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
+    for mutant in chosen:
+        import_module(
+            f"sparkivm.{mutant.module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+        )
+    known = _known(suite)
+    uses = _Uses(known)
+    waiting = []
+    for mutant in chosen:
+        tests = uses.tests_of(mutant) & suite.items.keys()
+        if options.no_texts:
+            tests = {name for name in tests if not name.startswith(TEXTS)}
+        waiting.append(Trial(mutant, in_order(tests, known)))
+    done: list[Trial] = []
+    for trial in _tried(suite, waiting, known, options.processes):
+        done.append(trial)
+        if trial.outcome != "killed":
+            print(
+                f"{trial.outcome:11} {trial.name}  [{len(trial.tests)} tests, {time.monotonic() - trial.started:.0f} s]",
+                flush=True,
+            )
+    if options.json:
+        outcomes = [
+            {"name": t.name, "line": t.mutant.line, "outcome": t.outcome, "test": t.test} for t in done
+        ]
+        options.json.write_text(json.dumps(outcomes, indent=1))
+    return _report(done)
+
+
+def _known(suite: Suite) -> Known:
+    """Each file of tests is run once, and again only if it or something that it uses has changed."""
+    shared = _digest(
+        file for folder in ("python_helpers", "dbt", "macros", "tests") for file in _files(folder)
+    )
+    folder = ROOT / ".build" / "mutants" / shared
+    folder.mkdir(parents=True, exist_ok=True)
+    known, started = Known(), time.perf_counter()
+    for file, items in suite.by_file().items():
+        names = " ".join(item.nodeid for item in items)
+        digest = hashlib.sha256((ROOT / file).read_bytes() + names.encode()).hexdigest()[:16]
+        cache = folder / f"{Path(file).stem}-{digest}.json"
+        if not cache.exists():
+            print(f"{time.perf_counter() - started:4.0f} s: lines that {file} runs", flush=True)
+            pid, pipe = in_fork(lambda send, items=items: send(suite.known(items, str(PRODUCT)).text()))  # type: ignore[misc]
+            with os.fdopen(pipe) as lines:
+                text = lines.readline()
+            os.waitpid(pid, 0)
+            if not text:
+                raise SystemExit(f"{file} fails without a mutant")
+            cache.write_text(json.loads(text))
+        known.update(Known.of_text(cache.read_text()))
+    return known
+
+
+def _files(folder: str) -> Iterator[Path]:
+    """What tests use: all files but themselves, this tool and what is written by a run."""
+    for file in sorted((ROOT / folder).rglob("*")):
+        is_test = file.name.startswith("test_") and file.suffix == ".py"
+        if file.is_file() and not is_test and "__pycache__" not in file.parts and HERE not in file.parents:
+            yield file
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+class _Uses:
+    """Which tests a mutant needs."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._texts = {str(file): file.read_text().splitlines() for file in PRODUCT.rglob("*.py")}
+
+    def tests_of(self, mutant: Mutant) -> set[str]:
+        file = str(PRODUCT / mutant.module)
+        lines = self._known.tests.get(file, {})
+        if mutant.function:
+            # Not each line of an expression is told of: then it is the one before.
+            before = [n for n in lines if mutant.first_line <= n <= mutant.line]
+            return set(lines[max(before)]) if before else set()
+        # A constant: the lines that mention it, in all modules.
+        pattern = re.compile(rf"\b({'|'.join(map(re.escape, mutant.defined))})\b")
+        tests: set[str] = set()
+        for other, text in self._texts.items():
+            for number, ids in self._known.tests.get(other, {}).items():
+                if pattern.search(text[number - 1]):
+                    tests.update(ids)
+        return tests
+
+
+def _tried(suite: Suite, waiting: list[Trial], known: Known, processes: int) -> Iterator[Trial]:
+    """The trials, each when it has ended."""
+    running: dict[int, tuple[Trial, int]] = {}  # by the pipe
+    waiting = list(reversed(waiting))
+    while waiting or running:
+        while waiting and len(running) < processes:
+            trial = waiting.pop()
+            trial.started = time.monotonic()
+            pid, pipe = in_fork(lambda send, trial=trial: _try(suite, trial, known, send))  # type: ignore[misc]  # a default
+            running[pipe] = (trial, pid)
+        ready, _, _ = select.select(list(running), [], [], 5)
+        for pipe in list(running):
+            trial, pid = running[pipe]
+            if pipe in ready:
+                text = os.read(pipe, 1 << 16)
+                trial.hear(text)
+                if text:
+                    continue
+            elif time.monotonic() - trial.started < _WALL_LIMIT_S:
+                continue
+            else:
+                os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+            os.close(pipe)
+            del running[pipe]
+            if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+                raise RuntimeError(f"the run of {trial.name} failed in {trial.test}")
+            if not trial.outcome:  # it ran too long, or the process crashed
+                trial.outcome = "text" if trial.test.startswith(TEXTS) else "killed"
+            yield trial
+
+
+def _try(suite: Suite, trial: Trial, known: Known, send: Callable[[object], None]) -> None:
+    try:
+        apply(trial.mutant, PRODUCT / trial.mutant.module)
+    except NotApplied:
+        send(["not applied", ""])
+        return
+    except Exception as error:
+        send(["killed", f"at import: {type(error).__name__}"])
+        return
+    failed = suite.first_failure(trial.tests, known, lambda test: send(["runs", test]))
+    if failed is None:
+        send(["survived", ""])
+    else:
+        send(["text" if failed.startswith(TEXTS) else "killed", failed])
+
+
+def _report(done: Sequence[Trial]) -> int:
+    """Print the score of each folder and compare the survivors with those that are known."""
+    by_folder: dict[str, Counter[str]] = defaultdict(Counter)
+    for trial in done:
+        by_folder[trial.mutant.module.split("/")[0]][trial.outcome] += 1
+    total = sum(by_folder.values(), Counter())
+    print(f"\n{'':12} {'mutants':>8} {'killed':>7} {'by text':>8} {'survived':>9} {'score':>6}")
+    for folder, counts in [*by_folder.items(), ("all", total)]:
+        tried = counts.total() - counts["not applied"]
+        print(
+            f"{folder:12} {tried:8} {counts['killed']:7} {counts['text']:8} {counts['survived']:9} {_score(counts):6.1%}"
+        )
+    if total["not applied"]:
+        print(f"{total['not applied']} are in what a running process cannot exchange, and do not count")
+    reasons = known_survivors(SURVIVORS.read_text() if SURVIVORS.exists() else "")
+    new = [trial.name for trial in done if trial.outcome == "survived" and trial.name not in reasons]
+    if new:
+        print(f"\n{len(new)} survivors are not in {SURVIVORS.relative_to(ROOT)}:")
+        print("\n".join(new))
+    return int(bool(new) or _score(total) < GOAL)
+
+
+def _score(counts: Counter[str]) -> float:
+    """The share that is killed, by a comparison of texts too."""
+    tried = counts.total() - counts["not applied"]
+    return (counts["killed"] + counts["text"]) / tried if tried else 1.0
+
+
+def known_survivors(text: str) -> dict[str, str]:
+    """Name → reason. A line `# reason` holds for the names below it, up to the next one."""
+    found: dict[str, str] = {}
+    reason = ""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            reason = line.removeprefix("#").strip()
+        elif line.strip():
+            found[line.strip()] = reason
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""The fast tests, collected once in this process, and run in forks of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+import pytest
+
+from tests.mutants.coverage import LineTrace
+
+FAST = "not spark and not dbt and not thrift and not slow"
+# What compares texts, and so says of a mutant only that something is written otherwise.
+TEXTS = ("tests/golden/", "tests/docs/")
+_FIRST_ROUND = 3  # tests of a file before those of the next one
+_CPU_LIMIT_S = 20.0  # of a test that takes no time, for a mutant that never ends
+_TIMES_SLOWER = 8
+
+
+@dataclass
+class Known:
+    """What a run of tests found: seconds of each, and by file and line the tests that ran it."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+
+    def add(self, test: str, seconds: float, lines: Mapping[str, Iterable[int]]) -> None:
+        self.seconds[test] = seconds
+        for file, numbers in lines.items():
+            for number in numbers:
+                self.tests.setdefault(file, {}).setdefault(number, []).append(test)
+
+    def update(self, other: Known) -> None:
+        self.seconds |= other.seconds
+        for file, lines in other.tests.items():
+            for number, tests in lines.items():
+                self.tests.setdefault(file, {}).setdefault(number, []).extend(tests)
+
+    def text(self) -> str:
+        return json.dumps([self.seconds, self.tests])
+
+    @staticmethod
+    def of_text(text: str) -> Known:
+        seconds, tests = json.loads(text)
+        return Known(seconds, {f: {int(n): ids for n, ids in lines.items()} for f, lines in tests.items()})
+
+
+@dataclass(eq=False)
+class _Reports:
+    """pytest's plugin that sees whether a test failed, and how long its parts took."""
+
+    failed: bool = False
+    seconds: float = 0.0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed = self.failed or report.failed
+        self.seconds += report.duration
+
+
+@dataclass
+class Suite:
+    """The items of a session that is never run as one."""
+
+    session: pytest.Session
+    items: dict[str, pytest.Item] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.items = {item.nodeid: item for item in self.session.items}
+        self._reports = _Reports()
+        self.session.config.pluginmanager.register(self._reports)
+
+    def by_file(self) -> dict[str, list[pytest.Item]]:
+        found: dict[str, list[pytest.Item]] = {}
+        for name, item in self.items.items():
+            found.setdefault(name.split("::")[0], []).append(item)
+        return found
+
+    def known(self, items: Sequence[pytest.Item], folder: str) -> Known:
+        """Run some tests, with a trace of their lines in a folder. For a fork, as tests leave things behind."""
+        found, trace = Known(), LineTrace(folder)
+        for item, following in zip_longest(items, items[1:]):
+            with trace.tracing() as lines:
+                failed, seconds = self._run(item, following)
+            if failed:
+                raise RuntimeError(f"{item.nodeid} fails without a mutant")
+            found.add(item.nodeid, seconds, lines)
+        return found
+
+    def first_failure(self, names: Sequence[str], known: Known, started: Callable[[str], None]) -> str | None:
+        """The first of some tests that fails. One that takes far more time than it did ends the process."""
+        items = [self.items[name] for name in names]
+        for item, following in zip_longest(items, items[1:]):
+            started(item.nodeid)
+            limit = _CPU_LIMIT_S + _TIMES_SLOWER * known.seconds[item.nodeid]
+            signal.setitimer(signal.ITIMER_PROF, limit)
+            failed, _ = self._run(item, following)
+            if failed:
+                return item.nodeid
+        return None
+
+    def _run(self, item: pytest.Item, following: pytest.Item | None) -> tuple[bool, float]:
+        self._reports.failed, self._reports.seconds = False, 0.0
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        return self._reports.failed, self._reports.seconds
+
+
+def in_order(names: Iterable[str], known: Known) -> list[str]:
+    """The fastest first, three of each file before the rest; tests of texts at the end."""
+    by_file: dict[str, list[str]] = {}
+    for name in sorted(names, key=lambda name: (known.seconds[name], name)):
+        by_file.setdefault(name.split("::")[0], []).append(name)
+    files = sorted(by_file, key=lambda file: (file.startswith(TEXTS), known.seconds[by_file[file][0]], file))
+    first = [name for file in files for name in by_file[file][:_FIRST_ROUND] if not file.startswith(TEXTS)]
+    rest = [name for file in files for name in by_file[file] if name not in first]
+    return first + rest
+
+
+def in_fork(work: Callable[[Callable[[str], None]], Any]) -> tuple[int, int]:
+    """Start work in a fork of this process: its id, and the pipe that its JSON lines come through."""
+    read, write = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        os.close(write)
+        return pid, read
+    os.close(read)
+    code = 1
+    errors = os.fdopen(os.dup(2), "w")
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        with os.fdopen(write, "w") as pipe:
+
+            def send(line: Any) -> None:
+                pipe.write(json.dumps(line) + "\n")
+                pipe.flush()
+
+            work(send)
+        code = 0
+    except BaseException:
+        traceback.print_exc(file=errors)
+        errors.flush()
+    finally:
+        os._exit(code)
+
+
+def collected(arguments: Sequence[str], loop: Callable[[Suite], int]) -> int:
+    """Collect the fast tests and hand them to `loop`, whose result this is."""
+
+    class InPlaceOfARun:
+        result = 2
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(self, session: pytest.Session) -> bool:
+            session.config.pluginmanager.get_plugin("terminalreporter").reportchars = ""
+            type(self).result = loop(Suite(session))
+            return True
+
+    plugin = InPlaceOfARun()
+    started = time.perf_counter()
+    options = ["-q", "--capture=no", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", FAST, *arguments]
+    status = pytest.main(options, plugins=[plugin])
+    print(f"{time.perf_counter() - started:.0f} s")
+    return plugin.result or int(status not in (0, 5))

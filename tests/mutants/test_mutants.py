@@ -1,0 +1,150 @@
+"""The mutants are single mistakes, the same in each run, and reach the functions that run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.live import NotApplied, apply
+from tests.mutants.mutations import Mutant, mutants_of, sample_of
+from tests.mutants.run import PRODUCT, known_survivors
+from tests.mutants.suite import Known, in_fork, in_order
+
+TEXT = '''
+LIMIT = 3
+TWICE = LIMIT * 2
+KINDS = {"a", "b"}
+
+def f(x: int | None, y=1):
+    """Not a mistake: x < y."""
+    assert x is not None
+    if x < y and y:
+        return x + 1
+    raise ValueError("x <= y")
+
+class C:
+    flag = True
+
+    def g(self, keys):
+        return [key for key in keys if key in KINDS]
+'''
+
+
+def names() -> list[str]:
+    return [mutant.name for mutant in mutants_of("m.py", TEXT)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "m.py LIMIT: 3 → 4",
+        "m.py TWICE: LIMIT * 2 → LIMIT // 2",
+        "m.py KINDS: {'a', 'b'} → without 'b'",
+        "m.py f: x < y → x <= y",
+        "m.py f: x < y and y → x < y or y",
+        "m.py f: x < y and y → without y",
+        "m.py f: x + 1 → x - 1",
+        "m.py f: if x < y and y: return x + 1 → pass",
+        "m.py C.g: key in KINDS → key not in KINDS",
+        "m.py C.g: if key in KINDS → no if",
+    ],
+)
+def test_a_mistake(name):
+    assert name in names()
+
+
+def test_no_other_places_are_mistaken():
+    assert not any("ValueError" in name or "int | None" in name or "assert" in name for name in names())
+    assert not any(name.startswith("m.py C:") for name in names()), "what a class is made of is there already"
+
+
+def test_each_mutant_is_a_module_with_its_own_name():
+    found = mutants_of("m.py", TEXT)
+    assert len({mutant.name for mutant in found}) == len(found)
+    original = ast.dump(ast.parse(TEXT))
+    for mutant in found:
+        compile(mutant.tree(), "m.py", "exec")
+        assert ast.dump(mutant.tree()) != original
+    assert ast.dump(ast.parse(TEXT)) == original
+
+
+def test_a_constant_brings_those_that_are_made_of_it():
+    (limit,) = (mutant for mutant in mutants_of("m.py", TEXT) if mutant.name == "m.py LIMIT: 3 → 4")
+    assert limit.defined == ("LIMIT", "TWICE")
+
+
+def test_the_sample_is_the_same_in_each_run():
+    found = mutants_of("m.py", TEXT)
+    assert sample_of(found, "m.py", 5) == sample_of(found, "m.py", 5)
+    assert len(sample_of(found, "m.py", 5)) == 5
+    assert sample_of(found, "m.py", 1000) == found
+
+
+def in_a_fork(mutant: Mutant, question: str) -> str:
+    """What an expression is in a process with the mutant."""
+
+    def ask(send: object) -> None:
+        apply(mutant, PRODUCT / mutant.module)
+        send(repr(eval(question, {"sys": sys, "import_module": import_module})))  # type: ignore[operator]  # a callable
+
+    pid, pipe = in_fork(ask)
+    with os.fdopen(pipe) as lines:
+        answer = lines.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return answer.strip().strip('"')
+
+
+def product_mutant(name: str) -> Mutant:
+    module = name.partition(" ")[0]
+    found = mutants_of(module, (PRODUCT / module).read_text())
+    return next(mutant for mutant in found if mutant.name == name)
+
+
+def test_a_mutant_reaches_a_function_that_others_have_imported():
+    name = "algebra/decimal_types.py MOST_DIGITS: 38 → 39"
+    question = "import_module('sparkivm.algebra.exact_sums').Sum('decimal(38,2)', 'n').may_overflow"
+    import_module("sparkivm.algebra.exact_sums")
+    assert eval(question) is True
+    assert in_a_fork(product_mutant(name), question) == "False"
+    assert eval(question) is True
+
+
+def test_a_mutant_reaches_a_method():
+    name = "algebra/exact_sums.py Sum.may_overflow: self._digits[0] == MOST_DIGITS → self._digits[0] != MOST_DIGITS"
+    question = "import_module('sparkivm.algebra.exact_sums').Sum('decimal(38,2)', 'n').may_overflow"
+    assert in_a_fork(product_mutant(name), question) == "False"
+
+
+def test_a_function_that_is_nowhere_is_told_of(tmp_path: Path):
+    file = tmp_path / "m.py"
+    file.write_text(TEXT)
+    with pytest.raises(NotApplied):
+        apply(next(mutant for mutant in mutants_of("m.py", TEXT) if mutant.function == "f"), file)
+
+
+def test_fast_tests_come_first_and_texts_last():
+    seconds = {
+        "a::1": 3.0,
+        "a::2": 0.1,
+        "b::1": 0.2,
+        "tests/golden/c::1": 0.0,
+        **{f"b::{n}": 1.0 + n for n in range(2, 6)},
+    }
+    assert in_order(seconds, Known(seconds, {})) == [
+        *("a::2", "a::1", "b::1", "b::2", "b::3"),
+        *("b::4", "b::5", "tests/golden/c::1"),
+    ]
+
+
+def test_survivors_have_reasons():
+    text = "# cost only\nm.py f: a → b\nm.py f: c → d\n\n# equivalent\nm.py g: a → b\n"
+    assert known_survivors(text) == {
+        "m.py f: a → b": "cost only",
+        "m.py f: c → d": "cost only",
+        "m.py g: a → b": "equivalent",
+    }

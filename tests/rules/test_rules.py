@@ -1,0 +1,119 @@
+"""Each pass over the queries of its file: what it must do, what it must not do, and the same rows as before."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sparkivm.algebra import Consolidate, Derivation, Relation
+from sparkivm.algebra.project import only
+from sparkivm.algebra.relation import Columns
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import negated
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.query import read_query
+from sparkivm.normalize.drop_projects import drop_projects
+from sparkivm.normalize.join_groups import join_groups
+from sparkivm.normalize.lift_moments import lift_moments
+from sparkivm.normalize.pipeline import normalize
+from sparkivm.normalize.prune_columns import prune_columns
+from sparkivm.normalize.prune_empty import prune_empty
+from sparkivm.normalize.push_filters import push_filters
+from sparkivm.normalize.share_parts import share_parts
+from sparkivm.properties.append_only import keeps_append_only
+from sparkivm.properties.single_row import at_most_one_row
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.database import CATALOG, Database
+from tests.fuzz.embedded import Sources
+from tests.fuzz.random_data import random_world
+from tests.rules.testdata import RuleCase, RuleFile, is_in, plan_lines, plans
+
+HERE = Path(__file__).parent
+WORLDS = 12
+
+# Of a relation and the columns that are needed; after the passes that go before.
+PASSES: dict[str, Callable[[Relation, Columns], Relation]] = {
+    "join_groups": lambda relation, needed: join_groups(relation),
+    "drop_projects": lambda relation, needed: drop_projects(relation),
+    "push_filters": lambda relation, needed: push_filters(relation),
+    "null_rejection": lambda relation, needed: push_filters(relation),
+    "share_parts": lambda relation, needed: share_parts(relation),
+    "prune_columns": prune_columns,
+    "lift_moments": lambda relation, needed: lift_moments(relation),
+}
+BEFORE: dict[str, Callable[[Relation], Relation]] = {
+    "push_filters": drop_projects,
+    "null_rejection": drop_projects,
+    "share_parts": lambda relation: push_filters(drop_projects(relation)),
+    "prune_columns": lambda relation: share_parts(push_filters(drop_projects(relation))),
+}
+PROPERTIES: dict[str, Callable[[Relation], bool]] = {
+    "append_only": keeps_append_only,
+    "single_row": at_most_one_row,
+}
+FILES = {name: RuleFile.read(HERE / f"{name}.txt") for name in (*PASSES, "prune_empty", *PROPERTIES)}
+CASES = [(file, case) for file, found in FILES.items() for case in found.cases]
+
+
+@cache
+def database() -> Database:
+    return Database()
+
+
+def before_and_after(file: str, case: RuleCase) -> tuple[Relation, Relation]:
+    relation = read_query(parse_model("model", case.sql), CATALOG).root
+    if file == "prune_empty":
+        before = Derivation(case.changed).delta(normalize(relation, relation.columns))
+        return before, prune_empty(before)
+    before = BEFORE.get(file, lambda same: same)(relation)
+    return before, PASSES[file](before, relation.columns)
+
+
+@pytest.mark.parametrize(("file", "case"), CASES, ids=[f"{file}: {case.name}" for file, case in CASES])
+def test_rule(file, case, pytestconfig):
+    assert case.expect or case.expect_not, "a case expects something"
+    if file in PROPERTIES:
+        relation = read_query(parse_model("model", case.sql), CATALOG).root
+        relation = normalize(relation, relation.columns)
+        lines = plan_lines(relation)
+        found = plans(lines, ["yes" if PROPERTIES[file](relation) else "no"])
+        after = found.splitlines()[-1:]
+    else:
+        one, other = before_and_after(file, case)
+        lines, after = plan_lines(one), plan_lines(other)
+        found = plans(lines, after)
+        _compare_rows(case, one, other)
+    for path in case.expect:
+        assert is_in(path, after), "\n".join([f"no {path} in", *after])
+    for path in case.expect_not:
+        assert not is_in(path, after), "\n".join([f"{path} is in", *after])
+    if pytestconfig.getoption("--rewrite"):
+        FILES[file].rewrite(case.name, found)
+    else:
+        assert found == case.plans, "make golden, and read the diff"
+
+
+def _compare_rows(case: RuleCase, one: Relation, other: Relation) -> None:
+    names = [name for name in one.columns if name in other.columns]
+    difference = Consolidate(plus(only(one, names), negated(only(other, names))))
+    text, rng = select_text(difference, Sources(1), DUCKDB), random.Random(case.name)
+    for _ in range(WORLDS):
+        world = random_world(rng, batches=1)
+        database().load(world)
+        found = database().rows(text)
+        assert not found, f"{found} differ\nrows {dict(world.versions()[1])}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_names_of_cases_are_their_own(file):
+    names = [case.name for case in FILES[file].cases]
+    assert len(set(names)) == len(names)
+
+
+def test_every_file_is_read():
+    assert {file.stem for file in HERE.glob("*.txt")} == set(FILES)

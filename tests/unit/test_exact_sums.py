@@ -1,0 +1,97 @@
+"""A sum that no longer fits into its type, or comes close to it, is an error in every statement that adds it up."""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import pytest
+
+from sparkivm.algebra.exact_sums import OVERFLOW, Sum
+from sparkivm.algebra.sql_expression import expression
+from tests.fuzz.database import Database
+from tests.fuzz.embedded import new_connection
+from tests.fuzz.view import View
+from tests.laws.small_tables import world
+
+WIDE = Sum("decimal(38,2)", "n")
+LIMIT = 10**34  # 36 digits before the point, of which two are to spare
+
+
+def checked(s: object, n: int, found: Sum = WIDE) -> object:
+    text = found.checked("s", "n").sql("duckdb")
+    value = "null" if s is None else str(s)
+    (result,) = (
+        new_connection()
+        .execute(f"select {text} from (select cast({value} as decimal(38,2)) as s, {n} as n)")
+        .fetchone()
+    )
+    return result
+
+
+@pytest.mark.parametrize("value", [0, 1, -1, LIMIT * 9 // 10, -LIMIT * 9 // 10])
+def test_a_sum_with_digits_to_spare_is_itself(value):
+    assert checked(value, 3) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [(LIMIT, 3), (-LIMIT, 3), (LIMIT * 10, 1), (None, 1), (None, -1)]
+)
+def test_a_sum_that_is_too_large_is_an_error(value, count):
+    with pytest.raises(duckdb.Error, match=OVERFLOW):
+        checked(value, count)
+
+
+def test_a_sum_of_no_values_is_null():
+    assert checked(None, 0) is None
+
+
+def test_narrower_sums_and_whole_numbers_are_not_looked_at():
+    assert not Sum("decimal(37,2)", "n").may_overflow
+    assert not Sum("bigint", "n").may_overflow
+    assert checked(None, 3, Sum("decimal(37,2)", "n")) is None
+    assert Sum("bigint", "n").bounded("t + s") == "t + s"
+
+
+@pytest.mark.parametrize(("total", "fails"), [(LIMIT * 9 // 10, False), (LIMIT, True), (-LIMIT, True)])
+def test_a_total_of_checked_sums_is_checked_again(total, fails):
+    text = expression(WIDE.bounded("x + y"), x="x", y="y").sql("duckdb")
+    sql = f"select {text} from (select cast({total} as decimal(38,2)) as x, cast(0 as decimal(38,2)) as y)"
+    if fails:
+        with pytest.raises(duckdb.Error, match=OVERFLOW):
+            new_connection().execute(sql).fetchone()
+    else:
+        assert new_connection().execute(sql).fetchone() == (total,)
+
+
+_NEAR = f"cast(concat(cast(a as string), '{'0' * 33}') as decimal(38,2))"  # a · 10³³
+MODELS = {
+    "entries": f"select k, sum({_NEAR}) as x from r group by k",
+    "entries without keys": f"select sum({_NEAR}) as x from r",
+    "groups": f"select k, sum({_NEAR}) as x, min(b) as y from r group by k",
+    "recomputed groups": f"select k, sum({_NEAR}) as x, sum(f) as y from r group by k",
+}
+
+
+@pytest.mark.parametrize("form", ["rewrite", "replace", "merge"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_refresh_that_adds_up_too_much_fails(name, form):
+    if name == "entries without keys" and form == "replace":
+        return  # there is no part of it
+    database = Database()
+    database.load(world({"r": [(1, 5), (2, 1)]}, {}, {"r": [(1, 5)]}))
+    view = View(database, MODELS[name])
+    view.build()
+    with pytest.raises(duckdb.Error, match=OVERFLOW):
+        view.refresh(random.Random(0), 1, _BATCH, form=form)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_build_that_adds_up_too_much_fails(name):
+    database = Database()
+    database.load(world({"r": [(1, 5), (1, 5)]}, {}, {}))
+    with pytest.raises(duckdb.Error, match=OVERFLOW):
+        View(database, MODELS[name]).build()
+
+
+_BATCH = world({}, {}, {"r": [(1, 5)]}).batches[0]
