@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -33,9 +34,6 @@ _TYPES = {
     "timestamp": "timestamp_ntz",
 }
 
-Resolve = Callable[[exp.Table], exp.Expression]
-
-
 class Database:
     """One connection; `content` names tables that never change, the rows of one version of a table each."""
 
@@ -54,8 +52,16 @@ class Database:
 
     def fields(self, sql: str) -> tuple[Field, ...]:
         """Names and types of a query's columns."""
-        described = self.run(f"select * from (\n{sql}\n) as described limit 0").description or ()
-        return tuple(Field(name, spark_type(type_)) for name, type_, *_ in described)
+        try:
+            described = self.connection.sql(sql)  # is run when its rows are asked for
+        except duckdb.Error as error:
+            raise EngineError(f"{error}\n{sql}") from None
+        return tuple(Field(n, spark_type(t)) for n, t in zip(described.columns, described.types, strict=True))
+
+    def release(self, first: str) -> None:
+        """Drop what was kept since a name was given out."""
+        for number in range(int(first.rpartition("_")[2]), int(self.new_name().rpartition("_")[2])):
+            self.connection.execute(f"drop table if exists content_{number}")
 
     def content(self, sql: str, columns: Sequence[Field] | None = None) -> str:
         """Keep the rows of a query, cast to `columns` if they are given. Returns: the table's name."""
@@ -99,45 +105,101 @@ def spark_type(type_: Any) -> str:
     return _TYPES.get(name, name)
 
 
+@lru_cache
 def duckdb_type(type_: str) -> str:
     return exp.DataType.build(type_, dialect="spark").sql("duckdb")
 
 
 def identifier(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql("duckdb")
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A table that a query names: its name's parts as far as they are there, and its version or its call."""
+
+    catalog: str
+    schema: str
+    name: str
+    version: int | None = None
+    function: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A query for the embedded engine, with marks in place of its tables and of the time."""
+
+    text: str
+    references: tuple[Reference, ...]
+
+    def filled(self, resolve: Callable[[Reference], str], now: str) -> str:
+        """The query, each table as what it stands for."""
+        text = self.text.replace(_NOW, now)
+        for number, reference in enumerate(self.references):
+            text = text.replace(_mark(number), resolve(reference))
+        return text
+
+
+_NOW = "__now__"
+
+
+def _mark(number: int) -> str:
+    return f"__table_{number}__"
+
+
+def template(tree: exp.Expression) -> Template:
+    """Of a tree that is not used any more."""
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    references: list[Reference] = []
+    for table in list(tree.find_all(exp.Table)):
+        version = table.args.get("version")
+        if not table.db and table.name.lower() in own and not version:
+            continue
+        if not table.args.get("alias"):
+            name = exp.to_identifier(table.name or "changes", quoted=True)
+            table.set("alias", exp.TableAlias(this=name))
+        call = table.this if isinstance(table.this, exp.Anonymous) else None
+        references.append(
+            Reference(
+                table.catalog,
+                table.db,
+                table.name,
+                int(version.expression.name) if version else None,
+                call.name.lower() if call else "",
+                tuple(argument.name for argument in call.expressions) if call else (),
+            )
+        )
+        table.set("this", exp.to_identifier(_mark(len(references) - 1)))
+        for part in ("db", "catalog", "version"):
+            table.set(part, None)
+    for node in list(tree.find_all(exp.CurrentDate, exp.CurrentTimestamp)):
+        type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp_ntz"
+        node.replace(exp.cast(exp.Literal.string(_NOW), type_, dialect="spark"))
+    return Template(tree.sql("duckdb", copy=False), tuple(references))
 
 
 @lru_cache(maxsize=4096)
-def _parsed(sql: str) -> exp.Expression:
-    tree = sqlglot.parse_one(sql, dialect="spark")
-    for hint in list(tree.find_all(exp.Hint)):
-        hint.pop()
-    return tree
+def query_template(sql: str) -> Template:
+    """Raises: EngineError for what is no query."""
+    tree = parsed(sql)
+    if not isinstance(tree, exp.Query):
+        raise EngineError(f"[PARSE_SYNTAX_ERROR] this is no query: {sql}")
+    return template(tree)
+
+
+@lru_cache(maxsize=4096)
+def reprinted(sql: str) -> str:
+    """Spark SQL as it is printed from what was read of it."""
+    return parsed(parsed(sql).sql("spark")).sql("spark", normalize_functions="lower", comments=False)
 
 
 def parsed(sql: str) -> exp.Expression:
-    """Spark SQL as a tree of its own. Raises: EngineError for what the parser does not take."""
+    """Spark SQL as a tree. Raises: EngineError for what the parser does not take."""
     try:
-        return _parsed(sql).copy()
+        tree = sqlglot.parse_one(sql, dialect="spark")
     except SqlglotError as error:
         raise EngineError(f"[PARSE_SYNTAX_ERROR] {error}", "PARSE_SYNTAX_ERROR") from None
-
-
-def resolved(tree: exp.Expression, resolve: Resolve, now: str) -> exp.Expression:
-    """The same tree over what its tables' names stand for; `now` is the date and time, as a text."""
-    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    for table in list(tree.find_all(exp.Table)):
-        if not table.db and table.name.lower() in own and not table.args.get("version"):
-            continue
-        found = resolve(table)
-        name = exp.to_identifier(table.name or "changes", quoted=True)
-        alias = table.args.get("alias") or exp.TableAlias(this=name)
-        found.set("alias", alias.copy())
-        for part in ("joins", "laterals", "pivots", "sample"):
-            if table.args.get(part):
-                found.set(part, table.args[part])
-        table.replace(found)
-    for node in list(tree.find_all(exp.CurrentDate, exp.CurrentTimestamp)):
-        type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp_ntz"
-        node.replace(exp.cast(exp.Literal.string(now), type_, dialect="spark"))
+    for hint in list(tree.find_all(exp.Hint)) if "/*+" in sql else ():
+        hint.pop()
     return tree

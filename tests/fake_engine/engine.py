@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlglot.errors import SqlglotError
-
 from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
 from sparkivm.names import TableName
 from tests.bare_macros import BareMacros
-from tests.fake_engine.database import parsed
+from tests.fake_engine.database import reprinted
 from tests.fake_engine.delta_table import DeltaTable
 from tests.fake_engine.lake import Lake, OtherTable, Relation, View
 from tests.fake_engine.session import Session
@@ -44,7 +42,7 @@ class FakeEngine(Engine):
 
     ran      the statements that were executed, in order
     refuses  Spark refuses a query that holds such a text, with this error
-    reads_as  Spark's plan of a query that holds such a text
+    reads_as  Spark's plans of queries of exactly these texts
     """
 
     def __init__(self, lake: Lake, schema: str) -> None:
@@ -126,14 +124,10 @@ class FakeEngine(Engine):
     def analyzed_plan(self, sql: str) -> str:
         """The text as another parser prints it: so is a text that was read as something else noticed."""
         self._check(sql)
-        for text, plan in self.reads_as.items():
-            if text in sql:
-                return plan
+        if sql in self.reads_as:
+            return self.reads_as[sql]
         self.session.fields(sql)  # is it a query at all?
-        try:
-            return parsed(parsed(sql).sql("spark")).sql("spark", normalize_functions="lower", comments=False)
-        except SqlglotError as error:
-            raise error_of(f"[PARSE_SYNTAX_ERROR] {error}") from None
+        return reprinted(sql)
 
     def set(self, settings: Mapping[str, str]) -> None:
         self._check()

@@ -14,7 +14,7 @@ from tests.fake_engine.delta_table import DeltaTable
 
 _SECOND_MS = 1000
 _SMALL_BYTES = 1000
-_DATABASE = Database()  # contents are never changed, so all lakes share it
+DATABASE = Database()  # contents are never changed, so all lakes share it
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Lake:
     """Relations by their keys. A fork has the same, and what is done to one is not seen by the other."""
 
     def __init__(self) -> None:
-        self.database = _DATABASE
+        self.database = DATABASE
         self.relations: dict[str, Relation] = {}
         self.kept: dict[str, str] = {}  # global temporary views, with where their rows are
         self.sizes: dict[str, int | None] = {}  # bytes that tables say they have

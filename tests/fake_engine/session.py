@@ -7,14 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import sqlglot
-from sqlglot import exp
-
 from sparkivm.engine import EngineError, Field
 from sparkivm.names import TableName
-from tests.fake_engine.database import identifier, parsed, resolved
+from tests.fake_engine.database import Reference, Template, identifier, query_template
 from tests.fake_engine.lake import DeltaTable, Lake, OtherTable, View, not_found
 
+_PARTS = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
+_WHOLE_TABLE = re.compile(r'SELECT \* FROM __table_0__ AS "[^"]*"')
 _SHOW_TABLES = re.compile(r"show tables in (?P<schema>\S+)(?: like '(?P<pattern>[^']*)')?", re.IGNORECASE)
 _DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
@@ -49,64 +48,55 @@ class Session:
         return self.lake.database.rows(self.text(sql))
 
     def fields(self, sql: str) -> tuple[Field, ...]:
-        tree = parsed(sql)
-        if isinstance(tree, exp.Select) and tree.is_star and len(tree.args) == 2:
-            table = tree.args["from_"].this
-            if isinstance(table, exp.Table) and not table.args.get("version"):
-                relation = self.lake.relations.get(self._name(table).key)
-                if isinstance(relation, DeltaTable):
-                    return relation.newest.fields
-                if relation is not None:
-                    return relation.fields
-        return self.lake.database.fields(self.text(sql))
+        found = query_template(sql)
+        if _WHOLE_TABLE.fullmatch(found.text) and not found.references[0].function:
+            relation = self.lake.relations.get(self._name(found.references[0]).key)
+            if relation is not None and found.references[0].version is None:
+                return relation.newest.fields if isinstance(relation, DeltaTable) else relation.fields
+        return self.lake.database.fields(self.filled(found))
 
     def text(self, sql: str) -> str:
-        """A query as the embedded engine takes it."""
-        tree = parsed(sql)
-        if not isinstance(tree, exp.Query):
-            raise EngineError(f"[PARSE_SYNTAX_ERROR] this is no query: {sql}")
-        return self.tree(tree).sql("duckdb")
+        """A query as the embedded engine takes it. Raises: EngineError."""
+        return self.filled(query_template(sql))
 
-    def tree(self, tree: exp.Expression, schema: str | None = None) -> exp.Expression:
+    def filled(self, found: Template, schema: str | None = None) -> str:
         """A query over the rows that its tables have now. `schema`: of names without one."""
-        return resolved(tree, lambda table: self._rows_of(table, schema or self.schema), self.lake.now)
+        return found.filled(lambda one: self._rows_of(one, schema or self.schema), self.lake.now)
 
     def name(self, text: str) -> TableName:
         """A relation's name from its text in a statement."""
-        return self._name(sqlglot.parse_one(text, into=exp.Table, dialect="spark"))
+        *rest, identifier = (plain or quoted for quoted, plain in _PARTS.findall(text))
+        schema = rest.pop() if rest else self.schema
+        return TableName(schema, identifier, rest[0] if rest else None)
 
-    def _name(self, table: exp.Table, schema: str | None = None) -> TableName:
-        return TableName(table.db or schema or self.schema, table.name, table.catalog or None)
+    def _name(self, one: Reference, schema: str | None = None) -> TableName:
+        return TableName(one.schema or schema or self.schema, one.name, one.catalog or None)
 
-    def _rows_of(self, table: exp.Table, schema: str) -> exp.Expression:
-        if isinstance(table.this, exp.Anonymous):
-            return self._feed(table.this)
-        name = self._name(table, schema)
+    def _rows_of(self, one: Reference, schema: str) -> str:
+        if one.function:
+            return self._feed(one)
+        name = self._name(one, schema)
         if name.schema == "global_temp":
             if name.identifier not in self.lake.kept:
                 raise not_found(name)
-            return exp.to_table(self.lake.kept[name.identifier])
-        if not table.db and table.name in self.temporary:
-            found = self.temporary[table.name]
-            return exp.to_table(found) if isinstance(found, str) else self._view(found)
+            return self.lake.kept[name.identifier]
+        if not one.schema and one.name in self.temporary:
+            found = self.temporary[one.name]
+            return found if isinstance(found, str) else self._view(found)
         relation = self.lake.find(name)
-        version = table.args.get("version")
         if isinstance(relation, DeltaTable):
-            number = int(version.expression.name) if version else relation.newest.number
-            return exp.to_table(relation.at(number).content)
-        if version is not None:
+            return (relation.newest if one.version is None else relation.at(one.version)).content
+        if one.version is not None:
             raise EngineError(f"[UNSUPPORTED_FEATURE.TIME_TRAVEL] {name} has no versions")
-        return exp.to_table(relation.content) if isinstance(relation, OtherTable) else self._view(relation)
+        return relation.content if isinstance(relation, OtherTable) else self._view(relation)
 
-    def _view(self, view: View) -> exp.Expression:
-        """To Spark a view has the columns and types that it was made with."""
-        inner = self.tree(parsed(view.text), view.schema)
-        return exp.Subquery(this=inner)
+    def _view(self, view: View) -> str:
+        return f"({self.filled(query_template(view.text), view.schema)})"
 
-    def _feed(self, call: exp.Anonymous) -> exp.Expression:
-        if call.name.lower() != "table_changes":
-            raise EngineError(f"[UNRESOLVABLE_TABLE_VALUED_FUNCTION] {call.name}")
-        name, first, last = (argument.name for argument in call.expressions)
+    def _feed(self, one: Reference) -> str:
+        if one.function != "table_changes":
+            raise EngineError(f"[UNRESOLVABLE_TABLE_VALUED_FUNCTION] {one.function}")
+        name, first, last = one.arguments
         table = self.lake.delta(self.name(name))
         if int(first) > int(last):
             raise EngineError(f"[DELTA_INVALID_CDC_RANGE] {first} is above {last}")
@@ -114,7 +104,7 @@ class Session:
         columns = ", ".join(identifier(f.name) for f in end.fields)
         parts = [f"select {columns}, '' as _change_type from {end.content} where false"]
         parts += [f"select * from {version.changes}" for version in table.feed(int(first), int(last))]
-        return exp.Subquery(this=sqlglot.parse_one(" union all by name ".join(parts), dialect="duckdb"))
+        return f"({' union all by name '.join(parts)})"
 
     def _tables(self, sql: str) -> list[dict[str, str]]:
         found = _SHOW_TABLES.fullmatch(sql)

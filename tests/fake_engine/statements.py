@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from sparkivm.engine import EngineError, Field
 from sparkivm.names import TableName
-from tests.fake_engine.database import identifier, parsed
+from tests.fake_engine.database import duckdb_type, identifier, parsed, template
 from tests.fake_engine.delta_table import FEED, DeltaTable, Version
 from tests.fake_engine.lake import OtherTable, Relation, View, already_there, not_found
 from tests.fake_engine.session import Session
@@ -52,6 +52,10 @@ def _query_text(sql: str) -> str:
     tokens = sqlglot.tokenize(sql, read="spark")
     start = next((token.end + 1 for token in tokens if token.token_type is TokenType.ALIAS), len(sql))
     return sql[start:].strip()
+
+
+def _named_in(session: Session, table: exp.Table) -> TableName:
+    return TableName(table.db or session.schema, table.name, table.catalog or None)
 
 
 # what only the session or the catalog sees
@@ -101,7 +105,7 @@ def _use(session: Session, found: re.Match[str]) -> None:
 
 def _create(session: Session, tree: exp.Expression) -> None:
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    name = session._name(target)
+    name = _named_in(session, target)
     declared = tree.args["properties"].expressions if tree.args.get("properties") else []
     if tree.args["kind"] == "VIEW":
         _create_view(session, name, tree, declared)
@@ -144,7 +148,7 @@ def _create_table(session: Session, name: TableName, tree: exp.Expression, decla
             raise EngineError(f"[DELTA_CANNOT_REPLACE] {name} is not a Delta table")
     select = tree.expression
     if select is not None:
-        text = session.tree(select.copy()).sql("duckdb")
+        text = session.filled(template(select))
         fields = database.fields(text)
     else:
         fields = tuple(
@@ -203,9 +207,9 @@ def _properties(declared: Sequence[exp.Expression]) -> dict[str, str]:
 def _insert(session: Session, tree: exp.Expression) -> None:
     schema = tree.this
     columns = [c.name for c in schema.expressions] if isinstance(schema, exp.Schema) else []
-    name = session._name(schema.this if isinstance(schema, exp.Schema) else schema)
+    name = _named_in(session, schema.this if isinstance(schema, exp.Schema) else schema)
     relation, database = session.lake.find(name), session.lake.database
-    rows = session.tree(tree.expression.copy()).sql("duckdb")
+    rows = session.filled(template(tree.expression))
     if isinstance(relation, DeltaTable) and _is_skipped(session, relation):
         return
     old, fields = _content(relation)
@@ -248,7 +252,7 @@ def _overwritten(session: Session, relation: Relation, came: str) -> str:
 
 
 def _delete(session: Session, tree: exp.Expression) -> None:
-    relation, database = session.lake.find(session._name(tree.this)), session.lake.database
+    relation, database = session.lake.find(_named_in(session, tree.this)), session.lake.database
     if isinstance(relation, DeltaTable) and _is_skipped(session, relation):
         return
     old, _ = _content(relation)
@@ -265,7 +269,7 @@ def _delete(session: Session, tree: exp.Expression) -> None:
 
 
 def _update(session: Session, tree: exp.Expression) -> None:
-    relation, database = session.lake.find(session._name(tree.this)), session.lake.database
+    relation, database = session.lake.find(_named_in(session, tree.this)), session.lake.database
     if isinstance(relation, DeltaTable) and _is_skipped(session, relation):
         return
     old, fields = _content(relation)
@@ -288,28 +292,29 @@ def _update(session: Session, tree: exp.Expression) -> None:
 
 
 def _merge(session: Session, tree: exp.Expression) -> Rows:
-    table, database = session.lake.delta(session._name(tree.this)), session.lake.database
+    table, database = session.lake.delta(_named_in(session, tree.this)), session.lake.database
     if _is_skipped(session, table):
         return ()
     old, fields = _content(table)
     tree = tree.copy()
     target, using = tree.this.alias or tree.this.name, tree.args["using"]
-    rows = using.this if isinstance(using, exp.Subquery) else exp.select("*").from_(using.copy())
-    source = database.content(session.tree(rows.copy()).sql("duckdb"))
+    rows = using.this if isinstance(using, exp.Subquery) else exp.select("*").from_(using)
+    source = database.content(session.filled(template(rows)))
     content = database.content(f"select * from {old}", fields)
     tree.set("using", _named(source, using.alias or using.name))
     tree.set("this", _named(content, target))
     for clause in tree.find_all(exp.When):
         for assigned in clause.args["then"].expressions if isinstance(clause.args["then"], exp.Update) else ():
             assigned.this.set("table", None)  # to the embedded engine the target has no name there
-    if " UPDATE " in tree.sql("duckdb"):
+    merge = tree.sql("duckdb")
+    if " UPDATE " in merge:
         twice = database.rows(
             f"select 1 from {content} as {target} join {tree.args['using'].sql('duckdb')} "
             f"on {tree.args['on'].sql('duckdb')} group by {target}.rowid having count(*) > 1"
         )
         if twice:
             raise _refused("DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE", str(table.name))
-    done = [row["merge_action"] for row in database.rows(f"{tree.sql('duckdb')} returning merge_action")]
+    done = [row["merge_action"] for row in database.rows(f"{merge} returning merge_action")]
     counts = {word: done.count(word.upper()) for word in ("insert", "update", "delete")}
     if done or _transaction(session):
         new = f"select * from {content}"
@@ -344,11 +349,11 @@ def _expression(session: Session, node: exp.Expression | None) -> str:
     if node is None:
         return "true"
     inner = node.this if isinstance(node, exp.Where) else node
-    return session.tree(exp.Paren(this=inner.copy())).sql("duckdb")
+    return session.filled(template(exp.Paren(this=inner.copy())))
 
 
 def _type(field: Field) -> str:
-    return exp.DataType.build(field.type, dialect="spark").sql("duckdb")
+    return duckdb_type(field.type)
 
 
 def _changes(session: Session, parts: Mapping[str, str]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
+from tests.fake_engine.lake import DATABASE
 from tests.refresh.lab import Lab, View
 
 BY_K = "select k, count(*) as n, sum(x) as s from t group by k"
@@ -17,13 +19,36 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)
 
 
-@pytest.fixture
-def lab() -> Lab:
+@pytest.fixture(autouse=True, scope="module")
+def memory() -> Iterator[None]:
+    """The rows of a module's tables are gone with it."""
+    first = DATABASE.new_name()
+    yield
+    DATABASE.release(first)
+
+
+def one_table() -> Lab:
     lab = Lab()
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
     return lab
 
 
+@pytest.fixture(scope="module")
+def built() -> Lab:
+    """A laboratory with the view, to be forked."""
+    lab = one_table()
+    lab.view("m", BY_K).build()
+    return lab
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest) -> Lab:
+    if "view" in request.fixturenames:
+        return request.getfixturevalue("built").fork()
+    return one_table()
+
+
 @pytest.fixture
 def view(lab: Lab) -> View:
-    return lab.view("m", BY_K).build()
+    """`lab` has it already."""
+    return lab.view("m", BY_K)

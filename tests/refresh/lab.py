@@ -82,6 +82,11 @@ class Lab:
         said = {key: value for key, value in said.items() if metrics.get(key, "") is not None}
         table.change(table.newest.number, commit=replace(table.newest.commit, metrics=said))
 
+    def says_many(self, name: str, rows: int) -> None:
+        """Have the newest commit of a table say that it changed so many rows."""
+        metrics = self.delta(name).newest.commit.metrics
+        self.says(name, **{metric: rows for metric in metrics if metric.endswith(("Rows", "RowsUpdated"))})
+
     def grow_older(self, name: str, days: float) -> None:
         """Have all commits of a table been made so much earlier."""
         table = self.delta(name)
