@@ -52,7 +52,8 @@ class Lake:
         self.relations: dict[str, Relation] = {}
         self.kept: dict[str, str] = {}  # global temporary views, with where their rows are
         self.sizes: dict[str, int | None] = {}  # bytes that tables say they have
-        self.clock_ms = int(time.time() * 1000)
+        self.clock_ms = int(time.time() * 1000)  # of commits
+        self.ahead_ms = 0  # how far the date of queries is ahead of it
 
     def fork(self) -> Lake:
         twin = Lake()
@@ -60,7 +61,8 @@ class Lake:
             key: relation.fork() if isinstance(relation, DeltaTable) else relation
             for key, relation in self.relations.items()
         }
-        twin.kept, twin.sizes, twin.clock_ms = dict(self.kept), dict(self.sizes), self.clock_ms
+        twin.kept, twin.sizes = dict(self.kept), dict(self.sizes)
+        twin.clock_ms, twin.ahead_ms = self.clock_ms, self.ahead_ms
         return twin
 
     def tick(self) -> int:
@@ -70,7 +72,8 @@ class Lake:
 
     @property
     def now(self) -> str:
-        return datetime.fromtimestamp(self.clock_ms / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        """The date and time that a query sees."""
+        return datetime.fromtimestamp((self.clock_ms + self.ahead_ms) / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
     def find(self, name: TableName) -> Relation:
         """Raises: EngineError if there is none of this name."""

@@ -181,7 +181,7 @@ def test_views_that_lose_rows_by_new_ones_append_none(lab, sql):
 def test_a_moment_that_moved_appends_nothing(lab):
     lab.table("e", "id int, d date", "(1, date'2024-01-01')")
     view = lab.view("v", "select id, datediff(current_date(), d) as days from e").build()
-    lab.lake.clock_ms += 24 * 3600 * 1000
+    lab.lake.ahead_ms += 24 * 3600 * 1000
     lab.run("insert into e values (2, date'2024-01-02')")
     assert form(view) == "rewrite"
 

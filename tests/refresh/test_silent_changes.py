@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.refresh.pins import Pins
 from tests.refresh.lab import Lab, View
 
 NAMES = "select o.id, c.name from orders o join customers c on o.customer = c.id"
@@ -54,7 +55,7 @@ def test_an_update_of_a_column_that_is_read(lab, view):
     "writes",
     [
         ("update customers set name = 'X' where id = 1", "update customers set name = 'Ada' where id = 1"),
-        ("delete from orders where id = 1", "insert into orders values (1, 1, 'other')"),
+        ("update orders set note = 'z'", "delete from orders where id = 1", "insert into orders values (1, 1, 'other')"),
     ],
     ids=["back and forth", "deleted and inserted again"],
 )
@@ -111,11 +112,8 @@ def test_commits_that_do_not_say_how_many_rows_are_not_asked_row_by_row(lab, vie
 
 
 def test_a_run_asks_once_for_all_its_views(lab, view):
-    from sparkivm.refresh.pins import Pins
-
     other = lab.view("m2", NAMES).build()
     lab.run("update customers set balance = 0")
     pins = Pins()
     assert [view.refresh(pins).mode, other.refresh(pins).mode] == ["no_op", "no_op"]
     assert len(asked(lab)) == 1
-    assert pins.memory is not None
