@@ -34,6 +34,7 @@ _TYPES = {
     "timestamp": "timestamp_ntz",
 }
 
+
 class Database:
     """One connection; `content` names tables that never change, the rows of one version of a table each."""
 

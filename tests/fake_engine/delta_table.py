@@ -43,6 +43,7 @@ class DeltaTable:
     versions: list[Version] = field(default_factory=list)
     partition_columns: tuple[str, ...] = ()
     transactions: dict[str, int] = field(default_factory=dict)  # the last number of each application
+    location: str = ""  # of its files, which stay when it is dropped; "" for those that Spark manages
 
     def fork(self) -> DeltaTable:
         return replace(self, versions=list(self.versions), transactions=dict(self.transactions))

@@ -114,6 +114,15 @@ class FakeEngine(Engine):
         self._check()
         return [commit for commit in self.lake.delta(name).history if commit.version > after]
 
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        self._check()
+        return self.lake.names_like(prefix)
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        self._check()
+        found = self.lake.files.get(location)
+        return None if found is None else found.newest.properties
+
     def expect_commit(self, table: TableName) -> None:
         self._check()
 
@@ -171,7 +180,13 @@ class FakeEngine(Engine):
                     temporary=relation.temporary,
                 )
             case OtherTable():
-                return RelationFacts(relation.name, "other", relation.fields, provider=relation.provider)
+                return RelationFacts(
+                    relation.name,
+                    "other",
+                    relation.fields,
+                    properties=relation.properties,
+                    provider=relation.provider,
+                )
             case DeltaTable():
                 newest = relation.newest
                 return RelationFacts(

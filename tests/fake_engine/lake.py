@@ -39,6 +39,7 @@ class OtherTable:
     provider: str
     fields: tuple[Field, ...]
     content: str
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 Relation = DeltaTable | View | OtherTable
@@ -51,6 +52,7 @@ class Lake:
         self.database = DATABASE
         self.relations: dict[str, Relation] = {}
         self.kept: dict[str, str] = {}  # global temporary views, with where their rows are
+        self.files: dict[str, DeltaTable] = {}  # of tables with a location
         self.sizes: dict[str, int | None] = {}  # bytes that tables say they have
         self.clock_ms = int(time.time() * 1000)  # of commits
         self.ahead_ms = 0  # how far the date of queries is ahead of it
@@ -61,6 +63,9 @@ class Lake:
             key: relation.fork() if isinstance(relation, DeltaTable) else relation
             for key, relation in self.relations.items()
         }
+        placed = (one for one in twin.relations.values() if isinstance(one, DeltaTable) and one.location)
+        twin.files = {path: table.fork() for path, table in self.files.items()}
+        twin.files |= {one.location: one for one in placed}
         twin.kept, twin.sizes = dict(self.kept), dict(self.sizes)
         twin.clock_ms, twin.ahead_ms = self.clock_ms, self.ahead_ms
         return twin
@@ -73,7 +78,9 @@ class Lake:
     @property
     def now(self) -> str:
         """The date and time that a query sees."""
-        return datetime.fromtimestamp((self.clock_ms + self.ahead_ms) / 1000, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        return datetime.fromtimestamp((self.clock_ms + self.ahead_ms) / 1000, timezone.utc).strftime(
+            "%Y-%m-%d %H:%M:%S"
+        )
 
     def find(self, name: TableName) -> Relation:
         """Raises: EngineError if there is none of this name."""
@@ -100,6 +107,16 @@ class Lake:
         relation = self.find(old)
         self.drop(old)
         self.add(replace(relation, name=new))
+
+    def names_like(self, prefix: TableName) -> list[TableName]:
+        """Tables and views of a schema whose names begin so."""
+        return [
+            relation.name
+            for relation in self.relations.values()
+            if (relation.name.schema.lower(), relation.name.catalog)
+            == (prefix.schema.lower(), prefix.catalog)
+            and relation.name.identifier.lower().startswith(prefix.identifier.lower())
+        ]
 
     def size_of(self, name: TableName) -> int | None:
         return self.sizes.get(name.key, _SMALL_BYTES)

@@ -113,7 +113,9 @@ def _create(session: Session, tree: exp.Expression) -> None:
         _create_table(session, name, tree, declared)
 
 
-def _create_view(session: Session, name: TableName, tree: exp.Expression, declared: Sequence[exp.Expression]) -> None:
+def _create_view(
+    session: Session, name: TableName, tree: exp.Expression, declared: Sequence[exp.Expression]
+) -> None:
     text = tree.meta["query"]
     temporary = any(isinstance(one, exp.TemporaryProperty) for one in declared)
     existing = None if temporary else session.lake.relations.get(name.key)
@@ -135,9 +137,13 @@ def _create_view(session: Session, name: TableName, tree: exp.Expression, declar
         session.lake.add(view)
 
 
-def _create_table(session: Session, name: TableName, tree: exp.Expression, declared: Sequence[exp.Expression]) -> None:
+def _create_table(
+    session: Session, name: TableName, tree: exp.Expression, declared: Sequence[exp.Expression]
+) -> None:
     database, existing = session.lake.database, session.lake.relations.get(name.key)
-    provider = next((one.this.name.lower() for one in declared if isinstance(one, exp.FileFormatProperty)), "hive")
+    provider = next(
+        (one.this.name.lower() for one in declared if isinstance(one, exp.FileFormatProperty)), "hive"
+    )
     replaces = bool(tree.args.get("replace"))
     if existing is not None:
         if tree.args.get("exists"):
@@ -156,9 +162,15 @@ def _create_table(session: Session, name: TableName, tree: exp.Expression, decla
             for column in tree.this.expressions
         )
     properties = _properties(declared)
+    location = next((one.this.name for one in declared if isinstance(one, exp.LocationProperty)), "")
+    found = existing or session.lake.files.get(location)  # files that are there are taken up with their log
+    table = (
+        replace(found, name=name) if isinstance(found, DeltaTable) else DeltaTable(name, location=location)
+    )
     if provider == "delta":
         _check_names(fields, properties)
-        if existing is not None and _is_skipped(session, existing):
+        if table.versions and (_is_skipped(session, table) or (select is None and not replaces)):
+            session.lake.add(table)
             return
     if select is not None:
         content = database.content(text, fields)
@@ -166,9 +178,8 @@ def _create_table(session: Session, name: TableName, tree: exp.Expression, decla
         content = database.new_name()
         database.empty(content, fields)
     if provider != "delta":
-        session.lake.add(OtherTable(name, provider, fields, content))
+        session.lake.add(OtherTable(name, provider, fields, content, properties))
         return
-    table = existing if isinstance(existing, DeltaTable) else DeltaTable(name)
     table.partition_columns = tuple(
         column.name
         for one in declared
@@ -181,6 +192,8 @@ def _create_table(session: Session, name: TableName, tree: exp.Expression, decla
         metrics={"numOutputRows": _count(session, content)} if select is not None else {},
     )  # fmt: skip
     session.lake.add(table)
+    if table.location:
+        session.lake.files[table.location] = table
 
 
 def _check_names(fields: Sequence[Field], properties: Mapping[str, str]) -> None:
@@ -276,7 +289,8 @@ def _update(session: Session, tree: exp.Expression) -> None:
     where = f"coalesce({_expression(session, tree.args.get('where'))}, false)"
     new = {e.this.name.lower(): _expression(session, e.expression) for e in tree.expressions}
     values = ", ".join(
-        f"cast({new.get(f.name.lower(), identifier(f.name))} as {_type(f)}) as {identifier(f.name)}" for f in fields
+        f"cast({new.get(f.name.lower(), identifier(f.name))} as {_type(f)}) as {identifier(f.name)}"
+        for f in fields
     )
     before, after = f"select * from {old} where {where}", f"select {values} from {old} where {where}"
     content = database.content(f"select * from {old} where not {where} union all {after}")
@@ -304,7 +318,9 @@ def _merge(session: Session, tree: exp.Expression) -> Rows:
     tree.set("using", _named(source, using.alias or using.name))
     tree.set("this", _named(content, target))
     for clause in tree.find_all(exp.When):
-        for assigned in clause.args["then"].expressions if isinstance(clause.args["then"], exp.Update) else ():
+        for assigned in (
+            clause.args["then"].expressions if isinstance(clause.args["then"], exp.Update) else ()
+        ):
             assigned.this.set("table", None)  # to the embedded engine the target has no name there
     merge = tree.sql("duckdb")
     if " UPDATE " in merge:
@@ -318,8 +334,13 @@ def _merge(session: Session, tree: exp.Expression) -> Rows:
     counts = {word: done.count(word.upper()) for word in ("insert", "update", "delete")}
     if done or _transaction(session):
         new = f"select * from {content}"
-        feed = {"delete": f"select * from {old} except all {new}", "insert": f"{new} except all select * from {old}"}
-        metrics = {f"numTargetRows{word.title()}{'ed' if word == 'insert' else 'd'}": n for word, n in counts.items()}
+        feed = {
+            "delete": f"select * from {old} except all {new}",
+            "insert": f"{new} except all select * from {old}",
+        }
+        metrics = {
+            f"numTargetRows{word.title()}{'ed' if word == 'insert' else 'd'}": n for word, n in counts.items()
+        }
         _commit(session, table, "MERGE", content, metrics=metrics, changes=_changes(session, feed))
     return [{"num_affected_rows": len(done)}]
 
@@ -358,7 +379,9 @@ def _type(field: Field) -> str:
 
 def _changes(session: Session, parts: Mapping[str, str]) -> str:
     return session.lake.database.content(
-        " union all ".join(f"select *, '{kind}' as {_SAYS_CHANGE} from ({rows})" for kind, rows in parts.items())
+        " union all ".join(
+            f"select *, '{kind}' as {_SAYS_CHANGE} from ({rows})" for kind, rows in parts.items()
+        )
     )
 
 
@@ -402,12 +425,36 @@ def _commit(
 
 
 def _set_properties(session: Session, found: re.Match[str]) -> None:
-    table = session.lake.delta(session.name(found["name"]))
     changed = _read_properties(found["properties"])
-    _commit(
-        session, table, "SET TBLPROPERTIES", properties={**table.newest.properties, **changed},
-        parameters={"properties": json.dumps(changed)},
-    )  # fmt: skip
+    _change_properties(session, session.name(found["name"]), "SET", changed, lambda now: {**now, **changed})
+
+
+def _unset_properties(session: Session, found: re.Match[str]) -> None:
+    gone = [one.strip("' ") for one in found["names"].split(",")]
+    _change_properties(
+        session,
+        session.name(found["name"]),
+        "UNSET",
+        gone,
+        lambda now: {k: v for k, v in now.items() if k not in gone},
+    )
+
+
+def _change_properties(
+    session: Session,
+    name: TableName,
+    word: str,
+    parameters: object,
+    change: Callable[[Mapping[str, str]], dict[str, str]],
+) -> None:
+    relation = session.lake.find(name)
+    if isinstance(relation, DeltaTable):
+        _commit(
+            session, relation, f"{word} TBLPROPERTIES", properties=change(relation.newest.properties),
+            parameters={"properties": json.dumps(parameters)},
+        )  # fmt: skip
+    else:
+        session.lake.add(replace(relation, properties=change(relation.properties)))
 
 
 def _read_properties(text: str) -> dict[str, str]:
@@ -475,7 +522,9 @@ def _comment(session: Session, found: re.Match[str]) -> None:
 
 
 def _optimize(session: Session, found: re.Match[str]) -> None:
-    _commit(session, session.lake.delta(session.name(found["name"])), "OPTIMIZE", metrics={"numRemovedFiles": 2})
+    _commit(
+        session, session.lake.delta(session.name(found["name"])), "OPTIMIZE", metrics={"numRemovedFiles": 2}
+    )
 
 
 def _vacuum(session: Session, found: re.Match[str]) -> None:
@@ -520,7 +569,11 @@ _BY_TEXT: Sequence[tuple[re.Pattern[str], Callable[[Session, re.Match[str]], Row
     (_pattern(r"create global temporary view {name} as (?P<select>.*)"), _keep),
     (_pattern(r"drop (?P<kind>table|view) (?P<if_exists>if exists )?{name}"), _drop),
     (_pattern(r"alter (?:table|view) {name} rename to {new}"), _rename),
-    (_pattern(r"alter table {name} set tblproperties ?\((?P<properties>.*)\)"), _set_properties),
+    (_pattern(r"alter (?:table|view) {name} set tblproperties ?\((?P<properties>.*)\)"), _set_properties),
+    (
+        _pattern(r"alter (?:table|view) {name} unset tblproperties if exists ?\((?P<names>.*)\)"),
+        _unset_properties,
+    ),
     (_pattern(r"alter table {name} add columns? ?\((?P<columns>.*)\)"), _add_columns),
     (_pattern(r"alter table {name} drop column {column}"), _drop_column),
     (_pattern(r"alter table {name} rename column {column} to {new}"), _rename_column),

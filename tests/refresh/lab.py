@@ -8,10 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sparkivm.changes.frontier import Frontier, read_frontier
+from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Commit, EngineError
 from sparkivm.errors import DeclarationError, ModelError
+from sparkivm.explain.explain_view import explain_view
+from sparkivm.marker import owner_of
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
+from sparkivm.refresh.capture_changes import capture_changes
+from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
 from sparkivm.refresh.request import RefreshRequest
@@ -99,9 +105,17 @@ class Lab:
         for version in versions:
             self.delta(name).change(version, in_log=False)
 
+    def capture(
+        self, name: str, declared: DeclaredSources = NOTHING_DECLARED, *, remove: bool = False
+    ) -> str:
+        """Have a source record its changes, or no longer."""
+        return capture_changes(self.engine, TableName(SCHEMA, name), declared, SCHEMA, remove=remove)
+
     def view(self, name: str, sql: str, **options: Any) -> View:
         """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""
-        request = RefreshRequest(TableName(SCHEMA, name), sql, **{"refresh_mode": "incremental", **options})
+        full_name = TableName(SCHEMA, name)
+        owner = owner_of("lab", f"model.lab.{name}", full_name)
+        request = RefreshRequest(full_name, sql, owner, **{"refresh_mode": "incremental", **options})
         return View(self, request)
 
 
@@ -136,6 +150,16 @@ class View:
         finally:
             if pins is None:
                 run.memory.drop(self.lab.engine)
+
+    def drop(self) -> str:
+        owner = self.request.owner
+        return drop_incremental_view(self.lab.engine, self.request.view, owner.project, owner.model)
+
+    def explain(self, format: str = "text") -> str:
+        return explain_view(self.lab.engine, self.request, format)
+
+    def consistency_sql(self) -> str:
+        return consistency_sql(self.lab.engine, self.request.view, self.request.sql, self.request.owner)
 
     def must_be(self, mode: Mode, reason: Reason | None = None, **options: Any) -> RefreshResult:
         """Refresh, and check how it went and that the view equals its query now."""
@@ -190,4 +214,7 @@ def refused(view: View, **options: Any) -> str:
 
 def kinds(statements: Sequence[str]) -> list[str]:
     """Statements by their first words, as far as these tell them apart."""
-    return [" ".join(statement.split()[: 3 if statement.startswith(("create", "drop")) else 2]) for statement in statements]
+    return [
+        " ".join(statement.split()[: 3 if statement.startswith(("create", "drop")) else 2])
+        for statement in statements
+    ]

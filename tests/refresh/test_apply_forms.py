@@ -7,7 +7,6 @@ import random
 import pytest
 
 from sparkivm.reasons import Reason
-from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab, View
 
 MiB = 1 << 20
@@ -48,7 +47,14 @@ BATCHES = (
 
 def world() -> Lab:
     lab = Lab()
-    rows = ("(1, 1, 2, 0.5, 'a')", "(2, 1, 7, 1.5, null)", "(3, 2, 4, null, 'b')", "(4, null, 3, 2.5, 'b')", "(5, 9, 7, 1, 'c')", "(5, 9, 7, 1, 'c')")
+    rows = (
+        "(1, 1, 2, 0.5, 'a')",
+        "(2, 1, 7, 1.5, null)",
+        "(3, 2, 4, null, 'b')",
+        "(4, null, 3, 2.5, 'b')",
+        "(5, 9, 7, 1, 'c')",
+        "(5, 9, 7, 1, 'c')",
+    )
     lab.table("t", "id int, k int, x int, y decimal(5,1), name string", *rows)
     lab.table("u", "k int, z int", "(1, 10)", "(1, 20)", "(2, null)", "(null, 5)")
     return lab
@@ -134,7 +140,10 @@ def test_entries_of_a_state_that_grew_are_folded(lab, view):
     assert form(view) == "replace"
 
 
-@pytest.mark.parametrize(("size", "said", "wanted"), [(0, 0, "rewrite"), (MiB, 0, "rewrite"), (MiB + 1, 0, "replace"), (MiB + 1, MANY, "merge")])
+@pytest.mark.parametrize(
+    ("size", "said", "wanted"),
+    [(0, 0, "rewrite"), (MiB, 0, "rewrite"), (MiB + 1, 0, "replace"), (MiB + 1, MANY, "merge")],
+)
 def test_extrema(lab, size, said, wanted):
     lab.resize("v__ivm", size)
     view = lab.view("v", "select k, max(x) as m from t group by k").build()
@@ -170,7 +179,14 @@ def test_one_commit_that_takes_rows_is_enough(lab, between):
     assert form(view) == "rewrite"
 
 
-@pytest.mark.parametrize("sql", ["select t.id, u.y from t left join u on t.k = u.k", "select distinct k from t", "select id from t where k not in (select k from u)"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select t.id, u.y from t left join u on t.k = u.k",
+        "select distinct k from t",
+        "select id from t where k not in (select k from u)",
+    ],
+)
 def test_views_that_lose_rows_by_new_ones_append_none(lab, sql):
     lab.table("u", "k int, y int", "(1, 1)")
     view = lab.view("v", sql).build()
@@ -200,7 +216,9 @@ def test_a_part_of_which_nothing_changed(lab):
     view = lab.view("v", "select k, max(x) as m from t group by k").build()
     lab.run("insert into t values (4, 1, 8)", "delete from t where id = 4")
     result = view.must_be("incremental")
-    assert (result.apply_form, result.rows_inserted) == ("append", 0) or "where 1 = 0" in result.statements[-1]
+    assert (result.apply_form, result.rows_inserted) == ("append", 0) or "where 1 = 0" in result.statements[
+        -1
+    ]
     view.must_be("no_op")
 
 
@@ -212,7 +230,10 @@ def test_random_rounds(number):
     """Forms follow each other as sizes and changes come."""
     rng = random.Random(number)
     lab = world()
-    views = [lab.view(f"v{i}", VIEWS[name], auxiliary_views="never").build() for i, name in enumerate(rng.sample(sorted(VIEWS), 3))]
+    views = [
+        lab.view(f"v{i}", VIEWS[name], auxiliary_views="never").build()
+        for i, name in enumerate(rng.sample(sorted(VIEWS), 3))
+    ]
     for _ in range(4):
         for view in views:
             lab.resize(view.state, rng.choice((100, 3 * MiB, 9 * MiB)))
@@ -256,4 +277,9 @@ def test_the_sizes_and_views_reach_every_form():
                 lab.says_many("t", said)
             reached.add((name, view.refresh().apply_form))
     assert {form for _, form in reached} == {"append", "rewrite", "replace", "merge"}
-    assert {("counts and sums", "append"), ("rows", "replace"), ("rows", "merge"), ("unwritable", "merge")} <= reached
+    assert {
+        ("counts and sums", "append"),
+        ("rows", "replace"),
+        ("rows", "merge"),
+        ("unwritable", "merge"),
+    } <= reached

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.explain.explain_view import explain_view
 from sparkivm.reasons import Reason
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.drop_view import drop_incremental_view
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import Lab, View, kinds, refused
 
@@ -46,7 +43,12 @@ def test_a_view_stays_equal(lab, sql):
 
 def test_they_are_built_first_and_read_by_the_state(lab):
     result = always(lab, TWICE).must_be("create")
-    assert [text.split("`")[3] for text in result.statements] == ["m__ivm_aux_1__ivm", "m__ivm_aux_1", "m__ivm", "m"]
+    assert [text.split("`")[3] for text in result.statements] == [
+        "m__ivm_aux_1__ivm",
+        "m__ivm_aux_1",
+        "m__ivm",
+        "m",
+    ]
     assert "`m__ivm_aux_1__ivm` version as of 0" in result.statements[2]
 
 
@@ -54,7 +56,10 @@ def test_they_are_refreshed_first(lab):
     view = always(lab, TWICE).build()
     lab.run("insert into t values (4, 2, 8)")
     result = view.must_be("incremental")
-    assert [text.split("`")[3] for text in result.statements if "insert" in text] == ["m__ivm_aux_1__ivm", "m__ivm"]
+    assert [text.split("`")[3] for text in result.statements if "insert" in text] == [
+        "m__ivm_aux_1__ivm",
+        "m__ivm",
+    ]
     assert "`shop`.`t`" not in result.statements[-1]
     assert result.strategies["m__ivm_aux_1"] == "auxiliary view, refreshed first"
 
@@ -82,7 +87,7 @@ def test_a_comment_that_changes_is_the_same_query(lab):
     always(lab, JOINED).build()
     again = always(lab, JOINED + " -- said again")
     again.must_be("no_op")
-    assert lab.rows(consistency_sql(lab.engine, again.request.view, again.request.sql)) == []
+    assert lab.rows(again.consistency_sql()) == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +137,9 @@ def test_a_source_that_grows_between_them(lab):
     """Both read the versions of the run's first look."""
     view = always(lab, JOINED).build()
     lab.run("insert into t values (4, 2, 8)")
-    lab.engine.after("insert into `shop`.`m__ivm_aux_1__ivm`", lambda: lab.run("insert into t values (5, 1, 9)"))
+    lab.engine.after(
+        "insert into `shop`.`m__ivm_aux_1__ivm`", lambda: lab.run("insert into t values (5, 1, 9)")
+    )
     assert view.refresh().mode == "incremental"
     assert view.differences()
     view.must_be("incremental")
@@ -191,13 +198,13 @@ def test_a_value_that_depends_on_the_order_needs_one(lab):
 
 def test_explain_shows_them(lab):
     view = always(lab, JOINED).build()
-    text = explain_view(lab.engine, view.request)
+    text = view.explain()
     assert "auxiliary view shop.m__ivm_aux_1, refreshed first" in text
     assert "next refresh: no_op" in text
 
 
 def test_they_are_dropped_with_the_view(lab):
     view = always(lab, TWO).build()
-    said = drop_incremental_view(lab.engine, view.request.view)
-    assert kinds(said.split("\n")) == ["drop view if", "drop table if"] * 3
+    said = view.drop()
+    assert kinds(said.split("\n")) == ["drop view if"] * 3 + ["drop table if"] * 3
     assert lab.names() == ["t", "u"]

@@ -9,7 +9,7 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
 from tests.refresh.conftest import BY_K
-from tests.refresh.lab import Lab, View, kinds, refused
+from tests.refresh.lab import View, kinds, refused
 
 MiB = 1 << 20
 
@@ -122,8 +122,12 @@ def test_every_read_of_a_source_names_a_version(lab, view):
     lab.run("insert into t values (4, 3, 8)", "update u set y = 2")
     for one in (view, joined):
         for text in one.must_be("incremental").statements:
-            assert "`shop`.`t`" not in text.replace("`shop`.`t` version as of", "").replace("'`shop`.`t`'", "")
-            assert "`shop`.`u`" not in text.replace("`shop`.`u` version as of", "").replace("'`shop`.`u`'", "")
+            assert "`shop`.`t`" not in text.replace("`shop`.`t` version as of", "").replace(
+                "'`shop`.`t`'", ""
+            )
+            assert "`shop`.`u`" not in text.replace("`shop`.`u` version as of", "").replace(
+                "'`shop`.`u`'", ""
+            )
 
 
 def test_only_what_belongs_to_the_view_is_written(lab, view):

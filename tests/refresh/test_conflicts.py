@@ -14,7 +14,12 @@ from tests.refresh.lab import Lab, View, refused
 MiB = 1 << 20
 EXTREMA = "select k, max(x) as most, sum(x) as s from t group by k"
 ROWS = "select t.id, t.x, u.x as other from t join t as u on t.k = u.k"
-STATEMENTS = ("insert into `shop`.`m__ivm`", "insert overwrite `shop`.`m__ivm`", "merge into `shop`.`m__ivm`", "create or replace table")
+STATEMENTS = (
+    "insert into `shop`.`m__ivm`",
+    "insert overwrite `shop`.`m__ivm`",
+    "merge into `shop`.`m__ivm`",
+    "create or replace table",
+)
 
 FORMS = {
     "append": (BY_K, 0, 0),
@@ -126,7 +131,11 @@ def test_a_rebuild_against_a_refresh(lab, view):
     lab.run("insert into t values (4, 2, 8)")
     slow = overtaken(view, view.refresh)
     slow.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
-    assert view.operations() == ["CREATE OR REPLACE TABLE AS SELECT", "WRITE", "CREATE OR REPLACE TABLE AS SELECT"]
+    assert view.operations() == [
+        "CREATE OR REPLACE TABLE AS SELECT",
+        "WRITE",
+        "CREATE OR REPLACE TABLE AS SELECT",
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -137,7 +146,14 @@ def test_maintenance_while_a_refresh_runs(lab, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("write", ["delete from m__ivm", "insert into m__ivm select * from m__ivm", "restore table m__ivm to version as of 0"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "delete from m__ivm",
+        "insert into m__ivm select * from m__ivm",
+        "restore table m__ivm to version as of 0",
+    ],
+)
 def test_a_foreign_write_while_a_refresh_runs(lab, form, write):
     view = in_form(lab, form)
     overtaken(view, lambda: lab.run(write)).must_be("full", Reason.STATE_MODIFIED)

@@ -8,7 +8,6 @@ from sparkivm.changes.frontier import STATE_FORMAT
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
-from sparkivm.refresh.drop_view import drop_incremental_view
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab, refused
@@ -53,7 +52,9 @@ def test_maintenance_goes_unnoticed(lab, view):
     for i in range(3):
         lab.run(f"insert into t values ({i}, {i}, {i})")
         view.must_be("incremental")
-    lab.run("optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')")
+    lab.run(
+        "optimize m__ivm", "vacuum m__ivm retain 0 hours", "alter table m__ivm set tblproperties (mine = 'x')"
+    )
     assert view.must_be("no_op").statements == ()
     lab.run("delete from t where k = 1")
     view.must_be("incremental")
@@ -79,7 +80,7 @@ def test_a_state_that_was_dropped(lab, view):
 @pytest.mark.parametrize("options", [{}, {"full_refresh": True}, {"empty": True}], ids=["", "full", "empty"])
 def test_a_state_that_is_no_delta_table_any_more(lab, view, options):
     lab.run("drop table m__ivm", "create table m__ivm using parquet as select 1 as x")
-    assert "is no Delta table" in refused(view, **options)
+    assert "that dbt-sparkivm did not make" in refused(view, **options)
     assert lab.rows("select * from m__ivm") == [(1,)]
     lab.run("drop table m__ivm")
     view.must_be("create")
@@ -89,9 +90,9 @@ def test_a_state_that_is_no_delta_table_any_more(lab, view, options):
 def test_a_table_of_somebody_by_the_name_of_the_state(lab, options):
     lab.run("create table own__ivm using delta as select 1 as x")
     own = lab.view("own", BY_K)
-    assert "which no refresh made" in refused(own, **options)
-    with pytest.raises(ModelError, match="there is no"):
-        drop_incremental_view(lab.engine, own.request.view)
+    assert "that dbt-sparkivm did not make" in refused(own, **options)
+    with pytest.raises(ModelError, match="there is nothing"):
+        own.drop()
     assert lab.rows("select * from own__ivm") == [(1,)]
     assert len(lab.delta("own__ivm").versions) == 1
     assert not lab.has("own")

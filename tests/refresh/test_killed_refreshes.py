@@ -9,11 +9,8 @@ from functools import partial
 
 import pytest
 
-from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
-from sparkivm.refresh.capture_changes import capture_changes
-from sparkivm.refresh.drop_view import drop_incremental_view
 from tests.fake_engine.engine import Killed
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K
@@ -50,7 +47,10 @@ class Kind:
     setting: str = ""
 
 
-PARQUET = ("create table p (id int, k int, x int) using parquet", "insert into p values (1, 1, 1), (2, 1, 2), (2, 1, 2)")
+PARQUET = (
+    "create table p (id int, k int, x int) using parquet",
+    "insert into p values (1, 1, 1), (2, 1, 2), (2, 1, 2)",
+)
 AUXILIARY = (("auxiliary_views", "always"),)
 KINDS = {
     "create": Kind(is_new=True),
@@ -124,12 +124,14 @@ WAYS = (dies, fails, is_lost, runs_twice)
 
 
 LEFT_OVER = pytest.mark.xfail(
-    reason="auxiliary views of the query before are left over if the driver dies before it drops them", strict=True
+    reason="auxiliary views of the query before are left over if the driver dies before it drops them",
+    strict=True,
 )
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=LEFT_OVER) if name == "no auxiliary view any more" else name for name in KINDS]
+    "name",
+    [pytest.param(name, marks=LEFT_OVER) if name == "no auxiliary view any more" else name for name in KINDS],
 )
 def test_the_next_run_ends_well(name):
     kind = KINDS[name]
@@ -169,7 +171,10 @@ def test_each_kind_does_what_its_name_says():
         "asked for", "another query", "another setting", "a state that was written to", "a source that was replaced",
         "another auxiliary view", "no auxiliary view any more",
     }  # fmt: skip
-    assert {name for name, result in modes.items() if result.mode == "no_op"} == {"a frontier to be renewed", "a public view that is gone"}
+    assert {name for name, result in modes.items() if result.mode == "no_op"} == {
+        "a frontier to be renewed",
+        "a public view that is gone",
+    }
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -177,7 +182,11 @@ def test_nothing_is_applied_twice_by_the_run_that_follows(when):
     """Of a commit that is there nothing is done again; of one that is not, all."""
     for name in ("append", "rewrite", "replace", "merge", "rows", "rows of a large state"):
         view = fork(waiting(KINDS[name]), KINDS[name])
-        statements = ("insert into `shop`.`m__ivm`", "insert overwrite `shop`.`m__ivm`", "merge into `shop`.`m__ivm`")
+        statements = (
+            "insert into `shop`.`m__ivm`",
+            "insert overwrite `shop`.`m__ivm`",
+            "merge into `shop`.`m__ivm`",
+        )
         for statement in statements:
             view.lab.engine.is_killed(statement, when)
         with pytest.raises(Killed):
@@ -188,24 +197,20 @@ def test_nothing_is_applied_twice_by_the_run_that_follows(when):
 
 
 OPERATIONS: dict[str, tuple[Kind, Callable[[View], object]]] = {
-    "drop": (Kind(), lambda view: drop_incremental_view(view.lab.engine, view.request.view)),
+    "drop": (Kind(), lambda view: view.drop()),
     "drop with an auxiliary view": (
         Kind(INNER, always=AUXILIARY),
-        lambda view: drop_incremental_view(view.lab.engine, view.request.view),
+        lambda view: view.drop(),
     ),
     "capture": (
         Kind(OF_FILES, before=PARQUET, meanwhile=("insert overwrite p select * from p where id = 1",)),
-        lambda view: capture_changes(view.lab.engine, _p(view), DeclaredSources(), "shop"),
+        lambda view: view.lab.capture("p"),
     ),
     "no mirror any more": (
         Kind(OF_FILES, before=PARQUET),
-        lambda view: capture_changes(view.lab.engine, _p(view), DeclaredSources(), "shop", remove=True),
+        lambda view: view.lab.capture("p", remove=True),
     ),
 }
-
-
-def _p(view: View):
-    return view.lab.session.name("p")
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

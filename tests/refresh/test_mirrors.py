@@ -8,10 +8,7 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError
-from sparkivm.explain.explain_view import explain_view
-from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.capture_changes import capture_changes
 from sparkivm.refresh.pins import Pins
 from tests.refresh.lab import Lab, View, refused
 
@@ -42,7 +39,9 @@ def operations(lab: Lab, name: str = MIRROR) -> list[str]:
 
 def mirrored(lab: Lab, name: str = MIRROR) -> bool:
     """Whether a mirror has the rows of its source, copies counted."""
-    return sorted(lab.rows("select * from p"), key=repr) == sorted(lab.rows(f"select * from {name}"), key=repr)
+    return sorted(lab.rows("select * from p"), key=repr) == sorted(
+        lab.rows(f"select * from {name}"), key=repr
+    )
 
 
 def test_a_mirror_is_made_and_announced(lab):
@@ -50,7 +49,7 @@ def test_a_mirror_is_made_and_announced(lab):
     assert "shop.p keeps no history: shop.p__ivm_mirror mirrors it" in warning
     assert mirrored(lab)
     assert operations(lab) == ["CREATE OR REPLACE TABLE AS SELECT"]
-    assert lab.properties(MIRROR)["sparkivm.mirror_of"] == "shop.p"
+    assert lab.properties(MIRROR)["sparkivm.role"] == "mirror"
 
 
 def test_what_is_unchanged_makes_no_commit(lab, view):
@@ -108,14 +107,29 @@ def test_a_declared_key_that_is_none(lab):
 
 
 def test_columns_that_change(lab, view):
-    lab.run("drop table p", "create table p (id int, k int, x int, extra string) using parquet", "insert into p values (1, 1, 1, 'a')")
+    lab.run(
+        "drop table p",
+        "create table p (id int, k int, x int, extra string) using parquet",
+        "insert into p values (1, 1, 1, 'a')",
+    )
     view.must_be("incremental")
-    lab.run("drop table p", "create table p (id int, k int, x bigint) using parquet", "insert into p values (1, 1, 1)")
+    lab.run(
+        "drop table p",
+        "create table p (id int, k int, x bigint) using parquet",
+        "insert into p values (1, 1, 1)",
+    )
     view.must_be("full", Reason.SOURCE_SCHEMA_CHANGED)
     assert operations(lab) == ["CREATE OR REPLACE TABLE AS SELECT"] * 3
 
 
-@pytest.mark.parametrize("write", ["insert into p__ivm_mirror values (9, 9, 9)", "delete from p__ivm_mirror where id = 1", "update p__ivm_mirror set x = 0"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "insert into p__ivm_mirror values (9, 9, 9)",
+        "delete from p__ivm_mirror where id = 1",
+        "update p__ivm_mirror set x = 0",
+    ],
+)
 @pytest.mark.parametrize("changed", [False, True], ids=["", "and the source changed"])
 def test_a_mirror_that_somebody_wrote_to(lab, view, write, changed):
     lab.run(write)
@@ -130,7 +144,9 @@ def test_a_mirror_that_somebody_wrote_to(lab, view, write, changed):
 
 def test_a_mirror_that_somebody_writes_to_meanwhile(lab, view):
     lab.run("insert into p values (4, 3, 1)")
-    lab.engine.before("insert into `shop`.`p__ivm_mirror`", lambda: lab.run(f"delete from {MIRROR} where id = 3"))
+    lab.engine.before(
+        "insert into `shop`.`p__ivm_mirror`", lambda: lab.run(f"delete from {MIRROR} where id = 3")
+    )
     view.refresh()
     view.check()
     assert mirrored(lab)
@@ -172,7 +188,7 @@ def test_a_mirror_whose_files_are_lost_is_made_again(lab, view):
 
 def test_a_table_of_somebody_by_the_name_of_the_mirror(lab):
     lab.run(f"create table {MIRROR} using delta as select 1 as x")
-    assert "the name of its mirror, is another table's" in refused(lab.view("m", BY_K))
+    assert "the name of its mirror, is taken by another relation" in refused(lab.view("m", BY_K))
     assert lab.rows(f"select * from {MIRROR}") == [(1,)]
     assert not lab.has("m__ivm")
 
@@ -213,33 +229,31 @@ def test_a_delta_table_is_mirrored_where_it_is_wanted(lab):
 
 
 def test_capture_makes_and_updates_a_mirror(lab):
-    name = TableName("shop", "p")
-    assert "is mirrored by shop.p__ivm_mirror, version 0" in capture_changes(lab.engine, name, DeclaredSources(), "shop")
+    assert "is mirrored by shop.p__ivm_mirror, version 0" in lab.capture("p")
     lab.run("insert into p values (4, 3, 1)")
-    assert "version 1" in capture_changes(lab.engine, name, DeclaredSources(), "shop")
+    assert "version 1" in lab.capture("p")
     meta = declared(mirror={"retention": "9 days"})
-    capture_changes(lab.engine, name, meta, "shop")
+    lab.capture("p", meta)
     assert lab.properties(MIRROR)["delta.deletedFileRetentionDuration"] == "interval 9 days"
     assert mirrored(lab)
 
 
 def test_remove_drops_a_mirror_and_nothing_else(lab, view):
-    name = TableName("shop", "p")
-    assert "is dropped" in capture_changes(lab.engine, name, DeclaredSources(), "shop", remove=True)
+    assert "is dropped" in lab.capture("p", remove=True)
     assert lab.names() == ["m", "m__ivm", "p"]
-    assert "has no mirror" in capture_changes(lab.engine, name, DeclaredSources(), "shop", remove=True)
+    assert "has no mirror" in lab.capture("p", remove=True)
     view.must_be("full", Reason.SOURCE_REPLACED)
 
 
 def test_remove_leaves_a_table_of_somebody(lab):
     lab.run(f"create table {MIRROR} using delta as select 1 as x")
-    with pytest.raises(DeclarationError, match="is another table's"):
-        capture_changes(lab.engine, TableName("shop", "p"), DeclaredSources(), "shop", remove=True)
+    with pytest.raises(DeclarationError, match="is taken by another relation"):
+        lab.capture("p", remove=True)
     assert lab.rows(f"select * from {MIRROR}") == [(1,)]
 
 
 def test_explain_looks_at_the_mirror_as_it_is(lab, view):
     lab.run("insert into p values (4, 3, 1)")
-    text = explain_view(lab.engine, view.request)
+    text = view.explain()
     assert "by its mirror shop.p__ivm_mirror" in text or "next refresh: no_op" in text
     assert operations(lab) == ["CREATE OR REPLACE TABLE AS SELECT"]

@@ -9,7 +9,9 @@ from tests.refresh.lab import Lab, View
 
 DAY_MS = 24 * 3600 * 1000
 TODAY = "select id, d from e where d >= current_date()"
-PER_DAY = "select kind, count(*) as n, sum(id) as s from e where d > date_sub(current_date(), 2) group by kind"
+PER_DAY = (
+    "select kind, count(*) as n, sum(id) as s from e where d > date_sub(current_date(), 2) group by kind"
+)
 
 
 @pytest.fixture
@@ -25,7 +27,15 @@ def a_day_later(view: View) -> None:
     view.lab.lake.ahead_ms += DAY_MS
 
 
-@pytest.mark.parametrize("sql", [TODAY, PER_DAY, "select kind, current_date() as d from e", "select max(d) as d from e where d <= current_date()"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        TODAY,
+        PER_DAY,
+        "select kind, current_date() as d from e",
+        "select max(d) as d from e where d <= current_date()",
+    ],
+)
 def test_a_view_follows_the_date(lab, sql):
     view = lab.view("v", sql, refresh_mode="strict").build()
     for _ in range(3):
@@ -37,7 +47,11 @@ def test_a_view_follows_the_date(lab, sql):
 def test_rows_and_the_date_change_together(lab):
     views = [lab.view("v", TODAY).build(), lab.view("w", PER_DAY).build()]
     a_day_later(views[0])
-    lab.run("insert into e values (9, date'2024-01-03', 'c')", "delete from e where id = 2", "update e set d = date'2024-01-02' where id = 7")
+    lab.run(
+        "insert into e values (9, date'2024-01-03', 'c')",
+        "delete from e where id = 2",
+        "update e set d = date'2024-01-02' where id = 7",
+    )
     for view in views:
         view.must_be("incremental")
         view.must_be("no_op")

@@ -9,7 +9,6 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
-from sparkivm.explain.explain_view import explain_view
 from sparkivm.reasons import Reason
 from sparkivm.refresh.result import RefreshResult
 from tests.fake_engine.statements import execute
@@ -47,14 +46,14 @@ def changed(lab: Lab, sql: str = BY_K, **options: object) -> View:
 
 @leads_to(Reason.STATE_MISSING)
 def explained_before_the_first_build(lab):
-    return explain_view(lab.engine, lab.view("m", BY_K).request)
+    return lab.view("m", BY_K).explain()
 
 
 @leads_to(Reason.STATE_MISSING)
 def explained_after_an_empty_build(lab):
     view = lab.view("m", BY_K)
     view.refresh(empty=True)
-    return explain_view(lab.engine, view.request)
+    return view.explain()
 
 
 @leads_to(Reason.STATE_MODIFIED)
@@ -129,7 +128,11 @@ def a_setting_that_was_at_its_default(lab):
 
 @leads_to(Reason.CONFIG_CHANGED)
 def auxiliary_views_are_not_wanted_any_more(lab):
-    view = built(lab, "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n", auxiliary_views="always")
+    view = built(
+        lab,
+        "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n",
+        auxiliary_views="always",
+    )
     lab.run("insert into t values (4, 3, 8)")
     return view.refresh(auxiliary_views="never")
 
@@ -220,7 +223,9 @@ def a_function_that_is_not_known(lab):
 @leads_to(Reason.TYPE_NOT_SUPPORTED)
 def a_map_as_a_group_key(lab):
     lab.table("p", "m map<string, int>, x int")
-    return lab.view("m", "select m, max(x) as x from p group by m").must_be("create", Reason.TYPE_NOT_SUPPORTED)
+    return lab.view("m", "select m, max(x) as x from p group by m").must_be(
+        "create", Reason.TYPE_NOT_SUPPORTED
+    )
 
 
 @leads_to(Reason.TYPE_NOT_SUPPORTED)
@@ -422,4 +427,3 @@ def test_when_a_change_is_too_large(size, rows, mode):
     lab.run("insert into t values (4, 3, 8)")
     lab.says("t", numOutputRows=rows)
     assert view.refresh().mode == mode
-

@@ -55,7 +55,11 @@ def test_an_update_of_a_column_that_is_read(lab, view):
     "writes",
     [
         ("update customers set name = 'X' where id = 1", "update customers set name = 'Ada' where id = 1"),
-        ("update orders set note = 'z'", "delete from orders where id = 1", "insert into orders values (1, 1, 'other')"),
+        (
+            "update orders set note = 'z'",
+            "delete from orders where id = 1",
+            "insert into orders values (1, 1, 'other')",
+        ),
     ],
     ids=["back and forth", "deleted and inserted again"],
 )
@@ -67,7 +71,10 @@ def test_changes_that_cancel(lab, view, writes):
 @pytest.mark.parametrize(
     "writes",
     [
-        ("delete from orders where id = 1", "insert into orders values (2, 2, 'z')"),  # as many rows, other ones
+        (
+            "delete from orders where id = 1",
+            "insert into orders values (2, 2, 'z')",
+        ),  # as many rows, other ones
         ("update orders set customer = 2 where id = 1", "update orders set customer = 1 where id = 2"),
         ("update customers set name = 'Bob' where id = 1", "update customers set name = 'Ada' where id = 2"),
         ("delete from orders where id = 1", "insert into orders values (1, null, 'a')"),
@@ -88,7 +95,9 @@ def test_one_of_several_equal_rows(lab):
     view.must_be("incremental")
 
 
-@pytest.mark.parametrize("write", ["insert into customers values (3, 'Eve', 1)", "delete from customers where id = 2"])
+@pytest.mark.parametrize(
+    "write", ["insert into customers values (3, 'Eve', 1)", "delete from customers where id = 2"]
+)
 def test_a_source_with_a_row_more_or_less_is_not_asked(lab, view, write):
     """Something is left of its changes in any case."""
     lab.run(write, "update customers set balance = 0 where id = 1")

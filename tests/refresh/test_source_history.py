@@ -49,7 +49,14 @@ def test_changes_that_cancel_leave_no_trace(lab, view):
     assert view.content() == before
 
 
-@pytest.mark.parametrize("write", ["insert overwrite t values (7, 7, 7)", "truncate table t", "insert into t replace where k = 1 values (7, 1, 7)"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "insert overwrite t values (7, 7, 7)",
+        "truncate table t",
+        "insert into t replace where k = 1 values (7, 1, 7)",
+    ],
+)
 def test_writes_that_take_rows_away_by_themselves(lab, view, write):
     lab.run(write)
     assert read(view) == FEED_READ
@@ -106,7 +113,9 @@ def test_two_versions_are_compared_where_the_feed_has_a_gap(lab, view, writes):
 def test_a_column_that_goes_leaves_the_feed_with_another_schema(lab):
     lab.table("u", "k int, x int, unread int", "(1, 1, 1)")
     view = lab.view("v", "select k, sum(x) as s from u group by k").build()
-    lab.run("insert into u values (2, 2, 2)", "alter table u drop column unread", "insert into u values (3, 3)")
+    lab.run(
+        "insert into u values (2, 2, 2)", "alter table u drop column unread", "insert into u values (3, 3)"
+    )
     assert "table_changes" not in view.must_be("incremental").statements[-1]
 
 
@@ -262,7 +271,9 @@ def test_a_column_that_the_view_reads_is_gone(lab, view, change):
 
 
 def test_a_column_dropped_and_added_again_under_its_name(lab, view):
-    lab.run("alter table t drop column x", "alter table t add columns (x int)", "insert into t values (9, 1, 5)")
+    lab.run(
+        "alter table t drop column x", "alter table t add columns (x int)", "insert into t values (9, 1, 5)"
+    )
     view.refresh()
     view.check()
 
@@ -271,7 +282,11 @@ def test_a_column_dropped_and_added_again_under_its_name(lab, view):
 def test_two_columns_that_swap_their_names(lab, old, new):
     lab.table("u", "k int, x int, y int", "(1, 1, 7)")
     view = lab.view("v", "select k, x from u").build()
-    lab.run("alter table u rename column x to z", "alter table u rename column y to x", "alter table u rename column z to y")
+    lab.run(
+        "alter table u rename column x to z",
+        "alter table u rename column y to x",
+        "alter table u rename column z to y",
+    )
     view.must_be("incremental")
 
 
