@@ -55,7 +55,9 @@ def test_a_relation_of_somebody_is_in_the_way(lab, make, name):
     assert lab.engine.ran == []
 
 
-@pytest.mark.parametrize("changed", [{"project": "else"}, {"model": "model.lab.other"}], ids=["project", "model"])
+@pytest.mark.parametrize(
+    "changed", [{"project": "else"}, {"model": "model.lab.other"}], ids=["project", "model"]
+)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_a_view_of_another_owner(lab, view, changed, options):
     other = View(lab, replace(view.request, owner=replace(view.request.owner, **changed)))
