@@ -35,6 +35,9 @@ VIEWS = {
 }  # fmt: skip
 SIZES = {"small": (0, 0), "large": (9 * MiB, 0), "huge": (9 * MiB, MANY)}
 
+# Views whose changes are merged in another way than those of views of the same kind.
+HUGE = ("counts and sums", "extrema", "recomputed", "rows", "copies", "inner join", "full join")
+
 # Keys that come and go, NULLs, copies, values that tie, extrema that go, a group and a table that empty.
 BATCHES = (
     ("insert into t values (6, 2, 5, 1.5, 'a'), (6, 2, 5, 1.5, 'a'), (7, null, 9, null, null)", "insert into u values (9, 1), (null, 2)"),
@@ -58,24 +61,6 @@ def world() -> Lab:
     lab.table("t", "id int, k int, x int, y decimal(5,1), name string", *rows)
     lab.table("u", "k int, z int", "(1, 10)", "(1, 20)", "(2, null)", "(null, 5)")
     return lab
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", VIEWS)
-def test_each_form_leaves_what_a_rebuild_would(name, size):
-    lab, (size_bytes, said) = world(), SIZES[size]
-    if size_bytes:
-        lab.resize("v__ivm", size_bytes)
-    view = lab.view("v", VIEWS[name], auxiliary_views="never").build()
-    forms = set()
-    for batch in BATCHES:
-        lab.run(*batch)
-        if said:
-            lab.says_many("t", said)
-            lab.says_many("u", said)
-        forms.add(view.must_be("incremental").apply_form)
-    assert forms <= FORMS[size], forms
-    assert folded(view) == rebuilt(view)
 
 
 FORMS = {
@@ -220,6 +205,28 @@ def test_a_part_of_which_nothing_changed(lab):
         -1
     ]
     view.must_be("no_op")
+
+
+# all of them
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [(name, size) for name in VIEWS for size in SIZES if size != "huge" or name in HUGE]
+)
+def test_each_form_leaves_what_a_rebuild_would(name, size):
+    lab, (size_bytes, said) = world(), SIZES[size]
+    if size_bytes:
+        lab.resize("v__ivm", size_bytes)
+    view = lab.view("v", VIEWS[name], auxiliary_views="never").build()
+    forms = set()
+    for batch in BATCHES:
+        lab.run(*batch)
+        if said:
+            lab.says_many("t", said)
+            lab.says_many("u", said)
+        forms.add(view.must_be("incremental").apply_form)
+    assert forms <= FORMS[size], forms
+    assert folded(view) == rebuilt(view)
 
 
 # random rounds

@@ -64,7 +64,7 @@ KINDS = {
     "replace": Kind(EXTREMA, size=9 * MiB),
     "merge": Kind(EXTREMA.replace("k,", "cast(k as decimal(5,0)) as k,", 1).replace("by k", "by cast(k as decimal(5,0))"), size=9 * MiB),
     "rows": Kind(ROWS, meanwhile=("insert into u values (2, 7)", "update t set x = 5 where id = 2")),
-    "rows of a large state": Kind(ROWS, size=9 * MiB, meanwhile=("insert into u values (2, 7)", "update t set x = 5 where id = 2")),
+    "rows of a large state": Kind("select id, k, x from t where x > 0", size=9 * MiB),
     "asked for": Kind(full_refresh=True),
     "another query": Kind(then=EXTREMA),
     "another setting": Kind(setting="spark.sql.session.timeZone"),
@@ -94,6 +94,19 @@ def waiting(kind: Kind) -> View:
     if kind.days:
         lab.grow_older("m__ivm", kind.days)
     return view.with_(sql=kind.then or kind.sql, full_refresh=kind.full_refresh)
+
+
+@pytest.fixture(scope="module")
+def of_kind() -> Callable[[str], View]:
+    """A refresh of a kind that waits, in a laboratory of its own; each is prepared once."""
+    prepared: dict[str, View] = {}
+
+    def fresh(name: str) -> View:
+        if name not in prepared:
+            prepared[name] = waiting(KINDS[name])
+        return fork(prepared[name], KINDS[name])
+
+    return fresh
 
 
 def fork(view: View, kind: Kind) -> View:
@@ -133,16 +146,15 @@ LEFT_OVER = pytest.mark.xfail(
     "name",
     [pytest.param(name, marks=LEFT_OVER) if name == "no auxiliary view any more" else name for name in KINDS],
 )
-def test_the_next_run_ends_well(name):
+def test_the_next_run_ends_well(name, of_kind):
     kind = KINDS[name]
-    view = waiting(kind)
-    whole = fork(view, kind)
+    whole = of_kind(name)
     expected = whole.refresh()
     whole.check()
     assert expected.statements, "nothing to die at"
     for at in range(1, len(whole.lab.engine.ran) + 1):
         for way in WAYS:
-            broken = fork(view, kind)
+            broken = of_kind(name)
             way(broken, at)
             with suppress(Killed, EngineError, ModelError):
                 broken.refresh()
@@ -159,9 +171,9 @@ def test_the_next_run_ends_well(name):
                     assert healed.lab.version(relation) == whole.lab.version(relation), where
 
 
-def test_each_kind_does_what_its_name_says():
+def test_each_kind_does_what_its_name_says(of_kind):
     """Else the test above would break something else than it says."""
-    modes = {name: fork(waiting(kind), kind).refresh() for name, kind in KINDS.items()}
+    modes = {name: of_kind(name).refresh() for name in KINDS}
     for name, result in modes.items():
         if name in ("append", "rewrite", "replace", "merge"):
             assert result.apply_form == name
@@ -178,10 +190,10 @@ def test_each_kind_does_what_its_name_says():
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_nothing_is_applied_twice_by_the_run_that_follows(when):
+def test_nothing_is_applied_twice_by_the_run_that_follows(when, of_kind):
     """Of a commit that is there nothing is done again; of one that is not, all."""
     for name in ("append", "rewrite", "replace", "merge", "rows", "rows of a large state"):
-        view = fork(waiting(KINDS[name]), KINDS[name])
+        view = of_kind(name)
         statements = (
             "insert into `shop`.`m__ivm`",
             "insert overwrite `shop`.`m__ivm`",

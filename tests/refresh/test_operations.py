@@ -6,8 +6,6 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError, ModelError
-from sparkivm.names import TableName
-from sparkivm.refresh.drop_view import drop_incremental_view
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import View
 
