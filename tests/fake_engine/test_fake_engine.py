@@ -96,7 +96,8 @@ def test_a_replaced_table_is_another_one_in_the_same_log(engine):
     before = engine.describe(T)
     engine.execute("create or replace table t using delta as select 1 as k")
     after = engine.describe(T)
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     assert (after.version, after.table_id != before.table_id) == (2, True)
     assert dict(after.properties) == {}
 
