@@ -10,9 +10,9 @@ from dataclasses import replace
 from sparkivm.engine import Field
 from sparkivm.names import TableName
 from tests.fake_engine.catalog import declared_properties
-from tests.fake_engine.commits import commit, feed_of
+from tests.fake_engine.commits import commit, feed_of, refused
 from tests.fake_engine.database import duckdb_type, identifier, parsed
-from tests.fake_engine.delta_table import DeltaTable
+from tests.fake_engine.delta_table import MAPPING, DeltaTable
 from tests.fake_engine.session import Session
 
 
@@ -64,6 +64,7 @@ def add_columns(session: Session, found: re.Match[str]) -> None:
 
 def drop_column(session: Session, found: re.Match[str]) -> None:
     table = session.lake.delta(session.name(found["name"]))
+    _check_mapping(table, "DELTA_UNSUPPORTED_DROP_COLUMN")
     gone = found["column"].strip("`")
     kept = tuple(f for f in table.newest.fields if f.name.lower() != gone.lower())
     parameters = {"columns": json.dumps([gone])}
@@ -72,6 +73,7 @@ def drop_column(session: Session, found: re.Match[str]) -> None:
 
 def rename_column(session: Session, found: re.Match[str]) -> None:
     table = session.lake.delta(session.name(found["name"]))
+    _check_mapping(table, "DELTA_UNSUPPORTED_RENAME_COLUMN")
     old, new = found["column"].strip("`"), found["new"].strip("`")
     fields = tuple(replace(f, name=new) if f.name.lower() == old.lower() else f for f in table.newest.fields)
     items = ", ".join(
@@ -107,8 +109,20 @@ def _new_columns(
     table.change(version.number, content=content)
 
 
+def _check_mapping(table: DeltaTable, condition: str) -> None:
+    if table.newest.properties.get(MAPPING, "none").lower() == "none":
+        raise refused(condition, f"{table.name} does not map its columns")
+
+
 def _listed(fields: Sequence[Field]) -> str:
     return ", ".join(identifier(f.name) for f in fields)
+
+
+def move_first(session: Session, found: re.Match[str]) -> None:
+    table = session.lake.delta(session.name(found["name"]))
+    wanted = found["column"].strip("`").lower()
+    fields = tuple(sorted(table.newest.fields, key=lambda f: f.name.lower() != wanted))
+    _new_columns(session, table, "CHANGE COLUMN", _listed(fields), fields)
 
 
 def comment_on(session: Session, found: re.Match[str]) -> None:

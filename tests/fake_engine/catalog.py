@@ -12,11 +12,10 @@ from sparkivm.engine import EngineError, Field
 from sparkivm.names import TableName
 from tests.fake_engine.commits import commit, count_rows, is_skipped, refused
 from tests.fake_engine.database import template
-from tests.fake_engine.delta_table import FEED, DeltaTable
+from tests.fake_engine.delta_table import FEED, MAPPING, DeltaTable
 from tests.fake_engine.lake import OtherTable, View, already_there, not_found
 from tests.fake_engine.session import Session
 
-_MAPPING = "delta.columnMapping.mode"
 _SIGNS = set(" ,;{}()\n\t=")  # in names of columns
 
 
@@ -124,7 +123,7 @@ def _create_table(
         replace(found, name=name) if isinstance(found, DeltaTable) else DeltaTable(name, location=location)
     )
     if provider == "delta":
-        _check_names(fields, properties)
+        _check_names(fields, properties, is_query=select is not None)
         if table.versions and (is_skipped(session, table) or (select is None and not replaces)):
             session.lake.add(table)
             return
@@ -152,9 +151,9 @@ def _create_table(
         session.lake.files[table.location] = table
 
 
-def _check_names(fields: Sequence[Field], properties: Mapping[str, str]) -> None:
-    maps = properties.get(_MAPPING, "none").lower() != "none"
-    if maps and properties.get(FEED, "").lower() == "true":
+def _check_names(fields: Sequence[Field], properties: Mapping[str, str], *, is_query: bool) -> None:
+    maps = properties.get(MAPPING, "none").lower() != "none"
+    if is_query and maps and properties.get(FEED, "").lower() == "true":
         raise refused("DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION", "not in one statement")
     odd = [field.name for field in fields if set(field.name) & _SIGNS]
     if odd and not maps:

@@ -11,6 +11,7 @@ from sparkivm.engine import Commit, EngineError, Field
 from sparkivm.names import TableName
 
 FEED = "delta.enableChangeDataFeed"
+MAPPING = "delta.columnMapping.mode"
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,13 @@ class DeltaTable:
             {name: str(value) for name, value in (metrics or {}).items()},
             {n: v if isinstance(v, str) else json.dumps(v) for n, v in (parameters or {}).items()},
             user_metadata,
+            f"transaction:{uuid.uuid4().hex}",
         )
         table_id = uuid.uuid4().hex if new_id or before is None else before.table_id
         if properties is None:
             properties = before.properties if before else {}
+        if properties.get(MAPPING, "none").lower() != "none":
+            fields = [f if f.mapped_to else replace(f, mapped_to=uuid.uuid4().hex) for f in fields]
         version = Version(commit, table_id, content, tuple(fields), dict(properties), changes)
         self.versions.append(version)
         return version

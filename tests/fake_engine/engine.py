@@ -123,6 +123,10 @@ class FakeEngine(Engine):
         found = self.lake.files.get(location)
         return None if found is None else found.newest.properties
 
+    def check_files(self, table: RelationFacts) -> None:
+        self._check()
+        self.lake.delta(table.name).at(table.version)
+
     def expect_commit(self, table: TableName) -> None:
         self._check()
 
@@ -195,6 +199,7 @@ class FakeEngine(Engine):
                     newest.fields,
                     table_id=newest.table_id,
                     version=newest.number,
+                    commit_id=newest.commit.id,
                     size_bytes=self.lake.size_of(relation.name),
                     properties=newest.properties,
                     partition_columns=relation.partition_columns,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fake_engine.lake import DATABASE
-from tests.refresh.lab import Lab, View
+from tests.refresh.lab import MAPPED, Lab, View
 
 BY_K = "select k, count(*) as n, sum(x) as s from t group by k"
 
@@ -29,7 +29,7 @@ def memory() -> Iterator[None]:
 
 def one_table() -> Lab:
     lab = Lab()
-    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", clauses=MAPPED)
     return lab
 
 

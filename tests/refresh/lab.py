@@ -30,6 +30,7 @@ from tests.fake_engine.statements import execute
 
 SCHEMA = "shop"
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
+MAPPED = "tblproperties (delta.enableChangeDataFeed = true, delta.columnMapping.mode = 'name')"
 
 
 class Lab:

@@ -8,6 +8,7 @@ from sparkivm.changes.frontier import STATE_FORMAT
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab, refused
@@ -183,3 +184,52 @@ def test_a_frontier_that_is_written_again_by_two_drivers(lab, view):
     slow.must_be("no_op")
     lab.run("insert into t values (4, 3, 8)")
     view.must_be("incremental")
+
+
+# columns and files of the state
+
+ALTERATIONS = {
+    "two swapped": ("rename column s to x", "rename column n to s", "rename column x to n"),
+    "one dropped and added": ("drop column s", "add columns (s bigint)"),
+    "renamed": ("rename column s to c",),
+    "dropped": ("drop column s",),
+    "added": ("add columns (more int)",),
+    "widened": ("alter column k type bigint",),
+    "moved": ("alter column s first",),
+}
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["", "and its source changed"])
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_a_state_whose_columns_somebody_altered(lab, name, changed):
+    mapped = StateLayout(tblproperties={"delta.columnMapping.mode": "name"})
+    view = lab.view("v", "select k, x as n, x + 1 as s from t", layout=mapped).build()
+    lab.run(*(f"alter table v__ivm {change}" for change in ALTERATIONS[name]))
+    if changed:
+        lab.run("insert into t values (4, 3, 8)")
+    view.must_be("full", Reason.STATE_MODIFIED)
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize("sql", [BY_K, "select k, max(x) as m from t group by k", "select id, x from t"])
+def test_a_state_of_which_a_file_is_lost(lab, sql):
+    """Appends too would leave it without its rows."""
+    view = lab.view("m", sql).build()
+    lab.delta("m__ivm").change(0, has_files=False)
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("full", Reason.REFRESH_FAILED)
+    lab.run("insert into t values (5, 3, 8)")
+    view.must_be("incremental")
+
+
+def test_a_state_that_was_put_back_goes_on_from_its_frontier(lab, view):
+    """To the views over it, it is another table."""
+    over = lab.view("over", "select n, count(*) as c from m group by n").build()
+    backup = lab.delta("m__ivm").fork()
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    over.must_be("incremental")
+    lab.lake.add(backup)
+    lab.run("insert into t values (5, 3, 8)")
+    view.must_be("incremental")
+    over.must_be("full", Reason.SOURCE_REPLACED)
