@@ -201,9 +201,7 @@ def test_a_part_of_which_nothing_changed(lab):
     view = lab.view("v", "select k, max(x) as m from t group by k").build()
     lab.run("insert into t values (4, 1, 8)", "delete from t where id = 4")
     result = view.must_be("incremental")
-    assert (result.apply_form, result.rows_inserted) == ("append", 0) or "where 1 = 0" in result.statements[
-        -1
-    ]
+    assert (result.apply_form, result.rows_inserted) == ("append", 0)
     view.must_be("no_op")
 
 
