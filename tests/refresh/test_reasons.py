@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
-from sparkivm.engine import EngineError
+from sparkivm.engine import EngineError, Field
 from sparkivm.reasons import Reason
 from sparkivm.refresh.result import RefreshResult
 from tests.fake_engine.statements import execute
@@ -232,6 +232,14 @@ def a_map_as_a_group_key(lab):
 def a_variant(lab):
     lab.table("p", "v variant, x int")
     return lab.view("m", "select v, x from p").must_be("create", Reason.TYPE_NOT_SUPPORTED)
+
+
+@leads_to(Reason.TYPE_NOT_SUPPORTED)
+def a_text_under_a_collation(lab):
+    """Different texts are equal there."""
+    lab.table("p", "s string, x int")
+    lab.delta("p").change(0, fields=(Field("s", "string collate UTF8_LCASE"), Field("x", "int")))
+    return lab.view("m", "select s, max(x) as x from p group by s").refresh()
 
 
 @leads_to(Reason.TYPE_NOT_SUPPORTED)
