@@ -104,18 +104,3 @@ def test_rows_of_a_damaged_source_are_never_left_out(lab, view, files):
     newest.unlink()
     refused(view)
     assert view.content() == before
-
-
-@pytest.mark.parametrize("setting", ["ignoreMissingFiles", "ignoreCorruptFiles"])
-def test_settings_that_lose_rows_are_refused(lab, view, setting):
-    lab.engine.set({f"spark.sql.files.{setting}": "true"})
-    assert f"spark.sql.files.{setting} is true" in refused(view)
-
-
-def test_source_that_was_dropped(lab, view):
-    before = view.content()
-    lab.run("alter table t rename to u")
-    assert "t" in refused(view)
-    assert view.content() == before
-    lab.run("alter table u rename to t", "insert into t values (9, 9)")
-    view.must_be("incremental")

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sparkivm.engine import Row
-from sparkivm.reasons import Reason
 from tests.nightly import few_of
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
@@ -76,34 +75,6 @@ def test_stale_driver_applies_nothing_twice(lab, query, size, monkeypatch):
     assert len([commit for commit in view.history() if commit.operation != "SET TBLPROPERTIES"]) == 2
 
 
-def test_stale_driver_whose_rival_saw_more(lab):
-    view = lab.view("m", LINEAR).build()
-    lab.run("insert into t values (4, 2, 8)")
-
-    def rival() -> None:
-        lab.run("insert into t values (5, 3, 1)", "delete from t where id = 1")
-        view.refresh()
-
-    overtaken(view, rival).refresh()
-    view.check()
-    assert view.state_differences() == []
-
-
-def test_first_build_twice(lab):
-    view = lab.view("m", LINEAR)
-    assert overtaken(view, view.refresh).refresh().mode == "no_op"
-    view.check()
-    assert len(view.history()) == 1
-
-
-def test_rebuild_against_a_refresh(lab):
-    view = lab.view("m", LINEAR).build()
-    lab.run("insert into t values (4, 2, 8)")
-    result = overtaken(view, view.refresh).refresh(full_refresh=True)
-    assert result.mode == "full"
-    view.check()
-
-
 def test_maintenance_while_a_refresh_runs(lab):
     view = lab.view("m", EXTREMA).build()
     lab.run("insert into t values (4, 2, 8)")
@@ -111,24 +82,6 @@ def test_maintenance_while_a_refresh_runs(lab):
     lab.run("insert into t values (5, 2, 9)")
     overtaken(view, lambda: lab.run("optimize m__ivm")).refresh()
     view.check()
-
-
-def test_foreign_write_while_a_refresh_runs(lab):
-    view = lab.view("m", LINEAR).build()
-    lab.run("insert into t values (4, 2, 8)")
-    result = overtaken(view, lambda: lab.run("delete from m__ivm")).refresh()
-    assert (result.mode, result.fallback.reason) == ("full", Reason.STATE_MODIFIED)
-    view.check()
-
-
-def test_driver_that_dies_after_a_foreign_write(lab, monkeypatch):
-    """Its commit stands on rows that it never saw: the next refresh notices."""
-    view = lab.view("m", LINEAR).build()
-    lab.run("insert into t values (4, 2, 8)")
-    with monkeypatch.context() as patched:
-        patched.setattr("sparkivm.refresh.commit.foreign_commit", lambda *_: None)
-        overtaken(view, lambda: lab.run("delete from m__ivm")).refresh()
-    view.must_be("full", Reason.STATE_MODIFIED)
 
 
 def test_pairs_at_once(lab):

@@ -1,0 +1,213 @@
+"""The product's `Engine` over a lake, with what a test wants to happen between its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.names import TableName
+from tests.bare_macros import BareMacros
+from tests.fake_engine.database import reprinted
+from tests.fake_engine.delta_table import DeltaTable
+from tests.fake_engine.lake import Lake, OtherTable, Relation, View
+from tests.fake_engine.session import Session
+from tests.fake_engine.statements import execute
+
+When = Literal["before", "after"]
+_MACROS = BareMacros()
+
+
+class Killed(BaseException):
+    """The driver is gone: nothing that it would have done next is done."""
+
+
+@dataclass
+class Event:
+    """Something that happens once or several times, at statements that begin so, or at the one of a number."""
+
+    when: When
+    at: str | int
+    action: Callable[[], object]
+    times: int
+
+    def is_due(self, when: When, number: int, sql: str) -> bool:
+        here = number == self.at if isinstance(self.at, int) else sql.lower().startswith(self.at)
+        return self.times > 0 and self.when == when and here
+
+
+class FakeEngine(Engine):
+    """One driver.
+
+    ran      the statements that were executed, in order
+    refuses  Spark refuses a query that holds such a text, with this error
+    reads_as  Spark's plans of queries of exactly these texts
+    """
+
+    def __init__(self, lake: Lake, schema: str) -> None:
+        self.lake, self.session = lake, Session(lake, schema)
+        self.ran: list[str] = []
+        self.asked: list[str] = []
+        self.refuses: dict[str, EngineError] = {}
+        self.reads_as: dict[str, str] = {}
+        self._events: list[Event] = []
+        self._dead = False
+
+    # what a test says
+
+    def before(self, at: str | int, action: Callable[[], object], times: int = 1) -> None:
+        """Do something before a statement. `at`: how it begins, or its number from 1."""
+        self._events.append(Event("before", at, action, times))
+
+    def after(self, at: str | int, action: Callable[[], object], times: int = 1) -> None:
+        """Do something after a statement was executed, before its answer arrives."""
+        self._events.append(Event("after", at, action, times))
+
+    def fails(self, at: str | int, message: str, *, when: When = "before", times: int = 1) -> None:
+        """Spark fails a statement, or the answer of one that was executed is lost."""
+
+        def fail() -> None:
+            raise error_of(message)
+
+        self._events.append(Event(when, at, fail, times))
+
+    def is_killed(self, at: str | int, when: When) -> None:
+        """The driver dies at a statement."""
+
+        def kill() -> None:
+            self._dead = True
+            raise Killed
+
+        self._events.append(Event(when, at, kill, 1))
+
+    # Engine
+
+    def query(self, sql: str) -> Sequence[Row]:
+        self._check(sql)
+        self.asked.append(sql)
+        return self.session.rows(sql)
+
+    def execute(self, sql: str) -> Sequence[Row]:
+        self._check(sql)
+        self.ran.append(sql)
+        number = len(self.ran)
+        self._happen("before", number, sql)
+        rows = execute(self.session, sql)
+        self._happen("after", number, sql)
+        return rows
+
+    def render(self, macro: str, **arguments: Any) -> str:
+        return _MACROS.render(macro, **arguments)
+
+    def describe(self, name: TableName) -> RelationFacts | None:
+        self._check()
+        temporary = self.session.temporary.get(name.identifier) if not name.schema else None
+        if isinstance(temporary, View):
+            return self._facts(temporary)
+        if not name.schema:
+            name = TableName(self.session.schema, name.identifier, name.catalog)
+        found = self.lake.relations.get(name.key)
+        return None if found is None else self._facts(found)
+
+    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        self._check()
+        return [commit for commit in self.lake.delta(name).history if commit.version > after]
+
+    def names_like(self, prefix: TableName) -> Sequence[TableName]:
+        self._check()
+        return self.lake.names_like(prefix)
+
+    def properties_at(self, location: str) -> Mapping[str, str] | None:
+        self._check()
+        found = self.lake.files.get(location)
+        return None if found is None else found.newest.properties
+
+    def check_files(self, table: RelationFacts) -> None:
+        self._check()
+        self.lake.delta(table.name).at(table.version)
+
+    def expect_commit(self, table: TableName) -> None:
+        self._check()
+
+    def schema_of(self, sql: str) -> tuple[Field, ...]:
+        self._check(sql)
+        return self.session.fields(sql)
+
+    def analyzed_plan(self, sql: str) -> str:
+        """The text as another parser prints it: so is a text that was read as something else noticed."""
+        self._check(sql)
+        if sql in self.reads_as:
+            return self.reads_as[sql]
+        self.session.fields(sql)  # is it a query at all?
+        return reprinted(sql)
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        self._check()
+        self.session.settings.update(settings)
+
+    def unset(self, settings: Sequence[str]) -> None:
+        self._check()
+        for name in settings:
+            self.session.settings.pop(name, None)
+
+    def settings(self, names: Sequence[str]) -> Mapping[str, str]:
+        self._check()
+        values = {name: self.session.setting(name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _check(self, sql: str = "") -> None:
+        if self._dead:
+            raise Killed
+        for text, error in self.refuses.items():
+            if text in sql:
+                raise error
+
+    def _happen(self, when: When, number: int, sql: str) -> None:
+        for event in self._events:
+            if event.is_due(when, number, sql):
+                event.times -= 1
+                event.action()
+
+    def _facts(self, relation: Relation) -> RelationFacts:
+        match relation:
+            case View():
+                return RelationFacts(
+                    relation.name,
+                    "view",
+                    relation.fields,
+                    properties=relation.properties,
+                    view_text=relation.text,
+                    comment=relation.comment,
+                    view_namespace=("spark_catalog", relation.schema),
+                    view_settings=relation.settings,
+                    temporary=relation.temporary,
+                )
+            case OtherTable():
+                return RelationFacts(
+                    relation.name,
+                    "other",
+                    relation.fields,
+                    properties=relation.properties,
+                    provider=relation.provider,
+                )
+            case DeltaTable():
+                newest = relation.newest
+                return RelationFacts(
+                    relation.name,
+                    "delta",
+                    newest.fields,
+                    table_id=newest.table_id,
+                    version=newest.number,
+                    commit_id=newest.commit.id,
+                    size_bytes=self.lake.size_of(relation.name),
+                    properties=newest.properties,
+                    partition_columns=relation.partition_columns,
+                    provider="delta",
+                )
+
+
+def error_of(message: str) -> EngineError:
+    """An error of Spark; its class stands in brackets at the front."""
+    condition = message[1 : message.index("]")] if message.startswith("[") else ""
+    return EngineError(message, condition)

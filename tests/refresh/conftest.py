@@ -1,0 +1,54 @@
+"""The laboratory that most of these tests use: one table, one view of its groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fake_engine.lake import DATABASE
+from tests.refresh.lab import MAPPED, Lab, View
+
+BY_K = "select k, count(*) as n, sum(x) as s from t group by k"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two tries a refresh waits for its rival, who is done here."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def memory() -> Iterator[None]:
+    """The rows of a module's tables are gone with it."""
+    first = DATABASE.new_name()
+    yield
+    DATABASE.release(first)
+
+
+def one_table() -> Lab:
+    lab = Lab()
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", clauses=MAPPED)
+    return lab
+
+
+@pytest.fixture(scope="module")
+def built() -> Lab:
+    """A laboratory with the view, to be forked."""
+    lab = one_table()
+    lab.view("m", BY_K).build()
+    return lab
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest) -> Lab:
+    if "view" in request.fixturenames:
+        return request.getfixturevalue("built").fork()
+    return one_table()
+
+
+@pytest.fixture
+def view(lab: Lab) -> View:
+    """`lab` has it already."""
+    return lab.view("m", BY_K)

@@ -1,0 +1,210 @@
+"""Inner aggregates kept as views of their own: built with a view, refreshed before it, dropped with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.fake_engine.engine import Killed
+from tests.refresh.lab import Lab, View, kinds, refused
+
+TWICE = "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n"
+JOINED = "select u.name, i.s from u join (select k, sum(x) as s from t group by k) i on i.k = u.k"
+TWO = "select a.k, a.s, b.n from (select k, sum(x) as s from t group by k) a full join (select x, count(*) as n from t group by x) b on a.k = b.x"
+AUX = ["m__ivm_aux_1", "m__ivm_aux_1__ivm"]
+
+
+@pytest.fixture
+def lab() -> Lab:
+    lab = Lab()
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    lab.table("u", "k int, name string", "(1, 'a')", "(2, 'b')")
+    return lab
+
+
+def always(lab: Lab, sql: str, **options: object) -> View:
+    return lab.view("m", sql, **{"auxiliary_views": "always", **options})
+
+
+def kept(lab: Lab) -> list[str]:
+    return [name for name in lab.names() if "__ivm_aux_" in name]
+
+
+@pytest.mark.parametrize("sql", [TWICE, JOINED, TWO])
+def test_a_view_stays_equal(lab, sql):
+    view = always(lab, sql).build()
+    assert kept(lab)[: len(AUX)] == AUX
+    lab.run("insert into t values (4, 2, 8), (5, 3, 1)")
+    view.must_be("incremental")
+    lab.run("delete from t where k = 1", "update u set name = 'z'")
+    view.must_be("incremental")
+    assert view.must_be("no_op").statements == ()
+
+
+def test_they_are_built_first_and_read_by_the_state(lab):
+    result = always(lab, TWICE).must_be("create")
+    assert [text.split("`")[3] for text in result.statements] == [
+        "m__ivm_aux_1__ivm",
+        "m__ivm_aux_1",
+        "m__ivm",
+        "m",
+    ]
+    assert "`m__ivm_aux_1__ivm` version as of 0" in result.statements[2]
+
+
+def test_they_are_refreshed_first(lab):
+    view = always(lab, TWICE).build()
+    lab.run("insert into t values (4, 2, 8)")
+    result = view.must_be("incremental")
+    assert [text.split("`")[3] for text in result.statements if "insert" in text] == [
+        "m__ivm_aux_1__ivm",
+        "m__ivm",
+    ]
+    assert "`shop`.`t`" not in result.statements[-1]
+    assert result.strategies["m__ivm_aux_1"] == "auxiliary view, refreshed first"
+
+
+def test_a_change_that_leaves_the_inner_groups_alone_stops_there(lab):
+    lab.resize("t", 20 << 20)
+    view = always(lab, TWICE).build()
+    lab.run("update t set x = x + 1")
+    view.must_be("no_op")
+
+
+def test_views_that_are_not_wanted_are_dropped(lab):
+    view = always(lab, TWO).build()
+    assert len(kept(lab)) == 4
+    view = always(lab, JOINED)
+    view.must_be("full", Reason.QUERY_CHANGED)
+    assert kept(lab) == AUX
+    lab.run("insert into t values (4, 2, 8)")
+    view.must_be("full", Reason.CONFIG_CHANGED, auxiliary_views="never")
+    assert kept(lab) == []
+    view.must_be("no_op", auxiliary_views="never")
+
+
+def test_a_comment_that_changes_is_the_same_query(lab):
+    always(lab, JOINED).build()
+    again = always(lab, JOINED + " -- said again")
+    again.must_be("no_op")
+    assert lab.rows(again.consistency_sql()) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ("drop view m__ivm_aux_1", "drop table m__ivm_aux_1__ivm"), ("drop table m__ivm_aux_1__ivm",),
+        ("delete from m__ivm_aux_1__ivm",), ("insert into m__ivm_aux_1__ivm select * from m__ivm_aux_1__ivm",),
+    ],
+)  # fmt: skip
+def test_one_that_somebody_dropped_or_changed_is_made_again(lab, damage):
+    view = always(lab, JOINED).build()
+    lab.run(*damage, "insert into t values (4, 2, 8)")
+    view.refresh()
+    view.check()
+    lab.run("insert into t values (5, 1, 8)")
+    view.must_be("incremental")
+
+
+def test_one_that_was_rebuilt_alone_is_compared(lab):
+    view = always(lab, JOINED).build()
+    lab.run("delete from m__ivm_aux_1__ivm", "insert into t values (4, 2, 8)")
+    assert view.refresh().mode in ("incremental", "full")
+    view.check()
+
+
+def test_a_full_refresh_computes_them_again(lab):
+    view = always(lab, JOINED).build()
+    lab.run("delete from m__ivm_aux_1__ivm")
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    lab.run("insert into t values (4, 2, 8)")
+    view.must_be("incremental")
+
+
+def test_a_driver_that_dies_between_them(lab):
+    """The auxiliary view is ahead of the view then."""
+    view = always(lab, JOINED).build()
+    lab.run("insert into t values (4, 2, 8)")
+    lab.engine.is_killed("insert into `shop`.`m__ivm_aux_1__ivm`", "after")
+    with pytest.raises(Killed):
+        view.refresh()
+    again = view.on(lab.another())
+    lab.run("insert into t values (5, 1, 8)")
+    again.must_be("incremental")
+
+
+def test_a_source_that_grows_between_them(lab):
+    """Both read the versions of the run's first look."""
+    view = always(lab, JOINED).build()
+    lab.run("insert into t values (4, 2, 8)")
+    lab.engine.after(
+        "insert into `shop`.`m__ivm_aux_1__ivm`", lambda: lab.run("insert into t values (5, 1, 9)")
+    )
+    assert view.refresh().mode == "incremental"
+    assert view.differences()
+    view.must_be("incremental")
+
+
+def test_another_driver_that_refreshes_one_of_them_meanwhile(lab):
+    view = always(lab, JOINED).build()
+    lab.run("insert into t values (4, 2, 8)")
+
+    def rival() -> None:
+        lab.run("insert into t values (5, 1, 9)")
+        view.on(lab.another()).refresh()
+
+    lab.engine.before("insert", rival)
+    view.refresh()
+    view.refresh()
+    view.check()
+
+
+def test_a_build_that_fails_leaves_none(lab):
+    lab.engine.fails("create or replace table `shop`.`m__ivm`\n", "[SOMETHING] is wrong")
+    assert "is wrong" in refused(always(lab, JOINED))
+    assert lab.names() == ["t", "u"]
+
+
+def test_never_keeps_none(lab):
+    lab.view("m", JOINED, auxiliary_views="never").build()
+    assert kept(lab) == []
+
+
+def test_auto_keeps_those_that_are_worth_it(lab):
+    view = lab.view("m", JOINED, auxiliary_views="auto").build()
+    assert kept(lab) == []
+    lab.resize("t", 4 << 30)
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    assert kept(lab) == AUX
+
+
+def test_mode_full_keeps_none(lab):
+    always(lab, JOINED, refresh_mode="full").must_be("create")
+    assert kept(lab) == []
+
+
+def test_a_value_that_depends_on_the_order_needs_one(lab):
+    """What a sum of DOUBLE decides is decided once, and kept."""
+    lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
+    sql = "select s, count(*) as n from (select k, sum(x) as s from f group by k) group by s"
+    view = lab.view("m", sql).build()
+    assert kept(lab) == AUX
+    lab.run("insert into f values (1, 2.5)")
+    view.must_be("incremental")
+    lab.run("insert into f values (2, 2.5)")
+    view.must_be("full", Reason.OPERATOR_NOT_SUPPORTED, auxiliary_views="never")
+    assert kept(lab) == []
+
+
+def test_explain_shows_them(lab):
+    view = always(lab, JOINED).build()
+    text = view.explain()
+    assert "auxiliary view shop.m__ivm_aux_1, refreshed first" in text
+    assert "next refresh: no_op" in text
+
+
+def test_they_are_dropped_with_the_view(lab):
+    view = always(lab, TWO).build()
+    said = view.drop()
+    assert kinds(said.split("\n")) == ["drop view if"] * 3 + ["drop table if"] * 3
+    assert lab.names() == ["t", "u"]

@@ -1,0 +1,158 @@
+"""One commit holds data and frontier; statements are recorded in order; the session is left as it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.changes.frontier import read_frontier
+from sparkivm.names import TableName
+from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
+from tests.refresh.conftest import BY_K
+from tests.refresh.lab import View, kinds, refused
+
+MiB = 1 << 20
+
+
+def transaction(view: View) -> int:
+    """The number of the state's last transaction."""
+    (number,) = view.lab.delta(view.state).transactions.values()
+    return number
+
+
+def test_the_frontier_is_in_the_commit_of_the_data(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    assert view.operations() == ["CREATE OR REPLACE TABLE AS SELECT", "WRITE"]
+    frontier = read_frontier(view.history()[-1].user_metadata)
+    assert frontier is not None
+    assert {key: source.version for key, source in frontier.sources.items()} == {"shop.t": lab.version("t")}
+    assert frontier.base == 0
+
+
+def test_a_no_op_runs_no_statement(lab, view):
+    lab.engine.ran.clear()
+    assert view.must_be("no_op").statements == ()
+    assert lab.engine.ran == []
+    assert len(view.history()) == 1
+
+
+def test_transaction_numbers_grow_over_rebuilds(lab, view):
+    found = [transaction(view)]
+    for number, options in enumerate(({}, {"full_refresh": True}, {})):
+        lab.run(f"insert into t values ({number}, 3, 8)")
+        view.refresh(**options)
+        found.append(transaction(view))
+    assert found == [0, 1, 2, 3]
+
+
+def test_the_transaction_number_is_that_of_the_frontier_whatever_else_was_committed(lab, view):
+    lab.run("optimize m__ivm", "optimize m__ivm", "insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    assert (lab.version("m__ivm"), transaction(view)) == (3, 1)
+
+
+def test_the_statements_are_those_that_ran_in_their_order(lab):
+    view = lab.view("m", BY_K)
+    assert kinds(view.refresh().statements) == ["create or replace", "create or replace"]
+    assert list(view.refresh(full_refresh=True).statements) == lab.engine.ran[2:]
+    lab.engine.ran.clear()
+    lab.run("insert into t values (4, 3, 8)")
+    assert list(view.refresh().statements) == lab.engine.ran
+
+
+def test_statements_of_capture_mirrors_and_auxiliary_views_are_recorded_too(lab):
+    lab.run("create table p (k int, y int) using parquet", "insert into p values (1, 5), (2, 6)")
+    lab.run("create table plain (k int, x int) using delta", "insert into plain values (1, 1), (2, 2)")
+    sql = "select n, count(*) as c from (select plain.k, count(*) as n from plain join p on plain.k = p.k group by plain.k) group by n"
+    view = lab.view("v", sql, auxiliary_views="always")
+    assert list(view.must_be("create").statements) == [s for s in lab.engine.ran if not _is_private(s)]
+
+
+def _is_private(statement: str) -> bool:
+    """What a refresh takes back itself, as the view of differences."""
+    return statement.startswith("drop view if exists __ivm")
+
+
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+SETTINGS = {
+    "spark.sql.storeAssignmentPolicy": "LEGACY",
+    "spark.sql.shuffle.partitions": "7",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    METADATA: "mine",
+}
+
+
+@pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["defaults", "a hook's own"])
+@pytest.mark.parametrize("failing", ["", "create or replace table", "create or replace view", "insert"])
+def test_the_session_is_left_as_it_was(lab, settings, failing):
+    """User metadata that stayed would tag somebody's next commit: a frontier without its data.
+
+    So it is the one setting of a hook that is taken away.
+    """
+    lab.engine.set(settings)
+    session = lab.engine.session
+    before = {name: session.setting(name) for name in SETTINGS}
+    if failing:
+        lab.engine.fails(failing, "[SOMETHING] is wrong")
+    view = lab.view("m", BY_K)
+    if failing.startswith("create"):
+        refused(view)
+    view.refresh()
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be(*(("full", Reason.REFRESH_FAILED) if failing == "insert" else ("incremental",)))
+    after = {name: session.setting(name) for name in {**SETTINGS, **session.settings}}
+    assert after == {name: before.get(name) for name in after} | {METADATA: None}
+
+
+def test_a_session_that_overwrites_single_partitions(lab):
+    """INSERT OVERWRITE would leave the partitions whose rows are all gone."""
+    sql = "select k, max(x) as m from t group by k"
+    view = lab.view("p", sql, layout=StateLayout(partition_by=("k",))).build()
+    lab.engine.set({"spark.sql.sources.partitionOverwriteMode": "dynamic"})
+    lab.run("delete from t where k = 2")
+    assert view.must_be("incremental").apply_form == "rewrite"
+
+
+def test_every_read_of_a_source_names_a_version(lab, view):
+    """Of a bare name Spark could take another version than the one that the frontier says."""
+    lab.table("u", "k int, y int", "(1, 1)")
+    sql = "select t.k, u.y, max(t.x) as m from t left join u on t.k = u.k group by t.k, u.y"
+    joined = lab.view("j", sql).build()
+    lab.run("insert into t values (4, 3, 8)", "update u set y = 2")
+    for one in (view, joined):
+        for text in one.must_be("incremental").statements:
+            assert "`shop`.`t`" not in text.replace("`shop`.`t` version as of", "").replace(
+                "'`shop`.`t`'", ""
+            )
+            assert "`shop`.`u`" not in text.replace("`shop`.`u` version as of", "").replace(
+                "'`shop`.`u`'", ""
+            )
+
+
+def test_only_what_belongs_to_the_view_is_written(lab, view):
+    """Sources and other tables have no commit more."""
+    lab.table("other", "a int", "(1)")
+    versions = {name: lab.version(name) for name in ("t", "other")}
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    assert {name: lab.version(name) for name in ("t", "other")} == {**versions, "t": versions["t"] + 1}
+    assert lab.names() == ["m", "m__ivm", "other", "t"]
+
+
+def test_large_states_mark_rows_as_deleted_from_the_first_change_on(lab, view):
+    lab.resize("m__ivm", 20 * MiB)
+    lab.run("delete from t where id = 1")
+    first = view.must_be("incremental")
+    assert any("enableDeletionVectors" in text for text in first.statements)
+    lab.run("delete from t where id = 2")
+    assert not any("enableDeletionVectors" in text for text in view.must_be("incremental").statements)
+
+
+def test_what_is_reported_of_rows_and_versions(lab, view):
+    lab.run("insert into t values (4, 3, 8), (5, 4, 8)")
+    result = view.must_be("incremental")
+    assert (result.view, result.state) == (TableName("shop", "m"), TableName("shop", "m__ivm"))
+    assert [(s.name, s.from_version, s.to_version) for s in result.sources] == [("shop.t", 1, 2)]
+    assert (result.apply_form, result.rows_inserted, result.created) == ("append", 2, ())

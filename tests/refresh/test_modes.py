@@ -1,0 +1,136 @@
+"""What a request decides: modes, strict, full_refresh: false, --full-refresh, --empty."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sparkivm.names import TableName
+from sparkivm.reasons import Reason
+from tests.refresh.conftest import BY_K
+from tests.refresh.lab import refused
+
+
+def test_create(lab):
+    view = lab.view("m", BY_K)
+    result = view.must_be("create")
+    assert result.created == (TableName("shop", "m"), TableName("shop", "m__ivm"))
+    assert (result.apply_form, result.rows_inserted) == ("create", 2)
+    assert [(s.name, s.from_version, s.to_version) for s in result.sources] == [("shop.t", None, 1)]
+
+
+def test_strict_creates_and_refreshes_and_refuses_the_rest(lab):
+    view = lab.view("m", BY_K, refresh_mode="strict").build()
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    before = view.content(), view.operations()
+    other = view.with_(sql=BY_K + " having count(*) > 1")
+    assert "QUERY_CHANGED" in refused(other)
+    assert (view.content(), view.operations()) == before
+    view.must_be("no_op")
+
+
+def test_strict_takes_a_full_refresh_that_is_asked_for(lab):
+    view = lab.view("m", BY_K, refresh_mode="strict").build()
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"full_refresh": True}], ids=["first", "asked for"])
+def test_strict_never_builds_what_cannot_be_incremental(lab, options):
+    view = lab.view("r", "select rand() as r, k from t", refresh_mode="strict")
+    text = refused(view, **options)
+    assert "NON_DETERMINISTIC_EXPRESSION" in text
+    assert "line 1, column 8" in text
+    assert lab.names() == ["t"]
+
+
+def test_strict_does_not_rebuild_for_cost(lab):
+    view = lab.view("m", BY_K, refresh_mode="strict").build()
+    lab.resize("t", 100 << 20)
+    lab.run("insert into t values (4, 3, 8)")
+    lab.says("t", numOutputRows=100_000_000)
+    view.must_be("incremental")
+
+
+def test_strict_says_so_where_spark_fails(lab):
+    view = lab.view("m", BY_K, refresh_mode="strict").build()
+    before = view.content()
+    lab.run("insert into t values (4, 3, 8)")
+    lab.engine.fails("insert into", "[FAILED_READ_FILE] a file is gone")
+    assert "the refresh from changes failed" in refused(view)
+    assert view.content() == before
+    view.must_be("incremental")
+
+
+def test_a_config_that_forbids_full_refreshes(lab, view):
+    before = view.content()
+    other = view.with_(sql=BY_K + " having count(*) > 1", full_refresh_allowed=False)
+    assert "its config says full_refresh: false" in refused(other)
+    assert view.content() == before
+    view.must_be("no_op", full_refresh_allowed=False)
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental", full_refresh_allowed=False)
+    lab.view("new", BY_K, full_refresh_allowed=False).must_be("create")
+
+
+def test_a_full_refresh_replaces_state_and_public_view(lab, view):
+    result = view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    assert result.apply_form == "rebuild"
+    assert [text.split("\n")[0] for text in result.statements] == [
+        "create or replace table `shop`.`m__ivm`",
+        "create or replace view `shop`.`m`",
+    ]
+
+
+def test_mode_full_is_full_each_time(lab, view):
+    for _ in range(2):
+        view.must_be("full", Reason.FULL_REFRESH_REQUESTED, refresh_mode="full")
+    lab.view("new", BY_K, refresh_mode="full").must_be("create")
+
+
+def test_empty_never_touches_a_view_that_is_there(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    before = view.content(), view.operations()
+    assert view.refresh(empty=True).mode == "no_op"
+    assert (view.content(), view.operations()) == before
+
+
+def test_empty_builds_a_missing_view_without_rows(lab):
+    view = lab.view("m", BY_K)
+    assert view.refresh(empty=True).mode == "create"
+    assert view.content() == []
+    assert view.refresh(empty=True).mode == "no_op"
+    view.must_be("create")
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize("setting", ["ignoreMissingFiles", "ignoreCorruptFiles"])
+def test_settings_that_lose_rows_are_refused(lab, view, setting):
+    lab.engine.set({f"spark.sql.files.{setting}": "true"})
+    assert f"spark.sql.files.{setting} is true" in refused(view)
+    lab.engine.set({f"spark.sql.files.{setting}": "false"})
+    view.must_be("no_op")
+
+
+BAD_MODELS = {
+    "two of a name": ("select k, x as k from t", "two output columns are named k"),
+    "a hidden name": ("select k as __ivm_k from t", "named like a hidden one"),
+    "no such table": ("select k from nothing", "Spark refuses the model's SQL|there is no table or view"),
+    "no such column": ("select nothing from t", "Spark refuses the model's SQL"),
+    "itself": ("select k from m", "the model reads itself"),
+    "its state": ("select k from m__ivm", "the model reads itself"),
+    "no query": ("delete from t", "which is no SELECT"),
+    "nothing": ("-- a comment", "the model has no SELECT"),
+    "two statements": ("select k from t; select x from t", "2 statements|Spark refuses"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MODELS)
+def test_a_bad_model_changes_nothing(lab, view, name):
+    sql, message = BAD_MODELS[name]
+    before = view.content(), view.operations(), lab.version("t"), lab.names()
+    lab.engine.ran.clear()
+    assert re.search(message, refused(view.with_(sql=sql)))
+    assert lab.engine.ran == []
+    assert (view.content(), view.operations(), lab.version("t"), lab.names()) == before

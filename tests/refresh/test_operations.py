@@ -1,0 +1,173 @@
+"""What is asked of a view beside a refresh: explain, the consistency test, drop, capture."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.errors import DeclarationError, ModelError
+from tests.refresh.conftest import BY_K
+from tests.refresh.lab import View
+
+# explain
+
+WAITING = {
+    "nothing": (),
+    "rows": ("insert into t values (4, 3, 8)",),
+    "maintenance": ("optimize t",),
+    "a compared source": ("restore table t to version as of 0",),
+    "a foreign write": ("delete from m__ivm",),
+    "another table": (
+        "drop table t",
+        "create table t (id int, k int, x int) using delta",
+        "insert into t values (1, 1, 1), (2, 2, 2)",
+    ),
+    "another type": ("alter table t alter column x type bigint",),
+    "a gap": ("insert into t values (4, 3, 8)", "optimize t"),
+}
+
+
+@pytest.mark.parametrize("sql", [BY_K, "select k, max(x) as m from t group by k", "select id, x from t"])
+@pytest.mark.parametrize("name", WAITING)
+def test_explain_says_what_the_next_refresh_does(lab, name, sql):
+    view = lab.view("m", sql).build()
+    lab.run(*WAITING[name])
+    if name == "a gap":
+        lab.forget_commits("t", 2)
+    lab.engine.ran.clear()
+    text = view.explain()
+    assert lab.engine.ran == [], "it changes nothing"
+    result = view.refresh()
+    line = next(line for line in text.split("\n") if line.startswith("next refresh: "))
+    form = f" by {result.apply_form}" if result.mode == "incremental" else ""
+    assert line == f"next refresh: {result.mode}{form}"
+    if result.fallback is not None:
+        assert result.fallback.reason.name in text
+
+
+def test_explain_of_a_view_that_is_not_built(lab):
+    text = lab.view("m", BY_K).explain()
+    assert "next refresh: full" in text
+    assert "STATE_MISSING" in text
+
+
+@pytest.mark.parametrize("format", ["mermaid", "dot"])
+def test_pictures(lab, view, format):
+    assert "linear" in view.explain(format)
+
+
+def test_another_format(lab, view):
+    with pytest.raises(ModelError, match="there is no format svg"):
+        view.explain("svg")
+
+
+# the consistency test
+
+
+def different(view: View) -> list[tuple[object, ...]]:
+    lab = view.lab
+    return lab.rows(view.consistency_sql())
+
+
+def test_a_view_is_compared_at_its_own_versions(lab, view):
+    lab.run("insert into t values (4, 3, 8)", "delete from t where id = 1")
+    assert different(view) == []
+    view.must_be("incremental")
+    assert different(view) == []
+
+
+def test_what_differs_is_shown_with_its_side(lab, view):
+    """Metadata does not show it, as the log says nothing of rows: here they are exchanged behind its back."""
+    table = lab.delta("m__ivm")
+    content = lab.lake.database.content(
+        f"select 7 as k, * exclude (k) from {table.newest.content} where k = 1"
+    )
+    table.change(0, content=content)
+    assert sorted(different(view), key=repr) == [
+        ("only in the query", 1, 2, 3), ("only in the query", 2, 1, 4), ("only in the view", 7, 2, 3),
+    ]  # fmt: skip
+
+
+def test_copies_are_counted(lab):
+    view = lab.view("m", "select k from t").build()
+    table = lab.delta("m__ivm")
+    table.change(0, content=lab.lake.database.content(f"select * from {table.newest.content}, range(3)"))
+    assert ("only in the view, 4 times", 1) in different(view)
+
+
+def test_a_view_that_was_built_empty_is_no_failure(lab):
+    view = lab.view("m", BY_K)
+    view.refresh(empty=True)
+    assert lab.engine.query(view.consistency_sql()) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "sql", "message"),
+    [
+        ("delete from m__ivm", BY_K, "its state cannot be compared"),
+        ("drop table m__ivm", BY_K, "its state cannot be compared"),
+        ("drop view m", BY_K, "its public view is missing"),
+        ("optimize m__ivm", BY_K + " having count(*) > 1", "is not the one that the view was refreshed with"),
+    ],
+)
+def test_what_cannot_be_compared(lab, view, damage, sql, message):
+    lab.run(damage)
+    with pytest.raises(ModelError, match=message):
+        view.with_(sql=sql).consistency_sql()
+
+
+# drop
+
+
+def test_drop(lab, view):
+    said = view.drop()
+    assert said.split("\n") == ["drop view if exists `shop`.`m`", "drop table if exists `shop`.`m__ivm`"]
+    assert lab.names() == ["t"]
+    view.must_be("create")
+
+
+def test_drop_of_what_is_no_view_of_ours(lab):
+    lab.run(
+        "create view w as select k from t",
+        "create table x__ivm using delta as select 1 as a",
+        "create table y__ivm using parquet as select 1 as a",
+    )
+    before = lab.names()
+    for name in ("t", "w", "x", "y", "nothing"):
+        with pytest.raises(ModelError, match="there is nothing"):
+            lab.view(name, BY_K).drop()
+    assert lab.names() == before
+
+
+def test_drop_leaves_what_has_the_name_of_the_view_by_now(lab, view):
+    lab.run("drop view m", "create table m using delta as select 1 as a")
+    view.drop()
+    assert lab.names() == ["m", "t"]
+
+
+def test_drop_of_a_state_that_somebody_wrote_to(lab, view):
+    """It is ours all the same."""
+    lab.run("delete from m__ivm", "optimize m__ivm")
+    view.drop()
+    assert lab.names() == ["t"]
+
+
+# capture
+
+
+def test_capture_switches_a_feed_on_once(lab):
+    lab.run("create table p (k int) using delta")
+    assert "shop.p records its changes from now on" in lab.capture("p")
+    assert lab.properties("p")["delta.enableChangeDataFeed"] == "true"
+    assert "is a Delta table and records its changes" in lab.capture("p")
+    assert lab.version("p") == 1
+
+
+def test_capture_of_what_needs_none(lab):
+    lab.run("create view w as select k from t", "create table q using parquet as select 1 as k")
+    assert "is read as the tables that it names" in lab.capture("w")
+    no_mirror = DeclaredSources("shop", {"shop.q": {"mirror": False}})
+    assert "is declared to have no mirror" in lab.capture("q", no_mirror)
+    with pytest.raises(DeclarationError, match="there is no such table or view"):
+        lab.capture("nothing")
+    assert lab.names() == ["q", "t", "w"]

@@ -1,0 +1,249 @@
+"""What belongs to others is never touched: relations by a name that a view needs, with or without a marker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.engine import EngineError
+from sparkivm.errors import ModelError
+from sparkivm.marker import PROPERTIES, Owner, read_marker
+from sparkivm.names import TableName
+from sparkivm.reasons import Reason
+from sparkivm.refresh.leftovers import drop_leftovers, leftovers
+from sparkivm.refresh.request import StateLayout
+from tests.fake_engine.engine import Killed
+from tests.fake_engine.statements import execute
+from tests.refresh.conftest import BY_K
+from tests.refresh.lab import Lab, View, refused
+
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+INNER = "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n"
+SCHEMA = (TableName("shop", ""),)
+THEIRS = {
+    "delta": "create table {name} using delta as select 7 as mine",
+    "parquet": "create table {name} using parquet as select 7 as mine",
+    "view": "create view {name} as select 7 as mine",
+}
+OPTIONS = {
+    "": {},
+    "in full": {"full_refresh": True},
+    "empty": {"empty": True},
+    "strict": {"refresh_mode": "strict"},
+}
+
+
+def names(lab: Lab) -> list[str]:
+    return [name for name in lab.names() if name != "t"]
+
+
+@pytest.mark.parametrize("make", THEIRS)
+@pytest.mark.parametrize("name", ["m", "m__ivm"])
+def test_a_relation_of_somebody_is_in_the_way(lab, make, name):
+    lab.run(THEIRS[make].format(name=name))
+    view = lab.view("m", BY_K)
+    for options in OPTIONS.values():
+        message = refused(view, **options)
+        assert f"shop.{name}, the name of its" in message
+        assert "that dbt-sparkivm did not make" in message
+    with pytest.raises(ModelError, match="there is nothing"):
+        view.drop()
+    assert lab.rows(f"select * from {name}") == [(7,)]
+    assert names(lab) == [name]
+    assert lab.engine.ran == []
+
+
+@pytest.mark.parametrize(
+    "changed", [{"project": "else"}, {"model": "model.lab.other"}], ids=["project", "model"]
+)
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_a_view_of_another_owner(lab, view, changed, options):
+    other = View(lab, replace(view.request, owner=replace(view.request.owner, **changed)))
+    assert "is taken by the state of model.lab.m of project lab" in refused(other, **options)
+    with pytest.raises(ModelError, match="there is nothing"):
+        other.drop()
+    assert lab.engine.ran == []
+    view.must_be("no_op")
+
+
+def test_a_public_view_of_another_model_is_never_put_aside(lab, view):
+    lab.run("drop table m__ivm")
+    other = View(lab, replace(view.request, owner=Owner("lab", "model.lab.b", "shop.m")))
+    assert "the public view of model.lab.m" in refused(other, takes_over=True)
+    view.must_be("create")
+
+
+def test_a_state_whose_frontier_is_another_models(lab, view):
+    """As after a clone, which copies the properties, and a marker that somebody put on it."""
+    other = lab.view("other", BY_K).build()
+    execute(lab.session, f"set {METADATA}={other.history()[-1].user_metadata}")
+    properties = ", ".join(f"'{k}' = '{v}'" for k, v in view.request.state_marker.properties.items())
+    lab.run(f"alter table m__ivm set tblproperties ({properties})")
+    del lab.session.settings[METADATA]
+    result = view.must_be("full", Reason.STATE_MODIFIED)
+    assert "was written for model.lab.other" in str(result.fallback)
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_marker_with_a_part_that_is_missing_is_none(lab, view, name):
+    lab.run(f"alter table m__ivm unset tblproperties if exists ('{name}')")
+    assert read_marker(lab.properties("m__ivm")) is None
+    assert view.must_be("no_op").statements == ()
+    lab.run("drop view m", f"create view m tblproperties ('{PROPERTIES[0]}' = 'lab') as select 7 as mine")
+    assert "that dbt-sparkivm did not make" in refused(view)
+    assert lab.rows("select * from m") == [(7,)]
+
+
+# what the model was built as before
+
+
+@pytest.mark.parametrize("make", THEIRS)
+def test_what_the_model_was_before_is_put_aside(lab, make):
+    lab.run(THEIRS[make].format(name="m"), "create table m__ivm_replaced using parquet as select 8 as x")
+    view = lab.view("m", BY_K, takes_over=True)
+    result = view.must_be("create")
+    assert any("is kept as shop.m__ivm_replaced_2" in text for text in result.warnings)
+    assert lab.rows("select * from m__ivm_replaced_2") == [(7,)]
+    assert lab.rows("select * from m__ivm_replaced") == [(8,)]
+    view.must_be("no_op")
+    view.drop()
+    assert names(lab) == ["m__ivm_replaced", "m__ivm_replaced_2"]
+
+
+@pytest.mark.parametrize("make", THEIRS)
+@pytest.mark.parametrize("failing", ["create or replace table", "create or replace view"])
+def test_what_the_model_was_before_comes_back_after_a_failure(lab, make, failing):
+    lab.run(THEIRS[make].format(name="m"))
+    lab.engine.fails(failing, "[SOMETHING] is wrong")
+    view = lab.view("m", BY_K, takes_over=True)
+    with pytest.raises(EngineError):
+        view.refresh()
+    assert lab.rows("select * from m") == [(7,)]
+    assert "m__ivm_replaced" not in names(lab)
+    facts = lab.engine.describe(TableName("shop", "m"))
+    assert facts is not None
+    assert not any(name in facts.properties for name in PROPERTIES)
+    assert view.refresh().mode in ("create", "no_op")
+    view.check()
+
+
+@pytest.mark.parametrize("make", THEIRS)
+def test_a_change_of_what_a_model_is_built_as_that_dies_anywhere(make):
+    """The former rows are somewhere at each moment, and the next run ends the work."""
+    whole = _changing(make)
+    whole.must_be("create")
+    for at in range(1, len(whole.lab.engine.ran) + 1):
+        for when in ("before", "after"):
+            view = _changing(make)
+            view.lab.engine.is_killed(at, when)
+            with pytest.raises(Killed):
+                view.refresh()
+            again = view.on(view.lab.another())
+            former = [name for name in ("m", "m__ivm_replaced") if again.lab.has(name)]
+            assert any(again.lab.rows(f"select * from {name}") == [(7,)] for name in former), (at, when)
+            assert again.refresh().mode in ("create", "no_op"), (at, when)
+            again.check()
+            assert again.lab.rows("select * from m__ivm_replaced") == [(7,)], (at, when)
+            assert again.lab.names() == whole.lab.names(), (at, when)
+
+
+def _changing(make: str) -> View:
+    lab = Lab()
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    lab.run(THEIRS[make].format(name="m"))
+    return lab.view("m", BY_K, takes_over=True)
+
+
+# auxiliary views, files, leftovers
+
+
+@pytest.mark.parametrize("name", ["m__ivm_aux_1", "m__ivm_aux_1__ivm"])
+def test_a_relation_of_somebody_by_the_name_of_an_auxiliary_view(lab, name):
+    """The view is built without it, and says so."""
+    lab.run(f"create table {name} using delta as select 7 as mine")
+    view = lab.view("m", INNER, auxiliary_views="always")
+    result = view.must_be("create")
+    assert any(f"shop.{name}, the name of its" in text for text in result.warnings)
+    lab.run("insert into t values (9, 1, 1)")
+    view.must_be("incremental")
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    view.drop()
+    assert names(lab) == [name]
+    assert lab.rows(f"select * from {name}") == [(7,)]
+
+
+def test_all_that_is_kept_for_a_view_has_its_marker(lab):
+    view = lab.view("m", INNER, auxiliary_views="always").build()
+    for name in names(lab):
+        facts = lab.engine.describe(TableName("shop", name))
+        marker = read_marker(facts.properties) if facts else None
+        assert marker is not None
+        assert marker.owner == view.request.owner
+
+
+@pytest.mark.parametrize("gone", range(1, 16))
+def test_a_drop_finds_what_an_interrupted_one_left(lab, gone):
+    """Whatever part of the four relations is left."""
+    view = lab.view("m", INNER, auxiliary_views="always").build()
+    lab.run("create table m__ivm_step_1 using parquet as select 1 as x")
+    made = ["m", "m__ivm", "m__ivm_aux_1", "m__ivm_aux_1__ivm"]
+    for number, name in enumerate(made):
+        if gone >> number & 1:
+            lab.run(f"drop {'view' if name in ('m', 'm__ivm_aux_1') else 'table'} {name}")
+    if gone == 15:
+        with pytest.raises(ModelError, match="there is nothing"):
+            view.drop()
+    else:
+        view.drop()
+    assert names(lab) == ["m__ivm_step_1"]
+
+
+def test_files_of_others_where_a_state_would_be(lab):
+    lab.run("create table elsewhere using delta location '/data/m__ivm' as select 7 as mine")
+    view = lab.view("m", BY_K, layout=StateLayout(location_root="/data"))
+    assert "holds a Delta table that dbt-sparkivm did not make" in refused(view)
+    assert lab.rows("select * from elsewhere") == [(7,)]
+    assert names(lab) == ["elsewhere"]
+
+
+def test_a_state_whose_files_are_still_there_is_taken_up_again(lab):
+    view = lab.view("m", BY_K, layout=StateLayout(location_root="/data")).build()
+    lab.run("drop table m__ivm")
+    view.must_be("no_op")
+    lab.run("insert into t values (8, 8, 8)")
+    view.must_be("incremental")
+
+
+def test_leftovers_of_models_that_are_gone_or_moved(lab, view):
+    stays = lab.view("stays", BY_K).build()
+    views = {"shop.stays": "model.lab.stays", "shop.new_name": "model.lab.m"}
+    assert leftovers(lab.engine, "another", SCHEMA, {}, ()) == []
+    found = leftovers(lab.engine, "lab", SCHEMA, views, ())
+    assert [one.relation.name.identifier for one in found] == ["m", "m__ivm"]
+    assert "model.lab.m is not built as the view shop.m" in str(found[0])
+    drop_leftovers(lab.engine, found)
+    stays.must_be("no_op")
+    assert names(lab) == ["stays", "stays__ivm"]
+
+
+def test_leftovers_of_what_was_put_aside_and_of_mirrors(lab):
+    lab.run(THEIRS["delta"].format(name="m"), "create table p using parquet as select 1 as k")
+    lab.view("m", BY_K, takes_over=True).build()
+    lab.view("v", "select k from p", declared=DeclaredSources("shop", project="lab")).build()
+    views = {"shop.m": "model.lab.m", "shop.v": "model.lab.v"}
+    found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.p", "shop.t"})
+    assert [str(one) for one in found] == ["shop.m__ivm_replaced: put aside, was shop.m before the view"]
+    found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.t"})
+    assert "shop.p__ivm_mirror: mirror, the project does not read shop.p" in map(str, found)
+
+
+def test_a_no_op_looks_at_each_relation_once(lab, view):
+    """The check of names adds no look at the catalog."""
+    asked: list[str] = []
+    describe = lab.engine.describe
+    lab.engine.describe = lambda name: asked.append(name.identifier) or describe(name)  # type: ignore[method-assign]
+    view.must_be("no_op")
+    assert sorted(asked) == ["m", "m__ivm", "t"]

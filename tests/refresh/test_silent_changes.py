@@ -1,0 +1,128 @@
+"""Updates of columns that a view does not read: asked of before much is read, and what must not be asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.refresh.pins import Pins
+from tests.refresh.lab import Lab, View
+
+NAMES = "select o.id, c.name from orders o join customers c on o.customer = c.id"
+LARGE = 20 << 20
+
+
+@pytest.fixture
+def lab() -> Lab:
+    lab = Lab()
+    lab.table("orders", "id int, customer int, note string", "(1, 1, 'a')", "(2, 2, 'b')")
+    lab.table("customers", "id int, name string, balance int", "(1, 'Ada', 5)", "(2, 'Bob', 6)")
+    for name in ("orders", "customers"):
+        lab.resize(name, LARGE)
+    return lab
+
+
+@pytest.fixture
+def view(lab: Lab) -> View:
+    return lab.view("m", NAMES).build()
+
+
+def asked(lab: Lab) -> list[str]:
+    """Questions about changes."""
+    found = [text for text in lab.engine.asked if "as weight" in text or "limit 1" in text]
+    lab.engine.asked.clear()
+    return found
+
+
+def test_an_update_of_another_column_changes_nothing(lab, view):
+    lab.run("update customers set balance = balance + 1 where id = 1")
+    view.must_be("no_op")
+    assert len(asked(lab)) == 1
+
+
+def test_the_other_sources_are_still_applied(lab, view):
+    lab.run("update customers set balance = 0", "insert into orders values (3, 1, 'c')")
+    result = view.must_be("incremental")
+    assert "table_changes('`shop`.`customers`'" not in "\n".join(result.statements[-2:])
+
+
+def test_an_update_of_a_column_that_is_read(lab, view):
+    lab.run("update customers set name = 'Cyd', balance = 0 where id = 2")
+    view.must_be("incremental")
+    assert len(asked(lab)) == 1
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        ("update customers set name = 'X' where id = 1", "update customers set name = 'Ada' where id = 1"),
+        (
+            "update orders set note = 'z'",
+            "delete from orders where id = 1",
+            "insert into orders values (1, 1, 'other')",
+        ),
+    ],
+    ids=["back and forth", "deleted and inserted again"],
+)
+def test_changes_that_cancel(lab, view, writes):
+    lab.run(*writes)
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        (
+            "delete from orders where id = 1",
+            "insert into orders values (2, 2, 'z')",
+        ),  # as many rows, other ones
+        ("update orders set customer = 2 where id = 1", "update orders set customer = 1 where id = 2"),
+        ("update customers set name = 'Bob' where id = 1", "update customers set name = 'Ada' where id = 2"),
+        ("delete from orders where id = 1", "insert into orders values (1, null, 'a')"),
+        ("update customers set name = null where id = 1",),
+        ("update customers set name = 'null' where id = 1",),
+        ("update customers set name = '' where id = 1",),
+    ],
+)
+def test_changes_that_only_look_as_if_they_cancelled(lab, view, writes):
+    lab.run(*writes)
+    view.must_be("incremental")
+
+
+def test_one_of_several_equal_rows(lab):
+    lab.run("insert into orders values (1, 1, 'a')")
+    view = lab.view("copies", "select customer, note from orders").build()
+    lab.run("delete from orders where id = 1", "insert into orders values (1, 1, 'a')")
+    view.must_be("incremental")
+
+
+@pytest.mark.parametrize(
+    "write", ["insert into customers values (3, 'Eve', 1)", "delete from customers where id = 2"]
+)
+def test_a_source_with_a_row_more_or_less_is_not_asked(lab, view, write):
+    """Something is left of its changes in any case."""
+    lab.run(write, "update customers set balance = 0 where id = 1")
+    view.must_be("incremental")
+    assert not asked(lab)
+
+
+def test_small_sources_are_not_asked(lab, view):
+    for name in ("orders", "customers"):
+        lab.resize(name, 1000)
+    lab.run("update customers set balance = 0")
+    view.must_be("incremental")
+    assert not asked(lab)
+
+
+def test_commits_that_do_not_say_how_many_rows_are_not_asked_row_by_row(lab, view):
+    lab.run("insert overwrite customers select id, name, balance + 1 from customers")
+    view.must_be("no_op")
+    lab.run("insert overwrite customers select id, 'Zoe', balance from customers")
+    view.must_be("incremental")
+
+
+def test_a_run_asks_once_for_all_its_views(lab, view):
+    other = lab.view("m2", NAMES).build()
+    lab.run("update customers set balance = 0")
+    pins = Pins()
+    assert [view.refresh(pins).mode, other.refresh(pins).mode] == ["no_op", "no_op"]
+    assert len(asked(lab)) == 1

@@ -1,0 +1,169 @@
+"""What a refresh computes beforehand, and what the views of a run share: made once, and gone afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.marker import Marker, Role
+from sparkivm.names import STEP_SUFFIX
+from sparkivm.refresh.pins import Pins
+from tests.fake_engine.engine import Killed
+from tests.refresh.lab import Lab, View
+
+NESTED = (
+    "with a as (select id, sum(n) as n from orders group by id), "
+    "b as (select x.id, x.n, y.n as m from a x join a y on x.id = y.id) "
+    "select u.id, v.m, w.n from b u join b v on u.n = v.n join b w on w.id = v.m"
+)
+PAIRS = (
+    "select a.id, s.name, b.shop as other from orders a join orders b on a.id = b.id "
+    "join shops s on a.shop = s.id left join shops t on t.id = b.shop"
+)
+SUMS = "select shop, sum(n) as n from orders group by shop"
+
+
+@pytest.fixture
+def lab() -> Lab:
+    lab = Lab()
+    lab.table("orders", "id int, shop int, n int", "(1, 1, 1)", "(1, 1, 1)", "(2, null, 2)", "(null, 2, 3)")
+    lab.table("shops", "id int, name string", "(1, 'a')", "(2, 'b')")
+    return lab
+
+
+def change(lab: Lab) -> None:
+    lab.run("insert into orders values (2, 2, 4)", "update orders set n = 5 where id = 1")
+
+
+def steps(lab: Lab) -> list[str]:
+    return [name for name in lab.names() if STEP_SUFFIX in name]
+
+
+def step_of(view: View, name: str, role: Role = Role.STEP) -> None:
+    """A table of a step, as a refresh that was killed leaves it."""
+    marker = Marker(view.request.owner, role).properties
+    properties = ", ".join(f"'{key}' = '{value}'" for key, value in marker.items())
+    view.lab.run(f"create table {name} using parquet tblproperties ({properties}) as select 1 as x")
+
+
+# steps
+
+
+def test_steps_leave_no_table_behind(lab):
+    view = lab.view("m", NESTED, refresh_mode="strict").build()
+    change(lab)
+    result = view.must_be("incremental")
+    assert any(STEP_SUFFIX in text and text.startswith("create table") for text in result.statements)
+    assert steps(lab) == []
+
+
+@pytest.mark.parametrize("failing", ["create table", "insert"])
+def test_steps_are_gone_after_a_failure(lab, failing):
+    view = lab.view("m", NESTED).build()
+    change(lab)
+    lab.engine.fails(failing, "[SOMETHING] is wrong")
+    assert view.refresh().mode == "full"
+    view.check()
+    assert steps(lab) == []
+
+
+def test_steps_of_a_driver_that_died_are_dropped_when_they_are_old(lab):
+    """Younger ones may be another driver's, and what has no marker of a step of this view is somebody's."""
+    view = lab.view("m", NESTED).build()
+    other = lab.view("m2", NESTED).build()
+    old, young = (f"{STEP_SUFFIX}{second}_0a1b_1" for second in ("66000000", "fffffff0"))
+    step_of(view, f"m{old}")
+    step_of(view, f"m{young}")
+    step_of(other, f"m2{old}")
+    step_of(view, f"m{STEP_SUFFIX}66000000_0a1b_2", Role.MIRROR)
+    lab.run(f"create table m{STEP_SUFFIX}66000000_0a1b_3 using parquet as select 1 as x")
+    change(lab)
+    view.must_be("incremental")
+    assert steps(lab) == sorted(
+        [f"m{young}", f"m2{old}", f"m{STEP_SUFFIX}66000000_0a1b_2", f"m{STEP_SUFFIX}66000000_0a1b_3"]
+    )
+
+
+def test_a_driver_that_dies_between_two_steps(lab):
+    view = lab.view("m", NESTED).build()
+    change(lab)
+    lab.engine.is_killed("create table", "after")
+    with pytest.raises(Killed):
+        view.refresh()
+    assert len(steps(lab)) == 1
+    view.on(lab.another()).must_be("incremental")
+    view.on(lab.another()).drop()
+    assert lab.names() == ["orders", "shops"]
+
+
+def test_views_of_changes_are_dropped_at_the_end(lab):
+    lab.resize("m__ivm", 9 << 20)
+    view = lab.view("m", "select shop, max(n) as n from orders group by shop").build()
+    for failing in ("", "insert"):
+        change(lab)
+        if failing:
+            lab.engine.fails(failing, "[SOMETHING] is wrong")
+        view.refresh()
+        view.check()
+        assert not lab.engine.session.temporary
+
+
+# what a run keeps
+
+
+def kept(statements: tuple[str, ...]) -> list[str]:
+    """Names of what was put in memory."""
+    return [text.split()[4] for text in statements if text.startswith("create global")]
+
+
+def test_the_views_of_a_run_share_what_they_read(lab):
+    pairs, sums = lab.view("pairs", PAIRS).build(), lab.view("sums", SUMS).build()
+    change(lab)
+    run = Pins()
+    first = pairs.refresh(run)
+    names = kept(first.statements)
+    assert names
+    assert "table_changes" not in first.statements[-1]
+    second = sums.on(lab.another()).refresh(run)
+    assert kept(second.statements) == []
+    assert any(name in second.statements[-1] for name in names)
+    run.memory.drop(lab.engine)
+    assert lab.lake.kept == {}
+    for view in (pairs, sums):
+        view.check()
+
+
+def test_rows_kept_in_fewer_columns_are_read_again(lab):
+    """Another view of the run may read a column that the first one did not."""
+    names = lab.view("names", PAIRS).build()
+    lab.table("wide", "id int, m map<string, int>, a int", "(1, null, 1)")
+    lab.run("alter table orders add columns (late int)")
+    late = lab.view("late", PAIRS.replace("b.shop as other", "b.late as other")).build()
+    lab.run("insert into orders values (2, 2, 4, 7)", "update orders set late = 5 where id = 1")
+    run = Pins()
+    for view in (names, late):
+        view.refresh(run)
+        view.check()
+    run.memory.drop(lab.engine)
+
+
+def test_the_next_run_sees_newer_rows(lab):
+    pairs = lab.view("pairs", PAIRS).build()
+    for _ in range(2):
+        change(lab)
+        lab.run("update shops set name = concat(name, 'x')")
+        pairs.must_be("incremental")
+        assert lab.lake.kept == {}
+
+
+def test_a_cluster_that_keeps_nothing_in_memory(lab):
+    pairs = lab.view("pairs", PAIRS).build()
+    change(lab)
+    lab.engine.fails("create global", "[UNSUPPORTED] no such views here", times=9)
+    result = pairs.must_be("incremental")
+    assert len([text for text in result.warnings if "no such views here" in text]) == 1
+
+
+def test_nothing_is_kept_for_one_use(lab):
+    sums = lab.view("sums", SUMS).build()
+    change(lab)
+    assert kept(sums.must_be("incremental").statements) == []
