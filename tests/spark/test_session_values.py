@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Mapping
 
 import pytest
-from pyspark.errors import PySparkException
 
+from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.sources import Sources
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 
@@ -24,7 +29,7 @@ pytestmark = pytest.mark.spark
 _NUMBER = itertools.count()
 
 
-@pytest.fixture(params=[False, True], ids=["session", "by_sql"])
+@pytest.fixture(params=[False, True], ids=["session", "by_sql"], scope="module")
 def lab(request, spark):
     lab = Lab(spark, f"values_{next(_NUMBER)}")
     lab.engine = PlainEngine(spark, by_sql=request.param)
@@ -35,6 +40,15 @@ def lab(request, spark):
     for name in ("x", "word_of"):
         lab.run(f"drop temporary variable if exists {name}")
     lab.run(f"use {lab.schema}", f"drop schema {lab.schema} cascade")
+
+
+def with_a_session_of_its_own(lab: Lab) -> Lab:
+    """The same schema, asked in the same way."""
+    twin = lab.another()
+    twin.engine = PlainEngine(lab.session, by_sql=not lab.engine.describes_by_calls)
+    twin.session = twin.engine.session
+    twin.run(f"use {lab.schema}")
+    return twin
 
 
 def consistent(view: View) -> None:
@@ -48,7 +62,7 @@ def consistent(view: View) -> None:
 
 def test_substituted_values_are_part_of_the_text(lab):
     lab.run("set my.day=mon")
-    view = lab.view("m", "select id, '${my.day}' as d, '${env:HOME}' as h from t").build()
+    view = lab.view("m1", "select id, '${my.day}' as d, '${env:HOME}' as h from t").build()
     assert {row[1:] for row in view.content()} == {("mon", os.environ["HOME"])}
     view.must_be("no_op")
     consistent(view)
@@ -88,7 +102,7 @@ def _by_calls(lab: Lab) -> PlainEngine:
 
 def test_statements_of_ours_are_not_substituted(lab):
     lab.run("set my.day=mon")
-    view = lab.view("m", "select id, k from t", comment="${env:HOME} and ${my.day}").build()
+    view = lab.view("m4", "select id, k from t", comment="${env:HOME} and ${my.day}").build()
     facts = lab.engine.describe(view.request.view)
     assert facts is not None
     assert facts.comment == "${env:HOME} and ${my.day}"
@@ -101,7 +115,7 @@ def test_statements_of_ours_are_not_substituted(lab):
 def test_a_session_that_substitutes_nothing(lab):
     off = {"spark.sql.variable.substitute": "false"}
     lab.engine.set({**off, "my.day": "mon"})
-    view = lab.view("m", "select k, '${my.day}' as d, count(*) as n from t group by k").build()
+    view = lab.view("m5", "select k, '${my.day}' as d, count(*) as n from t group by k").build()
     assert {row[1] for row in view.content()} == {"${my.day}"}
     lab.engine.set({"spark.sql.variable.substitute": "true"})
     assert {row[1] for row in view.content()} == {"${my.day}"}  # to whoever reads it
@@ -120,7 +134,7 @@ def test_plain_views_with_such_texts(lab):
     lab.engine.set(off)
     lab.session.sql("create view literal as select id, '${my.day}' as d from t")
     lab.engine.set({"spark.sql.variable.substitute": "true"})
-    view = lab.view("m", "select id, d from literal").build()
+    view = lab.view("m6", "select id, d from literal").build()
     assert {row[1] for row in view.content()} == {"${my.day}"}
     lab.run("insert into t values (4, 4, 'd')", "set my.day=tue")
     view.must_be("incremental")
@@ -142,9 +156,7 @@ VARIABLES = {
     "join": "select a.id from t a join t b on a.id = b.id + x",
     "subquery": "select id from t where id in (select id + x from t)",
     "argument": "select sum(id + x) as s from t",
-    "range": "select id from range(x)",
     "values": "select a from values (x), (7) as v (a)",
-    "window": "select id, sum(id) over (order by id rows between x preceding and current row) as s from t",
     "name": "select id from identifier(word_of)",
     "column": "select identifier(word_of) as c from values (1, 2) as v (t, u)",
     "case": "select case when X > 1 then id end as c from t",
@@ -157,29 +169,37 @@ VARIABLES = {
 }
 
 
-def taken_by_spark(lab: Lab, sql: str) -> bool:
-    try:
-        lab.rows(sql)
-    except PySparkException:
-        return False
-    return True
+def compiled(lab: Lab, sql: str) -> CompiledView:
+    sources = Sources(lab.engine, Pins(), NOTHING_DECLARED, lab.schema, captures=False)
+    view = TableName(lab.schema, "m")
+    return compile_view(lab.engine, view, sql, SourceCatalog(sources, view, frozenset()), None)
 
 
-@pytest.mark.parametrize("place", VARIABLES)
-def test_a_view_of_a_variable_is_never_behind(lab, place):
-    lab.run("create table u (id int) using delta", "insert into u values (42)")
+def not_computed_each_time(lab: Lab, texts: Mapping[str, str]) -> dict[str, str]:
+    """Those of some texts that a refresh would not compute again while no source changes; Spark takes each."""
+    found = {}
+    for name, text in texts.items():
+        lab.engine.check_query(text)
+        view = compiled(lab, text)
+        if view.plan is not None or view.complete:
+            found[name] = text
+    return found
+
+
+def test_a_view_of_a_variable_is_computed_each_time(lab):
     lab.run("declare or replace x int default 1", "declare or replace word_of string default 't'")
-    view = lab.view("m", VARIABLES[place])
-    if not taken_by_spark(lab, VARIABLES[place]):
-        with pytest.raises((ModelError, EngineError)):
-            view.refresh()
-        return
+    assert not not_computed_each_time(lab, VARIABLES)
+
+
+@pytest.mark.parametrize("place", ["select", "name"])
+def test_a_view_of_a_variable_is_never_behind(lab, place):
+    lab.run("create or replace table u (id int) using delta", "insert into u values (42)")
+    lab.run("declare or replace x int default 1", "declare or replace word_of string default 't'")
+    view = lab.view(f"of_variable_{place}", VARIABLES[place])
+    view.refresh()
+    lab.run("set variable x = 2", "set variable word_of = 'u'")
     view.refresh()
     view.check()
-    lab.run("set variable x = 2", "set variable word_of = 'u'")
-    if taken_by_spark(lab, VARIABLES[place]):
-        view.refresh()
-        view.check()
 
 
 SHADOWED = {
@@ -196,14 +216,12 @@ SHADOWED = {
 def test_columns_win_over_variables(lab):
     """So views of such names follow their sources as any other."""
     lab.run("declare or replace x int default 100")
-    for number, sql in enumerate(SHADOWED.values()):
-        view = lab.view(f"m{number}", sql).build()
-        lab.run("set variable x = 200")
-        view.must_be("no_op")
-        lab.run(f"insert into t values ({number + 10}, 2, 'z')")
-        view.refresh()
-        view.check()
-        consistent(view)
+    assert set(not_computed_each_time(lab, SHADOWED)) == set(SHADOWED)
+    view = lab.view("shadowed", "select id as x, x + 1 as y from (select id, k as x from t) as q").build()
+    lab.run("set variable x = 200")
+    view.must_be("no_op")
+    lab.run("insert into t values (10, 2, 'z')")
+    view.must_be("incremental")
 
 
 # the current catalog and schema
@@ -213,12 +231,12 @@ def test_names_without_a_schema(lab):
     other = f"{lab.schema}_other"
     lab.run(f"create schema {other}", f"create table {other}.t (id int, k int, word string) using delta")
     lab.run(f"insert into {other}.t values (9, 9, 'z')")
-    rows = lab.view("m", "select id, k from t").build()
-    both = lab.view("n", f"select id from {lab.schema}.t").build()
+    rows = lab.view("m11", "select id, k from t").build()
+    both = lab.view("n11", f"select id from {lab.schema}.t").build()
     rows.must_be("no_op")
     lab.run(f"use {other}")
     assert rows.refresh().mode == "full"
-    assert lab.rows(f"select id, k from {lab.schema}.m") == [(9, 9)]
+    assert lab.rows(f"select id, k from {lab.schema}.m11") == [(9, 9)]
     assert both.refresh().mode == "no_op"
     lab.run(f"use {lab.schema}")
     with pytest.raises(ModelError, match="stand for others in this session"):
@@ -229,7 +247,7 @@ def test_names_without_a_schema(lab):
     rows.check()
     lab.session.sql("create temporary view t as select 77 as id, 7 as k")
     rows.refresh()
-    assert lab.rows("select id, k from m") == [(77, 7)]
+    assert lab.rows("select id, k from m11") == [(77, 7)]
     lab.session.sql("drop view t")
     rows.refresh()
     rows.check()
@@ -242,7 +260,7 @@ def test_another_catalog(lab):
     url = f"jdbc:derby:memory:{lab.schema};create=true"
     for key, value in {"": derby, ".url": url, ".driver": "org.apache.derby.jdbc.EmbeddedDriver"}.items():
         lab.engine.session.conf.set(f"spark.sql.catalog.other{key}", value)
-    view = lab.view("m", f"select id, k from {lab.schema}.t").build()
+    view = lab.view("m12", f"select id, k from {lab.schema}.t").build()
     lab.run(f"create namespace other.{lab.schema}", f"create table other.{lab.schema}.t (id int, k int)")
     lab.run(f"insert into other.{lab.schema}.t values (9, 9)")
     assert lab.engine.namespace() == ("spark_catalog", lab.schema)
@@ -252,7 +270,7 @@ def test_another_catalog(lab):
     facts = lab.engine.describe(name)
     assert facts is not None
     assert (facts.kind, [f.name for f in facts.fields]) == ("other", ["id", "k"])
-    assert lab.engine.describe(TableName(lab.schema, "m__ivm")) is None
+    assert lab.engine.describe(TableName(lab.schema, "m12__ivm")) is None
     here = lab.engine.describe(TableName(lab.schema, "t", "spark_catalog"))
     assert here is not None
     assert here.kind == "delta"
@@ -266,16 +284,16 @@ def test_another_catalog(lab):
 
 
 def test_functions_of_the_session(lab):
-    view = lab.view("m", "select id, current_schema() as s, current_catalog() as c from t")
+    view = lab.view("m13", "select id, current_schema() as s, current_catalog() as c from t")
     view.refresh()
     view.check()
     other = f"{lab.schema}_other"
     lab.run(f"create schema {other}")
-    view = lab.view("m", f"select id, current_schema() as s, current_catalog() as c from {lab.schema}.t")
+    view = lab.view("m13", f"select id, current_schema() as s, current_catalog() as c from {lab.schema}.t")
     view.refresh()
     lab.run(f"use {other}")
     view.refresh()
-    assert {row[1] for row in lab.rows(f"select * from {lab.schema}.m")} == {other}
+    assert {row[1] for row in lab.rows(f"select * from {lab.schema}.m13")} == {other}
     lab.run(f"use {lab.schema}", f"drop schema {other}")
 
 
@@ -288,7 +306,7 @@ def test_the_time_zone_of_the_machine(lab):
     try:
         lab.engine.session.conf.unset("spark.sql.session.timeZone")
         zones.setDefault(zones.getTimeZone("UTC"))
-        view = lab.view("m", "select id, hour(at) as h from at").build()
+        view = lab.view("m14", "select id, hour(at) as h from at").build()
         zones.setDefault(zones.getTimeZone("Asia/Tokyo"))
         if lab.value("select current_timezone()") != "UTC":  # Spark may hold on to what it started with
             view.must_be("full", Reason.CONFIG_CHANGED)
@@ -307,20 +325,20 @@ FUNCTIONS = {
         "select id, f(id) as v from t",
     ),
     "qualified": (
-        "create or replace function f(x int) returns int return x + {}",
-        "select id, {schema}.f(id) as v from t",
+        "create or replace function of_schema(x int) returns int return x + {}",
+        "select id, {schema}.of_schema(id) as v from t",
     ),
     "temporary": (
-        "create or replace temporary function f(x int) returns int return x + {}",
-        "select id, f(id) as v from t",
+        "create or replace temporary function of_session(x int) returns int return x + {}",
+        "select id, of_session(id) as v from t",
     ),
     "aggregated": (
-        "create or replace function f(x int) returns int return x + {}",
-        "select k, sum(f(id)) as v from t group by k",
+        "create or replace function in_sum(x int) returns int return x + {}",
+        "select k, sum(in_sum(id)) as v from t group by k",
     ),
     "table": (
-        "create or replace function f(x int) returns table (a int) return select id + x + {} from t",
-        "select a from f(1)",
+        "create or replace function rows_of(x int) returns table (a int) return select id + x + {} from t",
+        "select a from rows_of(1)",
     ),
     "named like a class of the parser": (
         "create or replace function quantile(x int, y int) returns int return x + {}",
@@ -335,34 +353,34 @@ FUNCTIONS = {
         "select id, {schema}.abs(id) as v from t",
     ),
     "by a subquery": (
-        "create or replace function f(x int) returns int return x + {}",
-        "select id from t where id in (select f(id) from t)",
+        "create or replace function in_subquery(x int) returns int return x + {}",
+        "select id from t where id in (select in_subquery(id) from t)",
     ),
 }
 
 
-@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_a_view_of_a_function_is_computed_each_time(lab):
+    texts = {}
+    for kind, (create, sql) in FUNCTIONS.items():
+        lab.run(create.format(1))
+        texts[kind] = sql.replace("{schema}", lab.schema)
+    assert not not_computed_each_time(lab, texts)
+
+
+@pytest.mark.parametrize("kind", ["scalar", "temporary", "table"])
 def test_a_view_of_a_function_is_never_behind(lab, kind):
     create, sql = FUNCTIONS[kind]
-    sql = sql.replace("{schema}", lab.schema)
-    lab.run(create.format(1))
-    try:
-        lab.rows(sql)
-        view = lab.view("m", sql)
+    view = lab.view(f"of_function_{kind}", sql)
+    for added in (1, 10):
+        lab.run(create.format(added))
         view.refresh()
         view.check()
-        lab.run(create.format(10))
-        view.refresh()
-        view.check()
-    finally:
-        name = create.partition("function ")[2].partition("(")[0]
-        word = "temporary " if "temporary" in create else ""
-        lab.run(f"drop {word}function if exists {name}")
 
 
 def test_a_builtin_that_somebody_replaces(lab):
     """The text is the same, and means something else: SQL functions may not do that, those of programs may."""
-    view = lab.view("m", "select id, upper(word) as w from t").build()
+    lab = with_a_session_of_its_own(lab)
+    view = lab.view("m18", "select id, upper(word) as w from t").build()
     for tail in ("!", "?"):
         lab.engine.session.udf.register("upper", lambda x, tail=tail: x + tail)
         view.refresh()
@@ -375,7 +393,8 @@ def test_a_builtin_that_somebody_replaces(lab):
 def test_a_builtin_that_statements_of_ours_call(lab):
     if not lab.engine.describes_by_calls:
         pytest.skip("over SQL the session's functions cannot be listed: a known gap")
-    view = lab.view("m", "select k, sum(id) as n from t group by k").build()
+    lab = with_a_session_of_its_own(lab)
+    view = lab.view("m19", "select k, sum(id) as n from t group by k").build()
     lab.engine.session.udf.register("coalesce", lambda *values: 7)
     lab.run("insert into t values (9, 1, 'i')")
     view.refresh()
@@ -385,7 +404,7 @@ def test_a_builtin_that_statements_of_ours_call(lab):
 def test_a_function_of_a_schema_is_no_replacement(lab):
     lab.run("create function abs(x int) returns int return 77")
     lab.rows(f"select abs(1), {lab.schema}.abs(1)")
-    view = lab.view("m", "select id, abs(k) as k from t").build()
+    view = lab.view("m20", "select id, abs(k) as k from t").build()
     lab.run("insert into t values (9, 1, 'i')")
     view.must_be("incremental")
 
@@ -396,8 +415,8 @@ def test_functions_below_functions_and_views(lab):
         "create or replace function g(x int) returns int return f(x) + (select count(*) from t)",
         "create view plain as select id, g(id) as v from t",
     )
-    direct = lab.view("m", "select id, g(id) as v from t")
-    through = lab.view("n", "select id, v from plain")
+    direct = lab.view("m21", "select id, g(id) as v from t")
+    through = lab.view("n21", "select id, v from plain")
     for statement in (
         "select 1",
         "create or replace function f(x int) returns int return x + 10",

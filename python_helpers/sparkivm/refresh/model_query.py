@@ -18,6 +18,7 @@ from sparkivm.refresh.sources import Sources
 
 _LONGEST_EXCERPT = 80
 _POSITION = re.compile(r"[;,]?\s*\(?\bline \d+,? pos \d+\)?")
+_STATEMENT = re.compile(r"\s*== SQL ==.*", re.DOTALL)  # of ours, with the text in it
 
 
 def query_text(engine: Engine, model: TableName, sql: str) -> str:
@@ -86,7 +87,9 @@ def columns_query(
 
 def refusal(model: TableName, text: str, error: EngineError) -> ModelError:
     """What Spark says against a model's text, with the place in it."""
-    said = _POSITION.sub("", str(error)) if error.position else str(error)
+    said = _STATEMENT.sub("", str(error))
+    if error.position is not None:
+        said = _POSITION.sub("", said)
     return ModelError(
         str(model), f"Spark refuses the model's SQL: {said}", "correct the SQL", _place(text, error)
     )
