@@ -39,13 +39,15 @@ class SqlCatalog:
     """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability and CHAR from the plan of `c is null`.
 
     query         runs a statement as it is written
-    substituting  runs one in which Spark replaces `${name}`
+    substituting  runs one in which Spark replaces `${name}`, where that is another way
     """
 
     def __init__(
-        self, query: Callable[[str], Sequence[Row]], substituting: Callable[[str], Sequence[Row]]
+        self,
+        query: Callable[[str], Sequence[Row]],
+        substituting: Callable[[str], Sequence[Row]] | None = None,
     ) -> None:
-        self._query, self._substituting = query, substituting
+        self._query, self._substituting = query, substituting or query
         self._versions: dict[str, int] = {}  # as they were seen last
 
     def describe(self, name: TableName) -> RelationFacts | None:
