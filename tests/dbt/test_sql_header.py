@@ -11,7 +11,7 @@ DAYS = """
 {{{{ config(materialized='incremental_view', refresh_mode='incremental') }}}}
 {{% call set_sql_header(config) %}}
   set `my.comment` = `a;b`; -- two statements
-  set spark.sql.session.timeZone = '{zone}';
+  set spark.sql.session.timeZone = {zone};
 {{% endcall %}}
 select cast(at as date) as day, count(*) as n from {{{{ source('shop', 'visits') }}}} group by 1
 """
