@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from sparkivm.engine import Commit, Field
+from sparkivm.spark.data_types import SparkType
 
 # Per column its name, its type, and what tells it from another one of that name; "" where that is not known.
 StateColumns = tuple[tuple[str, str, str], ...]
 
 # Commits after which a name may stand for another column. What else changes columns shows in names and types.
 _ALTERING = frozenset({"ADD COLUMNS", "DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
-# Types that a table has otherwise than the query that it is made of, or that are printed in several ways.
-_UNCERTAIN = re.compile(r"\bvoid\b|\bcollate\b|more field")
 
 
 def columns_of(fields: Iterable[Field]) -> StateColumns:
     """Those of a table, or of the query that it is going to be made of."""
-    return tuple((f.name, "" if _UNCERTAIN.search(f.type) else f.type, f.mapped_to) for f in fields)
+    return tuple((f.name, f.type if _is_certain(f.spark_type) else "", f.mapped_to) for f in fields)
 
 
 def alters_columns(commit: Commit) -> bool:
@@ -36,3 +34,10 @@ def difference(known: StateColumns, now: StateColumns) -> str:
         if id_known and id_now and id_known != id_now:
             return f"its column {name} is another one than it was"
     return ""
+
+
+def _is_certain(type_: SparkType) -> bool:
+    """Whether a table has the type of the query that it is made of, and each engine prints it so."""
+    return not any(
+        part.word in ("", "void") or (part.word == "string" and part.detail) for part in type_.walk()
+    )
