@@ -38,7 +38,7 @@ def is_value(key: exp.Expr, value: exp.Expr, type_: SparkType | None) -> exp.Exp
         return expression(text, **pair).tree
     if type_.word in _UNCLEAR:
         raise _unclear(f"a value of PIVOT for a column of the type {type_}", value)
-    known = exp.DataType.build(type_.cast_text, dialect="spark")
+    known = exp.DataType.build(type_.in_queries.cast_text, dialect="spark")
     if not _is_of(value, known):
         pair["v"] = Scalar(exp.Cast(this=value.copy(), to=known))
     return expression("k <=> v", **pair).tree
