@@ -9,12 +9,13 @@ import pytest
 
 from sparkivm.algebra.exact_sums import OVERFLOW, Sum
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.spark.data_types import spark_type
 from tests.fuzz.database import Database
 from tests.fuzz.embedded import new_connection
 from tests.fuzz.view import View
 from tests.laws.small_tables import world
 
-WIDE = Sum("decimal(38,2)", "n")
+WIDE = Sum(spark_type("decimal(38,2)"), "n")
 LIMIT = 10**34  # 36 digits before the point, of which two are to spare
 
 
@@ -47,10 +48,10 @@ def test_a_sum_of_no_values_is_null():
 
 
 def test_narrower_sums_and_whole_numbers_are_not_looked_at():
-    assert not Sum("decimal(37,2)", "n").may_overflow
-    assert not Sum("bigint", "n").may_overflow
-    assert checked(None, 3, Sum("decimal(37,2)", "n")) is None
-    assert Sum("bigint", "n").bounded("t + s") == "t + s"
+    assert not Sum(spark_type("decimal(37,2)"), "n").may_overflow
+    assert not Sum(spark_type("bigint"), "n").may_overflow
+    assert checked(None, 3, Sum(spark_type("decimal(37,2)"), "n")) is None
+    assert Sum(spark_type("bigint"), "n").bounded("t + s") == "t + s"
 
 
 @pytest.mark.parametrize(("total", "fails"), [(LIMIT * 9 // 10, False), (LIMIT, True), (-LIMIT, True)])
