@@ -35,6 +35,7 @@ from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.plan.inner_totals import with_inner_totals
 from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
 from sparkivm.plan.shared_reads import share_reads
+from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.database import CATALOG, Database
@@ -183,8 +184,8 @@ class Tried:
         self.database.load(world)
         return world
 
-    def types_of(self, relation: Relation) -> tuple[str, ...]:
-        return tuple(field.type for field in self.database.fields(_text(relation)))
+    def types_of(self, relation: Relation) -> tuple[SparkType, ...]:
+        return tuple(field.spark_type for field in self.database.fields(_text(relation)))
 
     def check(self, name: str, sql: str, relation: Relation, passed: Relation, worlds: list[World]) -> None:
         """That the rows are the same in each world."""
