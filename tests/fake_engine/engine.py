@@ -43,6 +43,7 @@ class FakeEngine(Engine):
     ran      the statements that were executed, in order
     refuses  Spark refuses a query that holds such a text, with this error
     reads_as  Spark's plans of queries of exactly these texts
+    shows     the columns, to Spark, of a query that holds such a text
     """
 
     def __init__(self, lake: Lake, schema: str) -> None:
@@ -51,6 +52,7 @@ class FakeEngine(Engine):
         self.asked: list[str] = []
         self.refuses: dict[str, EngineError] = {}
         self.reads_as: dict[str, str] = {}
+        self.shows: dict[str, tuple[Field, ...]] = {}
         self._events: list[Event] = []
         self._dead = False
 
@@ -132,7 +134,8 @@ class FakeEngine(Engine):
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         self._check(sql)
-        return self.session.fields(sql)
+        shown = next((fields for text, fields in self.shows.items() if text in sql), None)
+        return self.session.fields(sql) if shown is None else shown
 
     def analyzed_plan(self, sql: str) -> str:
         """The text as another parser prints it: so is a text that was read as something else noticed."""
