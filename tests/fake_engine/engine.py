@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row, as_written
 from sparkivm.names import TableName
 from tests.bare_macros import BareMacros
-from tests.fake_engine.database import reprinted
+from tests.fake_engine.database import query_template, reprinted
 from tests.fake_engine.delta_table import DeltaTable
 from tests.fake_engine.lake import Lake, OtherTable, Relation, View
 from tests.fake_engine.session import Session
@@ -88,14 +88,16 @@ class FakeEngine(Engine):
     def query(self, sql: str) -> Sequence[Row]:
         self._check(sql)
         self.asked.append(sql)
-        return self.session.rows(sql)
+        with as_written(self, sql):
+            return self.session.rows(sql)
 
     def execute(self, sql: str) -> Sequence[Row]:
         self._check(sql)
         self.ran.append(sql)
         number = len(self.ran)
         self._happen("before", number, sql)
-        rows = execute(self.session, sql)
+        with as_written(self, sql):
+            rows = execute(self.session, sql)
         self._happen("after", number, sql)
         return rows
 
@@ -131,6 +133,26 @@ class FakeEngine(Engine):
 
     def expect_commit(self, table: TableName) -> None:
         self._check()
+
+    def substituted(self, sql: str) -> str:
+        self._check()
+        return self.session.substituted(sql)
+
+    def check_query(self, sql: str) -> None:
+        self._check(sql)
+        query_template(sql)
+
+    def namespace(self) -> tuple[str, ...]:
+        self._check()
+        return "spark_catalog", self.session.schema
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        self._check()
+        return self.session.variables.intersection(names)
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        self._check()
+        return self.lake.functions.intersection(names)
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         self._check(sql)
