@@ -126,7 +126,7 @@ def move_first(session: Session, found: re.Match[str]) -> None:
 
 
 def comment_on(session: Session, found: re.Match[str]) -> None:
-    commit(session, session.lake.delta(session.name(found["name"])), "SET TABLE COMMENT")
+    commit(session, session.lake.delta(session.name(found["name"])), "SET TBLPROPERTIES")
 
 
 def optimize(session: Session, found: re.Match[str]) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row
+from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row, as_written
 from sparkivm.names import TableName
 from tests.bare_macros import BareMacros
-from tests.fake_engine.database import reprinted
+from tests.fake_engine.database import query_template, reprinted
 from tests.fake_engine.delta_table import DeltaTable
 from tests.fake_engine.lake import Lake, OtherTable, Relation, View
 from tests.fake_engine.session import Session
@@ -43,6 +43,7 @@ class FakeEngine(Engine):
     ran      the statements that were executed, in order
     refuses  Spark refuses a query that holds such a text, with this error
     reads_as  Spark's plans of queries of exactly these texts
+    shows     the columns, to Spark, of a query that holds such a text
     """
 
     def __init__(self, lake: Lake, schema: str) -> None:
@@ -51,6 +52,7 @@ class FakeEngine(Engine):
         self.asked: list[str] = []
         self.refuses: dict[str, EngineError] = {}
         self.reads_as: dict[str, str] = {}
+        self.shows: dict[str, tuple[Field, ...]] = {}
         self._events: list[Event] = []
         self._dead = False
 
@@ -86,14 +88,16 @@ class FakeEngine(Engine):
     def query(self, sql: str) -> Sequence[Row]:
         self._check(sql)
         self.asked.append(sql)
-        return self.session.rows(sql)
+        with as_written(self, sql):
+            return self.session.rows(sql)
 
     def execute(self, sql: str) -> Sequence[Row]:
         self._check(sql)
         self.ran.append(sql)
         number = len(self.ran)
         self._happen("before", number, sql)
-        rows = execute(self.session, sql)
+        with as_written(self, sql):
+            rows = execute(self.session, sql)
         self._happen("after", number, sql)
         return rows
 
@@ -130,9 +134,30 @@ class FakeEngine(Engine):
     def expect_commit(self, table: TableName) -> None:
         self._check()
 
+    def substituted(self, sql: str) -> str:
+        self._check()
+        return self.session.substituted(sql)
+
+    def check_query(self, sql: str) -> None:
+        self._check(sql)
+        query_template(sql)
+
+    def namespace(self) -> tuple[str, ...]:
+        self._check()
+        return "spark_catalog", self.session.schema
+
+    def variables(self, names: Collection[str]) -> frozenset[str]:
+        self._check()
+        return self.session.variables.intersection(names)
+
+    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
+        self._check()
+        return self.lake.functions.intersection(names)
+
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         self._check(sql)
-        return self.session.fields(sql)
+        shown = next((fields for text, fields in self.shows.items() if text in sql), None)
+        return self.session.fields(sql) if shown is None else shown
 
     def analyzed_plan(self, sql: str) -> str:
         """The text as another parser prints it: so is a text that was read as something else noticed."""

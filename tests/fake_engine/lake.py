@@ -53,6 +53,7 @@ class Lake:
         self.relations: dict[str, Relation] = {}
         self.kept: dict[str, str] = {}  # global temporary views, with where their rows are
         self.files: dict[str, DeltaTable] = {}  # of tables with a location
+        self.functions: set[str] = set()  # names of users' functions, in lower case
         self.sizes: dict[str, int | None] = {}  # bytes that tables say they have
         self.clock_ms = int(time.time() * 1000)  # of commits
         self.ahead_ms = 0  # how far the date of queries is ahead of it
@@ -67,6 +68,7 @@ class Lake:
         twin.files = {path: table.fork() for path, table in self.files.items()}
         twin.files |= {one.location: one for one in placed}
         twin.kept, twin.sizes = dict(self.kept), dict(self.sizes)
+        twin.functions = set(self.functions)
         twin.clock_ms, twin.ahead_ms = self.clock_ms, self.ahead_ms
         return twin
 

@@ -15,7 +15,10 @@ from tests.fake_engine.lake import DeltaTable, Lake, OtherTable, View, not_found
 _PARTS = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 _WHOLE_TABLE = re.compile(r'SELECT \* FROM __table_0__ AS "[^"]*"')
 _SHOW_TABLES = re.compile(r"show tables in (?P<schema>\S+)(?: like '(?P<pattern>[^']*)')?", re.IGNORECASE)
+_SUBSTITUTE = "spark.sql.variable.substitute"
+_VARIABLE = re.compile(r"\$\{(?:spark:|hiveconf:)?([^}]*)\}")
 _DEFAULTS = {
+    _SUBSTITUTE: "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "false",
@@ -30,10 +33,17 @@ class Session:
     def __init__(self, lake: Lake, schema: str) -> None:
         self.lake, self.schema = lake, schema
         self.settings: dict[str, str] = {}
+        self.variables: set[str] = set()  # names in lower case
         self.temporary: dict[str, View | str] = {}  # by name; or where the rows of a cached one are
 
     def setting(self, name: str) -> str | None:
         return self.settings.get(name, _DEFAULTS.get(name))
+
+    def substituted(self, sql: str) -> str:
+        """A text with the session's values in the place of `${name}`."""
+        if self.setting(_SUBSTITUTE) == "false":
+            return sql
+        return _VARIABLE.sub(lambda found: self.setting(found[1]) or found[0], sql)
 
     def rows(self, sql: str) -> Sequence[Mapping[str, Any]]:
         """The rows of a query, SHOW TABLES, DESCRIBE TABLE or EXPLAIN."""

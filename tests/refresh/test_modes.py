@@ -120,7 +120,7 @@ BAD_MODELS = {
     "no such column": ("select nothing from t", "Spark refuses the model's SQL"),
     "itself": ("select k from m", "the model reads itself"),
     "its state": ("select k from m__ivm", "the model reads itself"),
-    "no query": ("delete from t", "which is no SELECT"),
+    "no query": ("delete from t", "which is not a SELECT"),
     "nothing": ("-- a comment", "the model has no SELECT"),
     "two statements": ("select k from t; select x from t", "2 statements|Spark refuses"),
 }

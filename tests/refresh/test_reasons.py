@@ -254,6 +254,13 @@ def another_plan_of_the_text(lab):
 
 
 @leads_to(Reason.SQL_NOT_UNDERSTOOD)
+def other_columns_of_the_plan(lab):
+    columns = (Field("k", "int"), Field("n", "bigint"), Field("s", "string"))
+    lab.engine.shows["as bigint) as `s`"] = columns
+    return lab.view("m", BY_K).must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+
+
+@leads_to(Reason.SQL_NOT_UNDERSTOOD)
 def a_setting_by_which_the_text_means_something_else(lab):
     lab.engine.set({"spark.sql.legacy.setopsPrecedence.enabled": "true"})
     return lab.view("m", "select k from t").must_be("create", Reason.SQL_NOT_UNDERSTOOD)
