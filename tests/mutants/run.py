@@ -1,8 +1,8 @@
 """How many small mistakes in the compiler the fast tests find: `make mutants`.
 
 A sample of the mutants of each module, the same in each run. Each is tried in a process of its own, with the
-tests that run its line until one fails: some of each file, the fastest first, for a minute at most. Survivors are listed in survivors.txt with the
-reason why they change no row; one that is not listed there is an error.
+tests that run its line until one fails: some of each file, the fastest first, for a minute at most. Survivors
+are listed in survivors.txt with the reason why they change no row; one that is not listed there is an error.
 """
 
 from __future__ import annotations
