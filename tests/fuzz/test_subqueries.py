@@ -46,6 +46,8 @@ _IN = {
     "in of an expression": "select k, a from r where a + 1 not in (select s.a from s)",
     "in of groups": "select k, a from r where a not in (select max(s.a) from s group by s.k)",
     "in of two conditions": "select k, a from r where a not in (select s.a from s) and k in (select s.k from s)",
+    "in of two values": "select k, a from r where (k, a) in (select s.k, s.a from s)",
+    "in of two values, one computed": "select k, a from r where (k, a) in (select s.k, s.a + 0 from s) or k = 2",
     "in of having": "select k, max(a) as x from r group by k having k not in (select s.a from s)",
 }
 _OTHERS = {

@@ -1,8 +1,8 @@
 """How many small mistakes in the compiler the fast tests find: `make mutants`.
 
 A sample of the mutants of each module, the same in each run. Each is tried in a process of its own, with the
-tests that run its line, the fastest first, until one fails. Survivors are listed in survivors.txt with the
-reason why they change no row; one that is not listed there is an error.
+tests that run its line until one fails: some of each file, the fastest first, for a minute at most. Survivors
+are listed in survivors.txt with the reason why they change no row; one that is not listed there is an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
-from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order
+from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order, within
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -74,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--name", default="", help="only mutants whose name has this in it, of all that there are"
     )
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="of CPU, that the tests of a mutant take at most"
+    )
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests")
     parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
     parser.add_argument("--json", type=Path, help="write all outcomes")
@@ -113,7 +116,7 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
         tests = uses.tests_of(mutant) & suite.items.keys()
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
-        waiting.append(Trial(mutant, in_order(tests, known)))
+        waiting.append(Trial(mutant, within(options.seconds, in_order(tests, known), known)))
     done: list[Trial] = []
     for trial in _tried(suite, waiting, known, options.processes):
         done.append(trial)

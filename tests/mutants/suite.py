@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ _TIMES_SLOWER = 8
 
 @dataclass
 class Known:
-    """What a run of tests found: seconds of each, and by file and line the tests that ran it."""
+    """What a run of tests found: CPU seconds of each, and by file and line the tests that ran it."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
@@ -55,14 +55,12 @@ class Known:
 
 @dataclass(eq=False)
 class _Reports:
-    """pytest's plugin that sees whether a test failed, and how long its parts took."""
+    """pytest's plugin that sees whether a test failed."""
 
     failed: bool = False
-    seconds: float = 0.0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.failed = self.failed or report.failed
-        self.seconds += report.duration
 
 
 @dataclass
@@ -107,9 +105,9 @@ class Suite:
         return None
 
     def _run(self, item: pytest.Item, following: pytest.Item | None) -> tuple[bool, float]:
-        self._reports.failed, self._reports.seconds = False, 0.0
+        self._reports.failed, started = False, time.process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        return self._reports.failed, self._reports.seconds
+        return self._reports.failed, time.process_time() - started
 
 
 def in_order(names: Iterable[str], known: Known) -> list[str]:
@@ -121,6 +119,12 @@ def in_order(names: Iterable[str], known: Known) -> list[str]:
     first = [name for file in files for name in by_file[file][:_FIRST_ROUND] if not file.startswith(TEXTS)]
     rest = [name for file in files for name in by_file[file] if name not in first]
     return first + rest
+
+
+def within(seconds: float, names: Sequence[str], known: Known) -> list[str]:
+    """As many of the first tests as take so long."""
+    ends = accumulate(known.seconds[name] for name in names)
+    return [name for name, end in zip(names, ends, strict=True) if end <= seconds]
 
 
 def in_fork(work: Callable[[Callable[[str], None]], Any]) -> tuple[int, int]:

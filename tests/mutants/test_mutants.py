@@ -13,7 +13,7 @@ import pytest
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
 from tests.mutants.run import PRODUCT, known_survivors
-from tests.mutants.suite import Known, in_fork, in_order
+from tests.mutants.suite import Known, in_fork, in_order, within
 
 TEXT = '''
 LIMIT = 3
@@ -139,6 +139,12 @@ def test_fast_tests_come_first_and_texts_last():
         *("a::2", "a::1", "b::1", "b::2", "b::3"),
         *("b::4", "b::5", "tests/golden/c::1"),
     ]
+
+
+def test_a_mutant_is_tried_for_some_time():
+    known = Known({"a": 1.0, "b": 2.0, "c": 3.0})
+    assert within(3.0, ["a", "b", "c"], known) == ["a", "b"]
+    assert within(0.5, ["a", "b", "c"], known) == []
 
 
 def test_survivors_have_reasons():

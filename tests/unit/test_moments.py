@@ -1,0 +1,42 @@
+"""Names of moments: each is read as what it is, and as nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.algebra.moment import MOMENTS, at, before, is_moment, moment, moments
+from sparkivm.algebra.scalar import integer
+from sparkivm.algebra.sql_expression import expression
+from tests.reading import read
+
+CALLS = {
+    "current_date()": "__ivm_at_current_date",
+    "current_date": "__ivm_at_current_date",
+    "curdate()": "__ivm_at_current_date",
+    "current_timestamp()": "__ivm_at_current_timestamp",
+    "current_timestamp": "__ivm_at_current_timestamp",
+    "now()": "__ivm_at_current_timestamp",
+    "localtimestamp()": "__ivm_at_localtimestamp",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_is_its_moment(call):
+    found = read(f"select k from r where s > cast({call} as string)").root.tables
+    assert {key for key in found if is_moment(key)} == {CALLS[call]}
+    assert "r" in found
+    assert not is_moment("r")
+
+
+def test_each_name_is_tried():
+    assert {call.removesuffix("()") for call in CALLS} == MOMENTS.keys()
+
+
+def test_an_expression_at_two_times():
+    days = {False: integer(7).tree, True: integer(5).tree}
+    later = expression("x > d", x="x", d=moment("day"))
+    assert moments(later) == moments(before(later)) == {"day"}
+    assert at(later, lambda key, old: days[old]).sql("spark") == "`x` > 7"
+    assert at(before(later), lambda key, old: days[old]).sql("spark") == "`x` > 5"
+    timeless = expression("x > 1", x="x")
+    assert at(timeless, lambda key, old: days[old]) is before(timeless) is timeless
