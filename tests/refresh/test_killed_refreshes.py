@@ -136,16 +136,7 @@ def runs_twice(view: View, at: int) -> None:
 WAYS = (dies, fails, is_lost, runs_twice)
 
 
-LEFT_OVER = pytest.mark.xfail(
-    reason="auxiliary views of the query before are left over if the driver dies before it drops them",
-    strict=True,
-)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=LEFT_OVER) if name == "no auxiliary view any more" else name for name in KINDS],
-)
+@pytest.mark.parametrize("name", KINDS)
 def test_the_next_run_ends_well(name, of_kind):
     kind = KINDS[name]
     whole = of_kind(name)

@@ -67,6 +67,7 @@ class Frontier:
     nonce: str = ""
     moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by their keys
     auxiliaries: tuple[str, ...] = ()  # queries of the views that it keeps of inner aggregates
+    drops_auxiliaries: bool = False  # views that only the former state read may still be there
     # What names without a schema stood for, by the names; under "" the catalog of those without one.
     # Functions are `name()`, and stood for Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)

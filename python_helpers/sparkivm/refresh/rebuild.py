@@ -62,7 +62,9 @@ def rebuild(
     _switch_on_capture(attempt, compiled)
     if compiled.auxiliaries:
         attempt.auxiliaries.check_sources()
-    frontier = attempt.frontier(compiled, settings)
+    former = stored.frontier.auxiliaries if stored.frontier else None
+    drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
+    frontier = replace(attempt.frontier(compiled, settings), drops_auxiliaries=drops)
     try:
         committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
     except EngineError as error:
@@ -77,7 +79,7 @@ def rebuild(
         compiled = replace(compiled, plan=None, fallback=failed, complete=compiled.complete and timeless)
         return rebuild(attempt, stored, compiled, settings, fallback if first or asked else failed)
     attempt.publish(compiled, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
-    if stored.frontier is None or stored.frontier.auxiliaries:
+    if drops or stored.facts is None:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
     rows = committed.commit.count("numOutputRows")
     reported = fallback if unmaintainable is None or not first else unmaintainable

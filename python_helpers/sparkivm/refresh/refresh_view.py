@@ -70,6 +70,8 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     check_is_query(attempt.engine, attempt.view, attempt.request.sql, stored.frontier)
     if attempt.request.empty:
         return build_empty(attempt, stored)
+    if stored.frontier is not None and stored.frontier.drops_auxiliaries:
+        attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # if that refresh was killed
     settings = semantic_settings(attempt.engine, attempt.request.header)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
