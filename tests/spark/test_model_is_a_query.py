@@ -98,7 +98,6 @@ def test_no_command_runs_in_an_analysis(lab, engine):
     assert all_there_is(lab, engine) == before
     assert positions["from_insert", "check_query"] == (1, 13)
     assert positions["from_insert_overwrite", "check_query"] == (2, 1)
-    assert positions["drop", "schema_of"] == (1, 1)
 
 
 QUERIES = (
