@@ -22,7 +22,6 @@ _INSERT = "from {{ source('shop', 'orders') }} insert into {{ target.schema }}.k
 BAD = {
     "unknown_value": ("{{ config(materialized='incremental_view', refresh_mode='fast') }} select 1 as a", "refresh_mode is 'fast'"),
     "unknown_capture": ("{{ config(materialized='incremental_view', change_capture='no') }} select 1 as a", "never_alter"),
-    "parquet": ("{{ config(materialized='incremental_view', file_format='parquet') }} select 1 as a", "file_format is 'parquet'"),
     "self_reference": (_VIEW + "select * from {{ this }}", "the model reads itself"),
     "own_state": (_VIEW + "select * from {{ target.schema }}.own_state__ivm", "the model reads itself"),
     "two_statements": (_VIEW + "select 1 as a; select 2 as b", "2 statements"),
