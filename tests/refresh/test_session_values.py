@@ -1,0 +1,62 @@
+"""What a session puts into a model's text is part of the text; what it would put into ours, it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.fake_engine.lake import View as PublicView
+from tests.refresh.conftest import BY_K
+from tests.refresh.lab import Lab
+
+MIXED = "select id, '${my.day}' as d from t"
+
+
+def test_another_value_is_another_query(lab):
+    lab.engine.set({"my.day": "monday"})
+    view = lab.view("v", MIXED)
+    assert view.refresh().mode == "create"
+    assert view.refresh().mode == "no_op"
+    lab.engine.set({"my.day": "tuesday"})
+    result = view.refresh()
+    assert (result.mode, result.fallback and result.fallback.reason) == ("full", Reason.QUERY_CHANGED)
+    assert {d for _, d in view.content()} == {"tuesday"}
+    lab.run("insert into t values (4, 3, 8)")
+    assert view.refresh().mode == "incremental"
+    assert {d for _, d in view.content()} == {"tuesday"}
+
+
+def test_a_text_without_a_value_is_left_as_it_is(lab):
+    view = lab.view("v", MIXED)
+    view.refresh()
+    assert {d for _, d in view.content()} == {"${my.day}"}
+
+
+def test_our_own_statements_take_no_values(lab: Lab):
+    """A comment is stored as it is written."""
+    lab.engine.set({"my.day": "monday"})
+    lab.view("v", BY_K, comment="of ${my.day}").build()
+    found = lab.lake.relations["shop.v"]
+    assert isinstance(found, PublicView)
+    assert found.comment == "of ${my.day}"
+
+
+def test_a_function_of_a_user(lab):
+    """Nothing shows when its body changes, so the view is computed each time."""
+    lab.lake.database.connection.execute("create or replace macro rate(a) as a * 2")
+    lab.lake.functions.add("rate")
+    view = lab.view("v", "select id, rate(x) as r from t")
+    assert view.refresh().mode == "create"
+    result = view.refresh()
+    assert result.mode == "full"
+    assert result.fallback is not None
+
+
+@pytest.mark.parametrize("schema", ["shop", "other"])
+def test_names_without_a_schema_are_of_the_current_one(lab, schema):
+    lab.run("create table other.t using delta as select 7 as id, 7 as k, 7 as x")
+    view = lab.view("v", "select id, x from t").build()
+    lab.engine.session.schema = schema
+    result = view.refresh()
+    assert result.mode == ("no_op" if schema == "shop" else "full")
+    assert view.content() == ([(1, 1), (2, 2), (3, 4)] if schema == "shop" else [(7, 7)])
