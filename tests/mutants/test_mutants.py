@@ -105,19 +105,19 @@ def product_mutant(name: str) -> Mutant:
     return next(mutant for mutant in found if mutant.name == name)
 
 
-def test_a_mutant_reaches_a_function_that_others_have_imported():
-    name = "algebra/decimal_types.py MOST_DIGITS: 38 → 39"
-    question = "import_module('sparkivm.algebra.exact_sums').Sum('decimal(38,2)', 'n').may_overflow"
-    import_module("sparkivm.algebra.exact_sums")
-    assert eval(question) is True
-    assert in_a_fork(product_mutant(name), question) == "False"
-    assert eval(question) is True
+def test_a_mutant_reaches_a_constant_that_others_have_imported():
+    question = "import_module('tests.fuzz.view').INLINED_READS"
+    before = eval(question)
+    name = f"plan/steps.py INLINED_READS: {before} → {before + 1}"
+    assert in_a_fork(product_mutant(name), question) == str(before + 1)
+    assert eval(question) == before
 
 
 def test_a_mutant_reaches_a_method():
-    name = "algebra/exact_sums.py Sum.may_overflow: self._digits[0] == MOST_DIGITS → self._digits[0] != MOST_DIGITS"
-    question = "import_module('sparkivm.algebra.exact_sums').Sum('decimal(38,2)', 'n').may_overflow"
-    assert in_a_fork(product_mutant(name), question) == "False"
+    name = "names.py TableName.key: self.catalog == 'spark_catalog' → self.catalog != 'spark_catalog'"
+    question = "import_module('sparkivm.names').TableName('s', 't', 'c').key"
+    assert eval(question) == "c.s.t"
+    assert in_a_fork(product_mutant(name), question) == "'s.t'"
 
 
 def test_a_function_that_is_nowhere_is_told_of(tmp_path: Path):
