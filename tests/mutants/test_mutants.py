@@ -105,9 +105,15 @@ def product_mutant(name: str) -> Mutant:
     return next(mutant for mutant in found if mutant.name == name)
 
 
+MAY_OVERFLOW = (
+    "import_module('sparkivm.algebra.exact_sums')"
+    ".Sum(import_module('sparkivm.spark.data_types').decimal_type(38, 2), 'n').may_overflow"
+)
+
+
 def test_a_mutant_reaches_a_function_that_others_have_imported():
-    name = "algebra/decimal_types.py MOST_DIGITS: 38 → 39"
-    question = "import_module('sparkivm.algebra.exact_sums').Sum('decimal(38,2)', 'n').may_overflow"
+    name = "spark/data_types.py MOST_DIGITS: 38 → 39"
+    question = MAY_OVERFLOW
     import_module("sparkivm.algebra.exact_sums")
     assert eval(question) is True
     assert in_a_fork(product_mutant(name), question) == "False"
@@ -115,8 +121,8 @@ def test_a_mutant_reaches_a_function_that_others_have_imported():
 
 
 def test_a_mutant_reaches_a_method():
-    name = "algebra/exact_sums.py Sum.may_overflow: self._digits[0] == MOST_DIGITS → self._digits[0] != MOST_DIGITS"
-    question = "import_module('sparkivm.algebra.exact_sums').Sum('decimal(38,2)', 'n').may_overflow"
+    name = "algebra/exact_sums.py Sum.may_overflow: self.type.decimal[0] == MOST_DIGITS → self.type.decimal[0] != MOST_DIGITS"
+    question = MAY_OVERFLOW
     assert in_a_fork(product_mutant(name), question) == "False"
 
 
