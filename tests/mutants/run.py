@@ -30,7 +30,17 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PRODUCT = ROOT / "python_helpers" / "sparkivm"
 SURVIVORS = HERE / "survivors.txt"
-FOLDERS = ("algebra", "properties", "normalize", "plan", "spark_sql", "statements", "changes", "frontend")
+FOLDERS = (
+    "algebra",
+    "properties",
+    "normalize",
+    "plan",
+    "spark",
+    "spark_sql",
+    "statements",
+    "changes",
+    "frontend",
+)
 GOAL = 0.9
 _LINES_PER_MUTANT = 20
 _FEWEST = 4  # of a module
