@@ -91,6 +91,31 @@ def test_what_spark_answers_is_an_error_of_the_statement():
         raise DbtRuntimeError("Query exceeded timeout of 3 seconds")
 
 
+@pytest.mark.parametrize(
+    ("raised", "kind", "words"),
+    [
+        (Py4JNetworkError("Answer from Java side is empty"), SparkLost, "Spark has stopped"),
+        (
+            ValueError("[DIVIDE_BY_ZERO] no.\n\tat org.x.Y.z(Y.scala:1)"),
+            DbtDatabaseError,
+            r"\[DIVIDE_BY_ZERO\] no\.$",
+        ),
+    ],
+)
+def test_a_select_may_fail_while_its_rows_are_fetched(raised, kind, words):
+    """dbt fetches without a handler; in a session the statement runs only then."""
+
+    def fetchall():
+        raise raised
+
+    manager = Manager(SESSION)
+    manager.query_header = None
+    cursor = SimpleNamespace(fetchall=fetchall, description=[("a",)])
+    manager.add_query = lambda sql, auto_begin: (None, cursor)
+    with pytest.raises(kind, match=words):
+        manager.execute("select 1 / 0 as a", fetch=True)
+
+
 def test_what_fails_after_a_cancel_is_canceled():
     with (
         pytest.raises(SparkLost, match="canceled"),

@@ -9,7 +9,12 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
+from dbt.adapters.contracts.connection import (
+    AdapterRequiredConfig,
+    AdapterResponse,
+    Connection,
+    ConnectionState,
+)
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
@@ -72,6 +77,11 @@ class SparkIvmConnectionManager(SparkConnectionManager):
         name = (connection.name or "").rpartition(".")[2]
         connection.handle.label = f"dbt: {name}"
         return super().add_query(sql, *args, **kwargs)
+
+    def execute(self, sql: str, *args: Any, **kwargs: Any) -> tuple[AdapterResponse, Any]:
+        """As dbt's, where a SELECT that fails while its rows are fetched has failed like any statement."""
+        with self.exception_handler(sql):
+            return super().execute(sql, *args, **kwargs)
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
