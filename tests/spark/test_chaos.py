@@ -36,9 +36,9 @@ def test_how_many_states():
 
 @pytest.mark.parametrize("kind", CHOSEN, ids=lambda kind: kind.name)
 def test_the_next_run_heals(spark, kind):
-    """The faults are spread over the statements of the refresh."""
+    """The faults are spread over the statements of the refresh; some are sent by the first refresh only."""
     world = World(spark, kind)
     for number, what in enumerate(FAULTS):
-        fault = Fault(what, number * world.boundaries // len(FAULTS))
-        assert world.disturbed(fault), f"{fault} did not happen"
+        last = number * world.boundaries // len(FAULTS)
+        assert any(world.disturbed(Fault(what, at)) for at in range(last, -1, -1)), f"never {what}"
     world.close()
