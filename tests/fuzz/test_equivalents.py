@@ -143,6 +143,11 @@ POSITIONS = {
     "select a as x, k as x, count(*) as n from r group by x, k": "select a as x, k as y, count(*) as n from r group by a, k",
     "select a as x, max(k) as x, count(*) as n from r group by x": "select a as x, max(k) as y, count(*) as n from r group by a",
 }
+_KEYS_IN_HAVING = (
+    "select count(*) as n from s as q group by grouping sets (q.b, ()) having q.b in (select t.b from t)",
+    "select count(*) as n from s as q group by q.b + 1 having q.b + 1 in (select t.b from t)",
+    "select count(*) as n from s as q group by q.b + 1 having q.b + 1 not in (select t.b from t where t.b > 1)",
+)
 SAME = {
     **SUBQUERIES_IN_ON,
     **PIVOTS,
@@ -155,6 +160,7 @@ SAME = {
     **WINDOWS,
     **POSITIONS,
     _OUTER_OPERAND: _OUTER_OPERAND,
+    **{sql: sql for sql in _KEYS_IN_HAVING},
 }
 
 
@@ -175,9 +181,7 @@ def test_a_view_equals_the_other_query(sql):
 @pytest.mark.parametrize(
     "grouped",
     [
-        "grouping sets (q.b, ()) having q.b in (select t.b from t)",
         "rollup (q.b) having exists (select 1 from t where t.b = q.b)",
-        "q.b + 1 having q.b + 1 in (select t.b from t)",
     ],
 )
 def test_a_subquery_that_reads_a_computed_key_is_refused(grouped):

@@ -17,7 +17,7 @@ WORLDS = 8
 def test_random_views_equal_their_recomputation(number):
     found = try_seeds(first_seed() + number * TREES_PER_WORLD, TREES_PER_WORLD, depth=2)
     assert not found.failures, "\n\n".join(found.failures)
-    assert not found.refused
+    assert found.refused.total() <= TREES_PER_WORLD // 10, found.refused
     assert found.forms.total() > TREES_PER_WORLD / 2
 
 
