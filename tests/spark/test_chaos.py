@@ -7,6 +7,7 @@ import pytest
 from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.kinds import KINDS
 from tests.chaos.trial import World
+from tests.nightly import few_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -27,14 +28,24 @@ _NAMES = (
     "drop with an auxiliary view",
     "change of materialization",
 )
+_NIGHTLY = (
+    "in steps",
+    "with an auxiliary view",
+    "create with an auxiliary view",
+    "mirror changes",
+    "drop with an auxiliary view",
+    "change of materialization",
+)
 CHOSEN = [kind for kind in KINDS if kind.name in _NAMES]
+AT_EACH_RUN = [kind for kind in CHOSEN if kind.name not in _NIGHTLY]
 
 
 def test_how_many_states():
     assert len(CHOSEN) * len(FAULTS) == 60
+    assert len(AT_EACH_RUN) * len(FAULTS) == 36
 
 
-@pytest.mark.parametrize("kind", CHOSEN, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", few_of(CHOSEN, AT_EACH_RUN), ids=lambda kind: kind.name)
 def test_the_next_run_heals(spark, kind):
     """The faults are spread over the statements of the refresh; some are sent by the first refresh only."""
     world = World(spark, kind)
