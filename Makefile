@@ -14,7 +14,7 @@ endif
 # Spark tests that `make test` leaves to `make nightly`, to stay short.
 LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
   char_columns crash data_types errors_of_values expressions fake_engine hidden_columns in_values key_ranges \
-  kinds_of_tables lost_history mirrors mixed_types model_is_a_query moments operators ownership put_back \
+  kinds_of_tables lost_history mirrors mixed_types model_is_a_query moments operators put_back \
   random_queries run_memory session_values session_windows silent_changes small_constructs state_part steps tpcds tpch \
   two_drivers types views_as_sources))
 
