@@ -134,6 +134,12 @@ def runs_twice(view: View, at: int) -> None:
 
 
 WAYS = (dies, fails, is_lost, runs_twice)
+OF_THE_SESSION = ("cache", "create global", "drop view if exists `__ivm", "refresh")
+
+
+def ways_at(statement: str) -> tuple[Callable[[View, int], None], ...]:
+    """What can go wrong at a statement; what only the session sees is gone with it in any case."""
+    return (dies, fails) if statement.startswith(OF_THE_SESSION) else WAYS
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -144,7 +150,7 @@ def test_the_next_run_ends_well(name, of_kind):
     whole.check()
     assert expected.statements, "nothing to die at"
     for at in range(1, len(whole.lab.engine.ran) + 1):
-        for way in WAYS:
+        for way in ways_at(whole.lab.engine.ran[at - 1]):
             broken = of_kind(name)
             way(broken, at)
             with suppress(Killed, EngineError, ModelError):
