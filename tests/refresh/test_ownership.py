@@ -12,6 +12,7 @@ from sparkivm.errors import ModelError
 from sparkivm.marker import PROPERTIES, Owner, read_marker
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
 from tests.fake_engine.engine import Killed
@@ -248,3 +249,21 @@ def test_a_no_op_looks_at_each_relation_once(lab):
     lab.engine.describe = lambda name: asked.append(name.identifier) or describe(name)  # type: ignore[method-assign]
     view.must_be("no_op")
     assert sorted(asked) == ["m", "m__ivm", "t"]
+
+
+def test_a_mirror_is_not_dropped_as_a_view(lab):
+    lab.run("create table p using parquet as select 1 as k")
+    lab.view("v", "select k from p", declared=DeclaredSources("shop", project="lab")).build()
+    with pytest.raises(ModelError, match="there is nothing"):
+        drop_incremental_view(lab.engine, TableName("shop", "p__ivm_mirror"), "lab")
+    assert lab.has("p__ivm_mirror")
+
+
+def test_a_name_that_is_taken_while_the_view_is_built(lab):
+    """Somebody else's relation is not put aside if the model was nothing before."""
+    view = lab.view("m", BY_K)
+    lab.engine.after(1, lambda: lab.another().run(THEIRS["delta"].format(name="m")))
+    with pytest.raises(ModelError, match="shop.m, the name of its public view, is taken"):
+        view.refresh()
+    assert lab.rows("select * from m") == [(7,)]
+    assert not lab.has("m__ivm_replaced")

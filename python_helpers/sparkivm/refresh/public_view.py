@@ -31,7 +31,8 @@ class PublicView:
     def __init__(self, engine: Engine, sources: Sources, request: RefreshRequest) -> None:
         self._engine, self._sources, self._request = engine, sources, request
         self._view, self._comment = request.view, request.comment
-        self._facts: RelationFacts | None = None  # once they were asked for
+        self._looked = False
+        self._facts: RelationFacts | None = None  # once it was looked for
         self.put_aside_as: TableName | None = None  # the relation that had its name
 
     @property
@@ -78,7 +79,10 @@ class PublicView:
             self.create(text, frontier)
 
     def create(self, select: str, frontier: Frontier) -> None:
-        """Create or replace it. Somebody else's relation of its name is put aside, and back if this fails."""
+        """Create or replace it. Somebody else's relation of its name is put aside, and back if this fails.
+
+        Raises: ModelError if the name was taken by somebody else meanwhile; EngineError.
+        """
         sql = self._engine.render(
             "public_view",
             view=self._view.sql,
@@ -86,6 +90,8 @@ class PublicView:
             comment=self._comment,
             tblproperties={**self._request.view_marker.properties, _MADE_FOR: _meaning(frontier)},
         )
+        self._looked = False  # the build may have taken long
+        self.check_name()
         if self._in_the_way:
             assert self._found is not None
             self.put_aside_as = put_aside(
@@ -103,12 +109,12 @@ class PublicView:
             raise
         finally:
             self._sources.forget(self._view)
-            self._facts = None
+            self._looked = False
 
     @property
     def _found(self) -> RelationFacts | None:
-        if self._facts is None:
-            self._facts = self._engine.describe(self._view)
+        if not self._looked:
+            self._looked, self._facts = True, self._engine.describe(self._view)
         return self._facts
 
     @property
