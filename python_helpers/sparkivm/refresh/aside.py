@@ -8,7 +8,7 @@ from itertools import count
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.marker import PROPERTIES, Marker, Owner, Role
 from sparkivm.names import MOST_NUMBERED, TableName, name_aside
-from sparkivm.refresh.owned import relations_kept_for
+from sparkivm.refresh.owned import relations_kept_for, run_macro, sql_kind
 
 
 def put_aside(
@@ -22,16 +22,10 @@ def put_aside(
         name for number in count(1) if engine.describe(name := name_aside(found.name, number)) is None
     )
     marker = Marker(owner, Role.PUT_ASIDE)
-    kind = _kind(found)
-    _run(
-        engine,
-        statements,
-        "mark_relation",
-        kind=kind,
-        relation=found.name.sql,
-        tblproperties=marker.properties,
-    )
-    _run(engine, statements, "rename_relation_to", kind=kind, relation=found.name.sql, name=aside.sql)
+    kind = sql_kind(found)
+    relation, properties = found.name.sql, marker.properties
+    run_macro(engine, statements, "mark_relation", kind=kind, relation=relation, tblproperties=properties)
+    run_macro(engine, statements, "rename_relation_to", kind=kind, relation=relation, name=aside.sql)
     return aside
 
 
@@ -45,15 +39,6 @@ def bring_back(engine: Engine, view: TableName, owner: Owner, statements: Mutabl
     newest = next((found[key] for key in names if key in found), None)
     if newest is None:
         return
-    kind = _kind(newest)
-    _run(engine, statements, "rename_relation_to", kind=kind, relation=newest.name.sql, name=view.sql)
-    _run(engine, statements, "unmark_relation", kind=kind, relation=view.sql, names=PROPERTIES)
-
-
-def _kind(relation: RelationFacts) -> str:
-    return "view" if relation.kind == "view" else "table"
-
-
-def _run(engine: Engine, statements: MutableSequence[str], macro: str, **arguments: object) -> None:
-    statements.append(engine.render(macro, **arguments))
-    engine.execute(statements[-1])
+    kind = sql_kind(newest)
+    run_macro(engine, statements, "rename_relation_to", kind=kind, relation=newest.name.sql, name=view.sql)
+    run_macro(engine, statements, "unmark_relation", kind=kind, relation=view.sql, names=PROPERTIES)

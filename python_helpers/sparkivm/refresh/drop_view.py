@@ -8,10 +8,7 @@ from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
-from sparkivm.refresh.owned import drop_own, relations_kept_for
-
-# Readers come before what they read, so that a drop that is interrupted leaves nothing that cannot be read.
-_ORDER = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
+from sparkivm.refresh.owned import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
 
 
 def drop_incremental_view(engine: Engine, view: TableName, project: str, model: str | None = None) -> str:
@@ -28,14 +25,11 @@ def drop_incremental_view(engine: Engine, view: TableName, project: str, model: 
 
     def is_kept_for_it(marker: Marker) -> bool:
         owner = marker.owner
-        return (owner.project, owner.view) == (project, view.key) and model in (None, owner.model)
+        is_the_views = (owner.project, owner.view) == (project, view.key) and model in (None, owner.model)
+        return is_the_views and marker.role in ROLES_OF_A_VIEW
 
-    found = list(relations_kept_for(engine, view, is_kept_for_it))
     statements: list[str] = []
-    for role in _ORDER:
-        for facts, marker in found:
-            if marker.role is role:
-                drop_own(engine, facts, statements)
+    drop_in_order(engine, relations_kept_for(engine, view, is_kept_for_it), statements)
     if not statements:
         raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
     return "\n".join(statements)
@@ -47,15 +41,6 @@ def drop_auxiliaries(
     """Drop a view's auxiliary views from this number on, and their states."""
     views = [auxiliary_view(view, number) for number in range(first, MOST_NUMBERED + 1)]
     keys = {name.key for one in views for name in (one, state_table(one))}
-    roles = (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)
-    found = [
-        (facts, marker)
-        for facts, marker in relations_kept_for(
-            engine, view, lambda marker: marker.owner == owner and marker.role in roles
-        )
-        if facts.name.key in keys
-    ]
-    for role in roles:
-        for facts, marker in found:
-            if marker.role is role:
-                drop_own(engine, facts, statements)
+    wanted = {Marker(owner, role) for role in (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)}
+    found = relations_kept_for(engine, view, wanted.__contains__)
+    drop_in_order(engine, (one for one in found if one[0].name.key in keys), statements)
