@@ -263,7 +263,7 @@ def test_a_name_that_is_taken_while_the_view_is_built(lab):
     """Somebody else's relation is not put aside if the model was nothing before."""
     view = lab.view("m", BY_K)
     lab.engine.after(1, lambda: lab.another().run(THEIRS["delta"].format(name="m")))
-    with pytest.raises(ModelError, match="the name of its public view, is taken"):
+    with pytest.raises(ModelError, match=r"shop\.m, the name of its public view, is taken"):
         view.refresh()
     assert lab.rows("select * from m") == [(7,)]
     assert not lab.has("m__ivm_replaced")
