@@ -27,7 +27,8 @@ _SETTINGS = {
     # A fifth of the time went into writing Java for a projection, per partition of each snapshot of Delta's.
     # Projections are interpreted instead; stages are still compiled, as users have them.
     "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # `make nightly` lets Spark compile them.
+    "spark.sql.codegen.factoryMode": os.environ.get("SPARKIVM_CODEGEN", "NO_CODEGEN"),
 }
 
 

@@ -44,7 +44,7 @@ class TableName:
         return ".".join(part.lower() for part in parts)
 
     def __str__(self) -> str:
-        return ".".join(self.parts)
+        return ".".join(filter(None, self.parts))
 
 
 def is_reserved(column: str) -> bool:

@@ -69,18 +69,15 @@ def commit_tagged(
     transaction  its application and number: Delta lets none through whose number is not above the last one
     Raises: Conflict if Delta let another one through; EngineError.
     """
+    # Left in place, they would tag the next ALTER too: a frontier without its data.
     tags = {_METADATA: metadata, _APPLICATION: transaction[0], _NUMBER: str(transaction[1])}
-    with session_with(engine, {**_AS_WE_WRITE, **OLD_VERSIONS}):
-        engine.set(tags)
+    with session_with(engine, {**_AS_WE_WRITE, **OLD_VERSIONS, **tags}):
         try:
             rows = engine.execute(sql)
         except EngineError as error:
             if error.condition.startswith(_CONFLICTS) or any(f"[{word}" in str(error) for word in _CONFLICTS):
                 raise Conflict(str(error)) from error
             raise
-        finally:
-            # Left in place, they would tag the next ALTER too: a frontier without its data.
-            engine.unset(tuple(tags))
     for commit in engine.commits(table, version):
         if nonce in (commit.user_metadata or ""):
             return Committed(commit, rows)

@@ -39,7 +39,10 @@ def refresh_from_changes(
     """
     plan, old = compiled.plan, stored.frontier
     assert plan is not None and old is not None and stored.facts is not None
+    assert decision.change is not None
     try:
+        if decision.change.form != "rewrite":  # which reads all of the state
+            check_files(attempt.engine, stored.facts)
         with (
             planned_for_changes(attempt.engine, decision.read_bytes),
             Staging(
@@ -64,8 +67,6 @@ def refresh_from_changes(
             rows = staging.shortened(change.rows, texts, decision.sizes.within(cut_down))
             select = select_text(rows, texts)
             predicate = part.predicate if part else ""
-            if change.form != "rewrite":  # which reads all of the state
-                check_files(attempt.engine, stored.facts)
             sql = applying_statement(attempt.engine, attempt.state, plan.state, change, select, predicate)
             committed = attempt.commit(stored, frontier, sql)
     except (EngineError, RecursionError) as error:
