@@ -21,7 +21,7 @@ class ModelError(Exception):
 
 
 class DeclarationError(Exception):
-    """What the project declares of a source (`meta.sparkivm`) is wrong; its author can mend it."""
+    """What the project declares of a source (`meta.sparkivm`) is wrong; its author can correct it."""
 
     def __init__(self, source: str, what: str, do: str) -> None:
         super().__init__(f"source {source} (meta.sparkivm)\n  what   {what}\n  do     {do}")

@@ -1,4 +1,4 @@
-"""Text against a file that `--rewrite` writes anew."""
+"""Text against a file that `--rewrite` writes again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each row of delta(n) has its values in touched(n): the keys that are evaluated anew are never too few."""
+"""Each row of delta(n) has its values in touched(n): the keys that are evaluated again are never too few."""
 
 from __future__ import annotations
 

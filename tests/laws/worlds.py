@@ -16,7 +16,7 @@ from tests.laws.operators import DAY
 
 
 class WorldSources:
-    """SourceTexts of one world. A parameter of the statement would have it planned for each one anew."""
+    """SourceTexts of one world. A parameter of the statement would have it planned again for each one."""
 
     def new(self, table: str) -> str:
         return f"(select * from {table}_1 where world = (select world from this_world))"

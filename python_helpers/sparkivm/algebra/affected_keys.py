@@ -1,4 +1,4 @@
-"""The delta of operators that work on all rows of a key together: the affected keys are evaluated anew."""
+"""The delta of operators that work on all rows of a key together: the affected keys are evaluated again."""
 
 from __future__ import annotations
 

@@ -68,10 +68,10 @@ def split(query: Query) -> Split:
 
 
 def _grouped(windows: Window) -> Aggregate | None:
-    """The groups below windows that look at all of them: such a window would be stored anew as a whole.
+    """The groups below windows that look at all of them: such a window would be written again as a whole.
 
-    None if there are no groups, or if each window looks at the groups of some of their keys: then only the
-    partitions that changed are stored anew, of maybe very many.
+    None if there are no groups, or if each window looks at the groups of some of their keys: then only
+    partitions that changed are written again.
     """
     chain = list(_chain(windows))
     core = chain[-1]

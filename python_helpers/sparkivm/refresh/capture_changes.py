@@ -24,7 +24,7 @@ def capture_changes(
     if remove:
         return sources.mirror(source or RelationFacts(name, "other", ())).removed()
     if source is None:
-        raise DeclarationError(str(name), "there is no such table or view", "create it, or mend the name")
+        raise DeclarationError(str(name), "there is no such table or view", "create it, or correct the name")
     if not sources.is_mirrored(source):
         return _switched_on(engine, source)
     mirror = sources.mirror(source)

@@ -54,7 +54,7 @@ _EXCHANGED_PER_S = 6e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
 _STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "full": 1.0}
-_MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, each term anew
+_MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, once per term
 # A rebuild changes each row for the views that read this one, so it has to be plainly cheaper.
 _PLAINLY = 1.1
 _UNKNOWN_RANGES = KeyRanges()

@@ -107,20 +107,20 @@ def decide(
         recomputes = isinstance(plan.state, GroupState) and plan.state.recomputed
         if form == "rewrite" and over_auxiliaries and tiny and not recomputes:
             # What is large was read by its changes already. (Groups that stay keep what was once computed.)
-            anew = StateChange(form, plan.content, change.kind)
-            costs_anew = estimate(anew, plan.written, state, tables, moved, sizes)
-            if costs_anew.incremental_s < costs.incremental_s:
-                return _Way(anew, change_by, sizes, costs_anew, ", computed anew from auxiliary views")
+            again = StateChange(form, plan.content, change.kind)
+            costs_again = estimate(again, plan.written, state, tables, moved, sizes)
+            if costs_again.incremental_s < costs.incremental_s:
+                return _Way(again, change_by, sizes, costs_again, ", computed from auxiliary views")
         return _Way(change, change_by, sizes, costs)
 
-    def is_dear(costs: Estimate, *, at_best: bool = False) -> bool:
+    def is_too_expensive(costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
         return mode == "auto" and prefers_full and (costs.from_changes.steps > 0 or not tiny)
 
     asked = may_be_silent(plan.core, tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
     # Questions take time too: none if a rebuild is cheaper whatever the answers are.
-    if asked and certain and is_dear(costs := way(certain).costs, at_best=True):
+    if asked and certain and is_too_expensive(costs := way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
     changes = without_silent(ChangedSources(engine, tables, changes, memory), plan.core, asked)
     moved = _moved(changes)
@@ -132,7 +132,7 @@ def decide(
             if large is not None:
                 return Decision("full", changes, fallback=large)
     found = way(moved)
-    if is_dear(found.costs, at_best=True):
+    if is_too_expensive(found.costs, at_best=True):
         return _cheaper_in_full(changes, found.costs)
     ranges, changes = find_key_ranges(
         ChangedSources(engine, tables, changes, memory), plan.core, found.change
@@ -141,7 +141,7 @@ def decide(
     costs = found.costs
     if ranges.changed:
         costs = estimate(found.change, plan.written, state, tables, moved, found.sizes, ranges)
-    if is_dear(costs):
+    if is_too_expensive(costs):
         return _cheaper_in_full(changes, costs)
     rows = sum(change.rows for change in moved.values())
     changes |= {key: memory.changes(key, changes[key], uses) for key, uses in costs.changes_read.items()}

@@ -22,7 +22,7 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
     others = otherwise_in(engine, view.view_settings)
     if others:
         raise _unclear(
-            view, f"it was made with {', '.join(others)}, which this session has otherwise; make it anew"
+            view, f"it was made with {', '.join(others)}, which this session has otherwise; create it again"
         )
     if not is_as_written(view.view_settings, view.view_text):
         raise _unclear(view, "in its text Spark puts values of the session; make it again with the values")
@@ -34,7 +34,7 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
     except NotIncremental as error:
         raise _unclear(view, error.fallback.detail) from None
     if not _has_types_of(engine, text, view):
-        raise _unclear(view, "a table below has other types than when it was made; make it anew")
+        raise _unclear(view, "a table below has other types than when it was made; create it again")
 
 
 def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:

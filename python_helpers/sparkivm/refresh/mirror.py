@@ -177,7 +177,7 @@ class Mirror:
             except EngineError as error:  # files of the mirror may be lost, for one
                 if _files_changed(error) and not repeated:
                     raise
-                self.warnings.append(f"{self.name} is made anew, as it could not be updated: {error}")
+                self.warnings.append(f"{self.name} is written again, as it could not be updated: {error}")
         return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
 
     def _make(self, found: RelationFacts | None, texts: MirrorTexts) -> int:

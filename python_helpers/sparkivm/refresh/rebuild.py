@@ -1,4 +1,4 @@
-"""A full refresh: the state is computed anew from the sources, with a stated reason."""
+"""A full refresh: the state is computed again from the sources, with a stated reason."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _HALF_LOG_RETENTION_MS = 15 * _DAY_MS  # of Delta's default of 30 days
 def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> RefreshResult:
     """Bring a view up to date with its sources.
 
-    Raises: ModelError, before anything is changed, for what the model's author has to mend; or if Spark
+    Raises: ModelError, before anything is changed, for what the model's author has to correct; or if Spark
     fails the refresh, in which case the view keeps its contents.
     """
     sql = request.sql if request.auxiliary else query_text(engine, request.view, request.sql)

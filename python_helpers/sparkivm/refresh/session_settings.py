@@ -24,7 +24,7 @@ _OF_CHAR = {
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
 }
-# What a text means depends on them: rows that were computed under others are computed anew.
+# What a text means depends on them: rows computed under other settings are computed again.
 _SEMANTIC = (
     *_TAKEN_FOR_GRANTED,
     *_OF_CHAR,

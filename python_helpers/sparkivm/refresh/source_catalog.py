@@ -71,7 +71,7 @@ class SourceCatalog:
         facts = self._sources.facts(name)
         if facts is None:
             raise ModelError(
-                str(self._model), f"there is no table or view {name}", "create it, or mend the name"
+                str(self._model), f"there is no table or view {name}", "create it, or correct the name"
             )
         if facts.key in self._own:
             raise ModelError(

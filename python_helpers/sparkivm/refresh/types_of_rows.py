@@ -1,4 +1,4 @@
-"""Types that rows are not told by, or that a state cannot hold. Each check raises NotIncremental for one."""
+"""Types that cannot identify rows, or that a state cannot hold. Each check raises NotIncremental for one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_groupable(engine: Engine, core: Relation, tables: Mapping[str, Relatio
         read = [field for field in source.fields if field.name in names]
         for f in read:
             if not f.spark_type.comparable:
-                raise _unsupported(f"{source.source}.{f.name} is {f.type}, which rows are not told by")
+                raise _unsupported(f"{source.source}.{f.name} is {f.type}, which cannot be compared")
         check_no_sessions(engine, source, read)
 
 
