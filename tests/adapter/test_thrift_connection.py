@@ -50,7 +50,7 @@ class Commented:
         self.ran = []
 
     def get_thread_connection(self):
-        return SimpleNamespace(handle=SimpleNamespace(opened_with={}, defaults={}))
+        return SimpleNamespace(handle=SimpleNamespace(opened_with={}))
 
     def _add_query_comment(self, sql):
         return f"{sql}\n/* by dbt */"
@@ -66,7 +66,7 @@ class Commented:
 def test_settings_are_asked_for_without_the_comment():
     """Spark refuses `set /* … */`."""
     connections = Commented()
-    engine = AdapterEngine(SimpleNamespace(connections=connections))
+    engine = AdapterEngine(SimpleNamespace(), connections)
     assert engine.settings(["a"]) == {"a": "1"}
     engine.set({"a": "2"})
     assert connections.ran == ["set", "set `a`=`2`\n/* by dbt */"]

@@ -33,10 +33,14 @@ def test_wheel_holds_all_and_nothing_of_dbt(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"dbt/include/sparkivm/{macro}" for macro in MACROS} <= names
     assert {"sparkivm/engine.py", "sparkivm/py.typed", "dbt/adapters/sparkivm/impl.py"} <= names
-    assert {"dbt/include/sparkivm/dbt_project.yml", "dbt/include/sparkivm/profile_template.yml"} <= names
+    assert {"dbt/include/sparkivm/dbt_project.yml", "dbt_sparkivm/__init__.py"} <= names
+    assert {
+        f"dbt/include/sparkivm_profile/{name}" for name in ("dbt_project.yml", "profile_template.yml")
+    } <= names
     assert not names & DBTS_OWN
     assert {name.split("/")[0] for name in names} == {
         "dbt",
+        "dbt_sparkivm",
         "sparkivm",
         next(n for n in names if "dist-info" in n).split("/")[0],
     }
@@ -58,13 +62,14 @@ def test_sdist_holds_the_sources(built):
     assert not names & DBTS_OWN
 
 
-def test_dbt_parses_a_project_with_the_unpacked_wheel(wheel, tmp_path):
+@pytest.mark.parametrize("type_", ["sparkivm", "spark"])
+def test_dbt_parses_a_project_with_the_unpacked_wheel(wheel, tmp_path, type_):
     site, project = tmp_path / "site", tmp_path / "project"
     zipfile.ZipFile(wheel).extractall(site)
     (project / "models").mkdir(parents=True)
     (project / "dbt_project.yml").write_text("name: tiny\nversion: '1.0'\nprofile: tiny\n")
     (project / "profiles.yml").write_text(
-        "tiny:\n  target: dev\n  outputs:\n    dev: {type: sparkivm, method: session, schema: tiny}\n"
+        f"tiny:\n  target: dev\n  outputs:\n    dev: {{type: {type_}, method: session, host: none, schema: tiny}}\n"
     )
     (project / "models" / "one.sql").write_text("{{ config(materialized='incremental_view') }} select 1 as a")
     (project / "models" / "schema.yml").write_text(

@@ -55,3 +55,17 @@ def test_a_join_without_on_is_on_true(one, other):
 
 def test_a_join_with_on_is_another():
     assert comparable_plan("+- Join Inner, (a#1 = b#2)") != comparable_plan("+- Join Inner")
+
+
+def test_an_assertion_has_the_condition_in_its_message():
+    inner = "assert_true(NOT isnull(d#{0}), ({1}) is not true!)"
+    plan = (
+        "Project [coalesce(d#{0}, if (NOT isnull(d#{0})) assert_true(NOT isnull(f("
+        + inner
+        + ")), (f({1})) is not true!) else null)]"
+    )
+    one = comparable_plan(plan.format(1, "trunc('a', d) IS NOT NULL"))
+    assert one == comparable_plan(plan.format(7, "NOT (trunc('a', d) IS NULL)"))
+    assert one != comparable_plan(plan.format(7, "d").replace("coalesce(d#7", "coalesce(e#8"))
+    assert "assert_true" not in one
+    assert comparable_plan("x assert_true(a, b") == "x assert_true(a, b"

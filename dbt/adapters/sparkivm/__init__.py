@@ -4,13 +4,13 @@ from dbt.adapters.base.plugin import AdapterPlugin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.impl import SparkIvmAdapter
-from dbt.include import sparkivm
+from dbt.include import sparkivm_profile
 
 Plugin = AdapterPlugin(
     adapter=SparkIvmAdapter,  # type: ignore[arg-type]  # AdapterProtocol is wider than what BaseAdapter declares
     credentials=SparkIvmCredentials,
-    include_path=sparkivm.PACKAGE_PATH,
-    dependencies=["spark"],
+    include_path=sparkivm_profile.PACKAGE_PATH,
+    dependencies=["incremental_view", "spark"],
 )
 
 __all__ = ["Plugin", "SparkIvmAdapter", "SparkIvmConnectionManager", "SparkIvmCredentials"]

@@ -27,49 +27,13 @@ from sparkivm.engine import EngineError, EngineLost
 logger = AdapterLogger("SparkIvm")
 
 # Plans are read back as text (nullability, the comparison of two plans), so nothing may be cut out.
-_THRIFT_SETTINGS = {"spark.sql.debug.maxToStringFields": "100000"}
+THRIFT_SETTINGS = {"spark.sql.debug.maxToStringFields": "100000"}
 
 _SAID = (SparkLost, EngineLost)  # what is said of a Spark that is gone, in its last words
 
 
-class SparkIvmConnectionManager(SparkConnectionManager):
-    """dbt-spark's manager, where each connection has a Spark session that nobody else uses."""
-
-    TYPE = "sparkivm"
-
-    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
-        super().__init__(profile, mp_context)
-        credentials: Any = profile.credentials
-        root = Path(getattr(profile, "project_root", "."))
-        credentials.spark_directory = str((root / (credentials.spark_directory or ".spark")).absolute())
-
-    @classmethod
-    def open(cls, connection: Connection) -> Connection:
-        if connection.state == ConnectionState.OPEN:
-            return connection
-        credentials: Any = connection.credentials
-        if credentials.method == SparkConnectionMethod.SESSION:
-            # pyspark is installed only with the extra `session`.
-            from dbt.adapters.sparkivm.session import open_session
-
-            with lost_as_one_sentence(credentials):
-                connection.handle = open_session(
-                    credentials.server_side_parameters, Path(credentials.spark_directory)
-                )
-            connection.state = ConnectionState.OPEN
-            return connection
-
-        with lost_as_one_sentence(credentials, opening=True):
-            super().open(connection)
-            handle = ThriftConnection(
-                connection.handle.handle,
-                credentials.poll_interval,
-                credentials.query_timeout,
-                credentials.query_retries,
-            )
-            handle.open_with({**_THRIFT_SETTINGS, **credentials.server_side_parameters})
-        connection.handle = handle
-        return connection
+class IncrementalViewConnections(SparkConnectionManager):
+    """Runs statements over handles with a `label` that can be `canceled` and know `opened_with`."""
 
     def add_query(self, sql: str, *args: Any, **kwargs: Any) -> tuple[Connection, Any]:
         """Run a statement; its Spark jobs carry the name of the model."""
@@ -109,6 +73,46 @@ class SparkIvmConnectionManager(SparkConnectionManager):
         )
 
 
+class SparkIvmConnectionManager(IncrementalViewConnections):
+    """The connections of a profile of type `sparkivm`: each has a Spark session that nobody else uses."""
+
+    TYPE = "sparkivm"
+
+    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        super().__init__(profile, mp_context)
+        credentials: Any = profile.credentials
+        root = Path(getattr(profile, "project_root", "."))
+        credentials.spark_directory = str((root / (credentials.spark_directory or ".spark")).absolute())
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        credentials: Any = connection.credentials
+        if credentials.method == SparkConnectionMethod.SESSION:
+            # pyspark is installed only with the extra `session`.
+            from dbt.adapters.sparkivm.session import open_session
+
+            with lost_as_one_sentence(credentials):
+                connection.handle = open_session(
+                    credentials.server_side_parameters, Path(credentials.spark_directory)
+                )
+            connection.state = ConnectionState.OPEN
+            return connection
+
+        with lost_as_one_sentence(credentials, opening=True):
+            super().open(connection)
+            handle = ThriftConnection(
+                connection.handle.handle,
+                credentials.poll_interval,
+                credentials.query_timeout,
+                credentials.query_retries,
+            )
+            handle.open_with({**THRIFT_SETTINGS, **credentials.server_side_parameters})
+        connection.handle = handle
+        return connection
+
+
 @contextmanager
 def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generator[None, None, None]:
     """Whatever the driver raises where there is no Spark leaves as SparkLost; the debug log has the stack.
@@ -129,8 +133,10 @@ def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generato
 def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
     again = "run dbt again: until then each view shows what its last complete refresh made"
     if credentials.method == SparkConnectionMethod.SESSION:
+        directory = getattr(credentials, "spark_directory", None)
+        log = f"its last words are in {directory}/spark.log" if directory else "its last words are above"
         return (
-            f"Spark has stopped; its last words are in {credentials.spark_directory}/spark.log\n"
+            f"Spark has stopped; {log}\n"
             f"  do     {again}. If memory ran out, raise spark.driver.memory in server_side_parameters"
         )
     words = sentence(error).split("\n")[0]

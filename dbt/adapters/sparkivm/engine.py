@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from dbt.adapters.sparkivm.spark_errors import SparkLost, condition, sentence
 from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
+from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -61,9 +62,9 @@ class Metadata(Protocol):
 class AdapterEngine(Engine):
     """Statements run by dbt's connection manager, so that the debug log shows them."""
 
-    def __init__(self, adapter: SQLAdapter) -> None:
+    def __init__(self, adapter: SQLAdapter, connections: SQLConnectionManager) -> None:
         self._adapter = adapter
-        self._connections = adapter.connections
+        self._connections = connections
         self._connection = self._connections.get_thread_connection().handle
         with self._answers("metadata"):
             self._metadata = self._metadata_of_connection()
@@ -179,12 +180,7 @@ class AdapterEngine(Engine):
     def _get(self, keys: Sequence[str]) -> Mapping[str, str | None]:
         """One statement for what was set, and one ever for each default."""
         values = {row["key"]: row["value"] for row in self.query(_ALL_SETTINGS)}
-        defaults = self._connection.defaults
-        for key in keys:
-            if key not in values and key not in defaults:
-                value = str(self.query(f"set {quoted(key)}")[0]["value"])
-                defaults[key] = None if value == "<undefined>" else value
-        return {**defaults, **values}
+        return {key: values[key] if key in values else self._connection.default(key) for key in keys}
 
 
 @contextmanager

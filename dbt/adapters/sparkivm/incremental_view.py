@@ -17,6 +17,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.sparkivm.engine import AdapterEngine
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
 from dbt.adapters.sparkivm.response import RefreshResponse
+from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
 
@@ -268,16 +269,20 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def _execute_header(self, options: IncrementalViewOptions) -> None:
         for statement in options.header.statements:
             # Without the project's comment, which Spark would take for a part of a setting's value.
-            self.connections.add_query(statement, auto_begin=False)
+            self.ivm_connections.add_query(statement, auto_begin=False)
+
+    @property
+    def ivm_connections(self) -> SQLConnectionManager:
+        """What runs the statements of incremental views."""
+        return self.connections
 
     def ivm_engine(self) -> AdapterEngine:
         """The engine over this thread's connection."""
-        credentials: Any = self.config.credentials
-        if credentials.method == SparkConnectionMethod.SESSION:
+        if getattr(self.config.credentials, "method", None) == SparkConnectionMethod.SESSION:
             from dbt.adapters.sparkivm.session_engine import SessionEngine
 
-            return SessionEngine(self)
-        return AdapterEngine(self)
+            return SessionEngine(self, self.ivm_connections)
+        return AdapterEngine(self, self.ivm_connections)
 
     def _declared_sources(self) -> DeclaredSources:
         """What `meta.sparkivm` of sources, seeds, snapshots and models says."""

@@ -15,7 +15,7 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.private_directory import make_private, private_log
-from dbt.adapters.sparkivm.session_defaults import session_settings
+from dbt.adapters.sparkivm.session_defaults import DEFAULTS_OF_DELTA, session_settings
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.submit_properties import submitted
 from py4j.protocol import Py4JError
@@ -176,6 +176,17 @@ def open_session(given: Mapping[str, str], directory: Path) -> SessionConnection
                 k: v for k, v in given.items() if context.get(k) != v and root.conf.isModifiable(k)
             }
     return SessionConnection(root.newSession(), opened_with)
+
+
+def copied_session() -> SessionConnection:
+    """A copy of the session of a Spark that somebody started: settings, temporary views, functions."""
+    be_quiet()
+    root = SparkSession.builder.getOrCreate()
+    connection = SessionConnection(SparkSession(root.sparkContext, root._jsparkSession.cloneSession()), {})
+    for key, value in DEFAULTS_OF_DELTA.items():
+        if connection.setting(key) is None:
+            connection.session.conf.set(key, value)
+    return connection
 
 
 def start(settings: Mapping[str, str], directory: Path) -> None:

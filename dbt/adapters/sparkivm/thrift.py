@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper, SparkConnectionWrapper
+from dbt.adapters.sparkivm.session_defaults import DEFAULTS_OF_DELTA
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -64,8 +65,16 @@ class ThriftConnection(PyhiveConnectionWrapper):
     def fetchmany(self, size: int) -> list[Any]:
         return self.fetchall()[:size]
 
+    def default(self, key: str) -> str | None:
+        """The server's value of a setting that nobody set; None if it has none."""
+        if key not in self.defaults:
+            self.defaults[key] = setting_by_sql(self, key)
+        return self.defaults[key]
+
     def open_with(self, settings: Mapping[str, str]) -> None:
         """SET them: the server ignores settings that come with the request for a session."""
+        missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if self.default(key) is None}
+        settings = {**missing, **settings}
         accepted = {}
         for key, value in settings.items():
             try:
@@ -78,6 +87,14 @@ class ThriftConnection(PyhiveConnectionWrapper):
                     f"the server does not take {key} from server_side_parameters: {sentence(error)}"
                 )
         self.opened_with = accepted
+
+
+def setting_by_sql(connection: SparkConnectionWrapper, key: str) -> str | None:
+    """A setting as it is in force; None if Spark has no value for it."""
+    cursor = connection.cursor()
+    cursor.execute(f"set {quoted(key)}")
+    rows = cursor.fetchall() or [(key, "<undefined>")]
+    return None if rows[0][1] == "<undefined>" else str(rows[0][1])
 
 
 def _unless_lost(ended: Callable[[], None]) -> None:

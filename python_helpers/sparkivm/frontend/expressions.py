@@ -16,6 +16,7 @@ from sparkivm.frontend.lambdas import with_own_parameters
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
+from sparkivm.frontend.vacuous_assertions import within_assertion
 from sparkivm.reasons import Reason
 
 _GROUPING_ID = exp.GroupingId()
@@ -50,6 +51,9 @@ def resolve(
         with_stars = with_columns(node, scope, lambda part: replace_nodes(part, replacement))
         if with_stars is not None:
             return with_stars
+        asserted = within_assertion(node)
+        if asserted is not None:
+            return replace_nodes(asserted, replacement)
         named = with_field_names(node, lambda part: replace_nodes(part, replacement), name_of)
         if named is not None:
             return named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from sqlglot import exp
 
@@ -23,6 +24,7 @@ _UNIT = re.compile(r"(?<=extract\()\w+(?=,)|(?<=timestampadd\()\w+(?=,)|(?<=time
 _LATERAL_CROSS = re.compile(r"(LateralJoin .*,) Cross$", re.MULTILINE)
 # JOIN without ON is printed with ON TRUE.
 _ON_TRUE = re.compile(r"(Join .*), true$", re.MULTILINE)
+_ASSERT = "assert_true("
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
@@ -64,14 +66,33 @@ def comparable_plan(plan: str) -> str:
         lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan
     )
     plan = _CAST_LITERAL.sub(r"\1", _CTE_ID.sub(r"\1", plan))
-    plan = _UNIT.sub(lambda unit: unit[0].lower(), plan)
+    plan = _without_assertions(_UNIT.sub(lambda unit: unit[0].lower(), plan))
     plan = plan.replace("isnotnull(", "NOT isnull(")  # x IS NOT NULL is printed as NOT x IS NULL
     plan = _LATERAL_CROSS.sub(r"\1 Inner", plan.replace("Join Cross", "Join Inner"))
     return _ON_TRUE.sub(r"\1", plan)
 
 
+def _without_assertions(plan: str) -> str:
+    """ASSERT_TRUE writes its condition, as it is printed, into its message.
+
+    Only assertions of a value beside them are read (`vacuous_assertions`), and that value is compared.
+    """
+    start = plan.find(_ASSERT)
+    while start >= 0:
+        depth = 0
+        for end in range(start, len(plan)):
+            depth += {"(": 1, ")": -1}.get(plan[end], 0)
+            if plan[end] == ")" and depth == 0:
+                plan = f"{plan[:start]}asserted{plan[end + 1 :]}"
+                break
+        start = plan.find(_ASSERT, start + 1)
+    return plan
+
+
 def _first_difference(one: str, other: str) -> tuple[str, str]:
     for mine, theirs in zip(one.splitlines(), other.splitlines(), strict=False):
         if mine != theirs:
-            return mine.strip()[:120], theirs.strip()[:120]
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, theirs, strict=False)))
+            start = max(0, same - 60)
+            return mine[start : start + 120].strip(), theirs[start : start + 120].strip()
     return "", "more lines"

@@ -1,0 +1,142 @@
+"""Incremental views over the connections of dbt-spark or dbt-databricks, whose profiles stay as they are.
+
+What other models run is not touched. With the method `session` dbt-spark has one Spark session for all
+threads, in which the settings of two refreshes would meet: each gets a copy, with all that hooks set or made.
+A session of a server belongs to one thread, and ends with the model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from multiprocessing import get_context
+from typing import Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.spark.connections import (
+    PyhiveConnectionWrapper,
+    PyodbcConnectionWrapper,
+    SparkConnectionMethod,
+    SparkConnectionWrapper,
+)
+from dbt.adapters.sparkivm.connections import (
+    THRIFT_SETTINGS,
+    IncrementalViewConnections,
+    lost_as_one_sentence,
+)
+from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
+from dbt.adapters.sparkivm.spark_errors import SparkLost
+from dbt.adapters.sparkivm.thrift import ThriftConnection, setting_by_sql
+from dbt.adapters.sql.connections import SQLConnectionManager
+
+_making = threading.Lock()
+
+
+class BorrowingMixin(IncrementalViewMixin):
+    """For an adapter that has connections of its own kind."""
+
+    _borrowed: BorrowedConnections | None = None
+
+    @property
+    def ivm_connections(self) -> IncrementalViewConnections:
+        with _making:
+            if self._borrowed is None:
+                self._borrowed = BorrowedConnections(self.connections)
+            return self._borrowed
+
+    def cancel_open_connections(self) -> Any:
+        if self._borrowed is not None:
+            self._borrowed.cancel_open()
+        return super().cancel_open_connections()  # type: ignore[no-untyped-call]
+
+    def cleanup_connections(self) -> None:
+        super().cleanup_connections()
+        self._borrowed = None
+
+
+class BorrowedConnections(IncrementalViewConnections):
+    """One for each connection that dbt has open, made when an incremental view first needs it."""
+
+    TYPE = "spark"
+
+    def __init__(self, lender: SQLConnectionManager) -> None:
+        super().__init__(lender.profile, get_context("spawn"))
+        self._lender = lender
+        self._lent: dict[Hashable, Any] = {}  # by thread: the handle of dbt's connection
+
+    def get_thread_connection(self) -> Connection:
+        lent = self._lender.get_thread_connection()
+        key = self.get_thread_identifier()
+        with lost_as_one_sentence(lent.credentials, opening=True):
+            handle = lent.handle  # which connects
+        own = self.get_if_exists()
+        if own is None or self._lent[key] is not handle:
+            with lost_as_one_sentence(lent.credentials):
+                own = Connection(
+                    type=lent.type,
+                    name=None,
+                    credentials=lent.credentials,
+                    state=ConnectionState.OPEN,
+                    handle=self._borrow(handle, lent.credentials),
+                )
+            with self.lock:
+                self.thread_connections[key] = own
+            self._lent[key] = handle
+        own.name = lent.name
+        return own
+
+    def _add_query_comment(self, sql: str) -> str:
+        return self._lender._add_query_comment(sql)
+
+    def _borrow(self, handle: Any, credentials: Any) -> SparkConnectionWrapper:
+        if getattr(credentials, "method", None) == SparkConnectionMethod.SESSION:
+            from dbt.adapters.sparkivm.session import copied_session
+
+            handle.cursor()
+            handle.execute("select 1")  # starts Spark as the profile says
+            return copied_session()
+        if isinstance(handle, PyhiveConnectionWrapper) and not isinstance(handle, PyodbcConnectionWrapper):
+            own = ThriftConnection(handle.handle, credentials.poll_interval, credentials.query_timeout, 0)
+            own.open_with(THRIFT_SETTINGS)
+            return own
+        return OtherConnection(self._lender)
+
+
+class OtherConnection(SparkConnectionWrapper):
+    """Of a driver of which nothing is known: each statement is run by dbt's connection manager."""
+
+    def __init__(self, lender: SQLConnectionManager) -> None:
+        self._lender = lender
+        self._cursor: Any = None
+        self.opened_with: dict[str, str] = {}
+        self.label = "dbt"
+        self.canceled = False
+
+    def cursor(self) -> OtherConnection:
+        return self
+
+    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
+        if self.canceled:
+            raise SparkLost("canceled")
+        _, self._cursor = self._lender.add_query(sql, auto_begin=False, bindings=bindings)
+
+    def fetchall(self) -> list[Any]:
+        return list(self._cursor.fetchall() or ())
+
+    @property
+    def description(self) -> Any:
+        return self._cursor.description
+
+    def default(self, key: str) -> str | None:
+        """The value of a setting that nobody set; None if Spark has none."""
+        return setting_by_sql(self, key)
+
+    def cancel(self) -> None:
+        """What runs is ended by dbt's own connection; whatever the thread tries next is refused."""
+        self.canceled = True
+
+    def close(self) -> None:
+        """dbt closes its connection."""
+
+    def rollback(self, *args: Any, **kwargs: Any) -> None:
+        """Spark has no transactions."""

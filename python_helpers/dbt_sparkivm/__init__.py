@@ -1,0 +1,40 @@
+"""Adds the materialization `incremental_view` to dbt's adapters `spark` and `databricks`.
+
+dbt imports each top-level module that is named `dbt_…`, and initializes its plugins in each command of each
+project. So this imports nothing until an adapter for Spark is in use, and no error leaves it.
+"""
+
+from __future__ import annotations
+
+import os
+
+SWITCH = "DBT_SPARKIVM"  # an environment variable: `off` leaves dbt as it is
+
+plugins: list[type] = []
+
+try:
+    from dbt.plugins.manager import dbtPlugin
+except ImportError:  # a dbt whose plugins are others; the adapter `sparkivm` needs none
+    pass
+else:
+
+    class IncrementalViewPlugin(dbtPlugin):
+        """dbt makes one after it loaded the profile's adapter, before it reads the macros."""
+
+        def initialize(self) -> None:
+            from dbt.adapters.factory import FACTORY
+
+            if "spark" not in FACTORY.plugins or os.environ.get(SWITCH, "").lower() in ("off", "false", "0"):
+                return
+            try:
+                from dbt.adapters.incremental_view import extend
+
+                extend(FACTORY)
+            except Exception as error:  # whatever it is, projects without incremental views can do without
+                from dbt.adapters.events.logging import AdapterLogger
+
+                AdapterLogger("SparkIvm").warning(
+                    f"this adapter works as if dbt-sparkivm was not installed, because of an error: {error!r}"
+                )
+
+    plugins = [IncrementalViewPlugin]
