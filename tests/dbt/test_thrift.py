@@ -6,9 +6,11 @@ import signal
 import pytest
 from dbt.tests.util import run_dbt, write_file
 
+from tests.dbt.other_dbt import VERSIONS, modes_of, run_with
 from tests.dbt.shop_project import CHANGES, FEED, MODELS, TABLES, modes, responses, rows, run_sql
 from tests.dbt.test_sql_header import DAYS, TWICE
 from tests.dbt.test_sql_header import YAML as HEADERS
+from tests.dbt.test_type_spark import SparkProject
 from tests.dbt.thrift_server import start_server
 
 pytestmark = [pytest.mark.thrift, pytest.mark.slow]
@@ -106,3 +108,21 @@ class TestSqlHeaderOverThrift:
         found = project.run_sql(f"select cast(day as string), n from {project.test_schema}.days", fetch="all")
         assert list(map(tuple, found)) == [("2024-03-02", 1)]
         assert len(run_dbt(["test"])) == 2
+
+
+class TestTypeSparkOverThrift(SparkProject):
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, port):
+        server = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
+        return {"type": "spark", "threads": 2, "poll_interval": 0, **server}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_another_version_of_dbt(version, port, tmp_path):
+    """The project of `type: spark` from parsing to a refresh from changes."""
+    run_with(version, tmp_path, port)
+    assert modes_of(tmp_path) == {
+        "sales": "incremental",
+        "of_regions": "incremental",
+        "priced_orders": "incremental",
+    }

@@ -63,7 +63,7 @@ def _overwritten(session: Session, relation: Relation, came: str) -> str:
     return f"({names}) in (select ({names}) from {came})"
 
 
-def delete(session: Session, tree: exp.Expression) -> None:
+def delete(session: Session, tree: exp.Expression, operation: str = "DELETE") -> None:
     relation, database = session.lake.find(named_in(session, tree.this)), session.lake.database
     if isinstance(relation, DeltaTable) and is_skipped(session, relation):
         return
@@ -75,7 +75,8 @@ def delete(session: Session, tree: exp.Expression) -> None:
         _replace_content(session, relation, content)
     elif gone or transaction_of(session):
         commit(
-            session, relation, "DELETE", content, metrics={"numDeletedRows": len(gone)},
+            session, relation, operation, content,
+            metrics={"numDeletedRows": len(gone)} if operation == "DELETE" else {},
             changes=feed_of(session, {"delete": f"select * from {old} where {where}"}),
         )  # fmt: skip
 
@@ -149,7 +150,7 @@ def _named(table: str, alias: str) -> exp.Table:
 
 
 def truncate(session: Session, tree: exp.Expression) -> None:
-    delete(session, parsed(f"delete from {tree.expressions[0].sql('spark')} where true"))
+    delete(session, parsed(f"delete from {tree.expressions[0].sql('spark')} where true"), "TRUNCATE")
 
 
 def _content(relation: Relation) -> tuple[str, tuple[Field, ...]]:

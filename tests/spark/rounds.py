@@ -22,7 +22,10 @@ class ChangingWorld(Protocol):
 def refresh_all(lab: Lab, views: Sequence[View]) -> set[str]:
     """One run of all views, which see the same versions of their sources. Returns: the modes."""
     pins = Pins()
-    return {result.mode for result in side_by_side(lab, views, lambda view: view.refresh(pins))}
+    try:
+        return {result.mode for result in side_by_side(lab, views, lambda view: view.refresh(pins))}
+    finally:
+        pins.memory.drop(lab.engine)
 
 
 def stay_equal(lab: Lab, views: Sequence[View], world: ChangingWorld, rounds: int) -> None:

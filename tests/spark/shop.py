@@ -53,8 +53,10 @@ _BATCHES = (
         "truncate table customers",
         "insert into items values (8, 'z', 1, 1, 1, 1, 1, 1)",
         "delete from items where order_id = 8 or product = 'a'",
+        "insert into orders values (10, 1, 4.00, 2, 'a', date'2024-05-05')",
     ),
-    (  # they come back
+    (  # they come back, and an order goes
+        "delete from orders where id = 10",
         "insert into orders values (1, 2, 10.50, 1, 'a', date'2024-01-01'), (8, 9, -1.00, 0, '', date'2025-01-01')",
         "insert into customers values (2, 'Bob', 'eu', 3), (9, 'Ina', 'eu', 2.5), (4, 'Dan', 'moon', 0)",
         "insert into items values (1, 'a', 7, 0.5, 0.5, 0.5, 0.125, 0.12345678)",

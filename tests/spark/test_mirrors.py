@@ -162,7 +162,8 @@ def test_formats(lab, tmp_path):
     names = ("json_table", "parts_table", "jdbc_table", "paths")
     parts = [f"select '{name}' as name, k, cast(x as string) as x from {name}" for name in names]
     view = lab.view(
-        "m", " union all ".join([*parts, "select 'orc', o.k, cast(o.x.a[1] as string) from orc_table as o"])
+        "m",
+        " union all ".join([*parts, "select 'orc', o.k, cast(get(o.x.a, 1) as string) from orc_table as o"]),
     ).build()
     derby(lab, "update T set x = 'two'", "insert into T values (2, null)")
     lab.run(
@@ -200,7 +201,9 @@ def test_what_is_not_mirrored(lab):
     assert "p__ivm_mirror" not in str(lab.rows("show tables"))
 
     lab.run("create table q using parquet as select 1 as k", "create table q__ivm_mirror (k int) using delta")
-    with pytest.raises(DeclarationError, match="is another table's"):
+    with pytest.raises(
+        DeclarationError, match="q__ivm_mirror, the name of its mirror, is taken by another relation"
+    ):
         lab.view("n", "select * from q").refresh()
     assert lab.rows("select * from q__ivm_mirror") == []
 

@@ -13,6 +13,7 @@ import pytest
 from sparkivm import algebra
 from sparkivm.algebra import AnyRelation
 from sparkivm.refresh.result import RefreshResult
+from tests.nightly import few_of
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.shop import change, open_shop
 from tests.spark.state_sizes import Size, take_states_for
@@ -310,29 +311,25 @@ _APPENDS = ("Filter", "Project", "OneRow", "Generate", "UnionAll", "InnerJoin")
 _QUERIES = {f"{family}__{name}": sql for family, queries in FAMILIES.items() for name, sql in queries.items()}
 
 
-def test_each_operator_in_each_form_with_ansi_on_and_off(spark, monkeypatch):
-    """One view of each for each setting, over the same tables."""
-    lab = Lab(spark, "operators")
+@pytest.mark.parametrize("ansi", few_of([True, False], [True]))
+def test_each_operator_in_each_form(spark, monkeypatch, ansi):
+    lab = Lab(spark, "operators").another(ansi=ansi)
     open_shop(lab)
-    settings = {"ansi": lab.another(ansi=True), "not_ansi": lab.another(ansi=False)}
-    views: dict[str, list[View]] = {setting: [] for setting in settings}
+    views: list[View] = []
     for size, names in (("large", CREATED_LARGE), ("small", EACH_OPERATOR)):
         take_states_for(size, monkeypatch)
-        for setting, mine in settings.items():
-            new = [mine.view(f"{name}__{size}_{setting}", _QUERIES[name]) for name in names]
-            side_by_side(mine, new, View.build)
-            views[setting] += new
+        new = [lab.view(f"{name}__{size}", _QUERIES[name]) for name in names]
+        side_by_side(lab, new, View.build)
+        views += new
     forms: dict[str, set[str]] = {}
     wrong = []
     for batch, size in enumerate(SIZES):
         change(lab, batch)
         take_states_for(size, monkeypatch)
-        for setting, mine in settings.items():
-            results = side_by_side(mine, views[setting], refreshed)
-            for view, (result, problem) in zip(views[setting], results, strict=True):
-                wrong += [(view.name, batch, problem)] if problem else []
-                for label in result.strategies:
-                    forms.setdefault(label.partition("#")[0], set()).add(result.apply_form)
+        for view, (result, problem) in zip(views, side_by_side(lab, views, refreshed), strict=True):
+            wrong += [(view.name, batch, problem)] if problem else []
+            for label in result.strategies:
+                forms.setdefault(label.partition("#")[0], set()).add(result.apply_form)
     assert not wrong
     shown = {kind.__name__ for kind in set(get_args(AnyRelation)) - _NOT_SHOWN} | {"State"}
     assert set(forms) == shown

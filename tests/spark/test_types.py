@@ -31,7 +31,7 @@ FULL = {
 }
 INCREMENTAL = {
     "unread": "select id, count(*) as n from things group by id",
-    "nested": "select id, a, a[0].x as x from things",
+    "nested": "select id, a, get(a, 0).x as x from things",
     "names_like_types": "select id, items from things",
     "by_names_like_types": "select items, count(*) as n, max(id) as most from things group by items",
     "unclear_names": "select max(items) as most, count(*) as n from things",

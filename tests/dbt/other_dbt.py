@@ -1,0 +1,111 @@
+"""A project of `type: spark` with a dbt that is not the installed one, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.dbt.spark_project import (
+    CHANGES,
+    INCREMENTAL_VIEWS,
+    MODELS,
+    SEEDS,
+    SNAPSHOTS,
+    TABLES,
+    write_package,
+)
+
+ROOT = Path(__file__).parents[2]
+# What differs from the installed packages. dbt-core 1.12 needs dbt-core-experimental-parser as well, which cannot be
+# built without GitHub, and which only `--use-v2-parser` imports.
+VERSIONS = {
+    "1.10": ("dbt-core==1.10.23", "dbt-spark==1.10.3"),
+    "1.12": (
+        "dbt-core==1.12.6",
+        "dbt-spark==1.11.0",
+        "metricflow==0.213.0",
+        "opentelemetry-api==1.45.2",
+        "python-dotenv==1.2.4",
+    ),
+}
+_SCRIPT = """
+import sys
+from dbt.cli.main import dbtRunner
+from dbt.version import get_installed_version
+found = get_installed_version().to_version_string(skip_matcher=True)
+assert found.startswith(sys.argv[1]), found
+for arguments in (
+    ["deps"],
+    ["--warn-error", "parse", "--no-partial-parse"],
+    ["run-operation", "run_all", "--args", "{name: tables}"],
+    ["build"],
+    ["run-operation", "run_all", "--args", "{name: changes}"],
+    ["build", "--select", "+of_regions"],
+):
+    result = dbtRunner().invoke(arguments)
+    assert result.success, (arguments, result.exception)
+"""
+
+
+def run_with(version: str, project: Path, port: int) -> None:
+    """Build, change and refresh the project in a folder. Raises: AssertionError with all that dbt printed."""
+    schema = f"dbt_{version.replace('.', '_')}"
+    _write_project(project, schema, port)
+    packages = project / "packages"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages)]
+    subprocess.run([*install, *VERSIONS[version]], check=True, stdin=subprocess.DEVNULL)
+    places = (packages, ROOT, ROOT / "python_helpers")
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, version],
+        cwd=project,
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("DBT_")},
+            "PYTHONPATH": os.pathsep.join(map(str, places)),
+            "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def modes_of(project: Path) -> dict[str, str]:
+    """How the incremental views of the last command were refreshed."""
+    results = json.loads((project / "target" / "run_results.json").read_text())["results"]
+    found = {entry["unique_id"].split(".")[-1]: entry["adapter_response"].get("mode") for entry in results}
+    return {name: mode for name, mode in found.items() if name in INCREMENTAL_VIEWS}
+
+
+def _write_project(project: Path, schema: str, port: int) -> None:
+    server = f"{{type: spark, method: thrift, host: 127.0.0.1, port: {port}, user: dbt, poll_interval: 0"
+    statements = {
+        "tables": [
+            f"drop schema if exists {schema} cascade",
+            f"create schema {schema}",
+            *(one.format(schema=schema) for one in TABLES),
+        ],
+        "changes": [one.format(schema=schema) for one in CHANGES],
+    }
+    macro = (
+        "{% macro run_all(name) %}{% for statement in "
+        + json.dumps(statements)
+        + "[name] %}{% do run_query(statement) %}{% endfor %}{% endmacro %}"
+    )
+    files = {
+        "dbt_project.yml": "{name: shop, version: 1.0.0, profile: shop, seeds: {+file_format: delta}}",
+        "profiles.yml": f"shop: {{target: dev, outputs: {{dev: {server}, schema: {schema}, threads: 2}}}}}}",
+        "packages.yml": "{packages: [{local: pricing}]}",
+        "macros/run_all.sql": macro,
+        "snapshots/snapshots.yml": SNAPSHOTS,
+        **{f"models/{name}": text for name, text in MODELS.items()},
+        **{f"seeds/{name}": text for name, text in SEEDS.items()},
+    }
+    for name, text in files.items():
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    write_package(project)
