@@ -13,10 +13,9 @@ endif
 
 # Spark tests that `make test` leaves to `make nightly`, to stay short.
 LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
-  char_columns crash data_types errors_of_values expressions fake_engine hidden_columns in_values key_ranges \
-  kinds_of_tables lost_history mirrors mixed_types model_is_a_query moments operators put_back \
-  random_queries run_memory session_values session_windows silent_changes small_constructs state_part steps tpcds tpch \
-  two_drivers types views_as_sources))
+  char_columns crash hidden_columns in_values key_ranges kinds_of_tables lost_history mirrors mixed_types moments \
+  put_back random_queries run_memory session_values silent_changes small_constructs state_part tpcds tpch two_drivers \
+  types views_as_sources))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast nightly lint format golden fuzz mutants chaos bench java clean

@@ -41,7 +41,7 @@ for arguments in (
     ["deps"],
     ["--warn-error", "parse", "--no-partial-parse"],
     ["run-operation", "run_all", "--args", "{name: tables}"],
-    ["build"],
+    ["build", "--select", "+of_regions"],
     ["run-operation", "run_all", "--args", "{name: changes}"],
     ["build", "--select", "+of_regions"],
 ):

@@ -35,6 +35,7 @@ class Lab:
     def __init__(self, spark: SparkSession, schema: str) -> None:
         self.schema, self.engine = schema, PlainEngine(spark)
         self.session = self._new_session(spark)
+        spark.catalog.clearCache()  # rows that a test kept of its tables, which are going to be others
         self.run(f"drop schema if exists {schema} cascade", f"create schema {schema}", f"use {schema}")
         self.engine.session.sql(f"use {schema}")
 

@@ -10,6 +10,7 @@ from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
 from sparkivm.refresh.consistency import consistency_sql
 from sparkivm.refresh.request import StateLayout
+from tests.nightly import few_of
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.spark
 MAPPED = {"delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true"}
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["session", "by_sql"])
+@pytest.fixture(scope="module", params=few_of([False, True], [False]), ids=["session", "by_sql"])
 def lab(spark, request):
     lab = Lab(spark, f"altered_{'sql' if request.param else 'session'}")
     lab.engine = PlainEngine(spark, by_sql=request.param)

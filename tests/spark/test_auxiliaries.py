@@ -276,7 +276,7 @@ BY_ORDER = {
 }
 
 
-@pytest.mark.parametrize("name", BY_ORDER)
+@pytest.mark.parametrize("name", few_of(BY_ORDER, ["nested"]))
 def test_what_decides_is_stored_if_it_depends_on_the_order_of_rows(spark, name):
     """It might come out otherwise each time it is computed."""
     lab = Lab(spark, "auxiliaries_by_order")

@@ -279,17 +279,14 @@ FAMILIES = {
 
 # At least one construct of each operator, and what each is for.
 EACH_OPERATOR = (
-    "rows__stars",  # Filter and Project
-    "rows__values_in_parentheses",  # OneRow
+    "rows__values_in_parentheses",  # Project, OneRow, InnerJoin
     "sets__lateral_view",  # Generate
     "sets__except_all",  # Repeat
     "unions__all",  # UnionAll
-    "inner_joins__two",  # InnerJoin
-    "outer_joins__left",  # LeftJoin, by key
     "outer_joins__residual",  # LeftJoin, by row
     "sets__full_join",  # FullJoin
     "subqueries__exists",  # SemiJoin
-    "recomputed__extrema_over_join",  # Aggregate at the top, whose groups are read again
+    "recomputed__extrema_over_join",  # LeftJoin, by key; Aggregate at the top, whose groups are read again
     "sums__over_join",  # Aggregate at the top, whose groups add up
     "subqueries__scalar",  # Aggregate below
     "inner_totals__joined",  # Totals
