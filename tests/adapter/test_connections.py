@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from dbt.adapters.sparkivm.session import open_session
+from dbt.adapters.sparkivm.session import copied_session, open_session
 from dbt_common.exceptions import DbtRuntimeError
 
 pytestmark = pytest.mark.spark
@@ -31,6 +31,24 @@ def test_settings_and_temporary_views_are_isolated(connect):
     assert run(two, "set spark.sql.shuffle.partitions") == [("spark.sql.shuffle.partitions", "2")]
     run(two, "create temporary view t as select 2 as x")
     assert run(one, "select * from t") == [(1,)]
+
+
+def test_a_copy_has_what_the_session_has_and_leaves_nothing_in_it(spark):
+    """With `type: spark` hooks run in the session of all threads."""
+    spark.conf.set("a.b", "1")
+    spark.sql("create or replace temporary view mine as select 1 as x")
+    try:
+        copy = copied_session()
+        assert run(copy, "set a.b") == [("a.b", "1")]
+        assert run(copy, "select * from mine") == [(1,)]
+        assert copy.setting("spark.databricks.delta.snapshotPartitions") == "1", "as somebody said"
+        run(copy, "set a.b = 2")
+        run(copy, "create temporary view ours as select 1 as x")
+        assert spark.conf.get("a.b") == "1"
+        assert not spark.catalog.tableExists("ours")
+    finally:
+        spark.conf.unset("a.b")
+        spark.catalog.dropTempView("mine")
 
 
 def test_jobs_carry_the_label(connect, spark):

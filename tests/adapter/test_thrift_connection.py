@@ -70,3 +70,31 @@ def test_settings_are_asked_for_without_the_comment():
     assert engine.settings(["a"]) == {"a": "1"}
     engine.set({"a": "2"})
     assert connections.ran == ["set", "set `a`=`2`\n/* by dbt */"]
+
+
+class Server:
+    """Of which a setting has a value, or none."""
+
+    def __init__(self, value):
+        self.value, self.ran = value, []
+
+    def execute(self, sql, bindings, async_):
+        self.ran.append(sql)
+
+    def poll(self):
+        return SimpleNamespace(operationState=TOperationState.FINISHED_STATE, errorMessage=None)
+
+    def fetchall(self):
+        return [("key", self.value)]
+
+
+@pytest.mark.parametrize(("value", "is_set"), [("<undefined>", True), ("50", False)])
+def test_a_default_of_delta_is_replaced_unless_somebody_set_it(monkeypatch, value, is_set):
+    """By itself Delta computes each snapshot in 50 tasks."""
+    monkeypatch.setattr(ThriftConnection, "defaults", {})
+    server = Server(value)
+    connection = ThriftConnection(SimpleNamespace(cursor=lambda: server), 0.1, None, 0)
+    connection.open_with({"a": "1"})
+    partitions = "`spark.databricks.delta.snapshotPartitions`"
+    wanted = [f"set {partitions}", *([f"set {partitions}=`2`"] if is_set else []), "set `a`=`1`"]
+    assert server.ran == wanted

@@ -43,7 +43,7 @@ for arguments in (
     ["run-operation", "run_all", "--args", "{name: tables}"],
     ["build", "--select", "+of_regions"],
     ["run-operation", "run_all", "--args", "{name: changes}"],
-    ["build", "--select", "+of_regions"],
+    ["run", "--select", "+of_regions"],
 ):
     result = dbtRunner().invoke(arguments)
     assert result.success, (arguments, result.exception)
@@ -81,7 +81,7 @@ def modes_of(project: Path) -> dict[str, str]:
 
 
 def _write_project(project: Path, schema: str, port: int) -> None:
-    server = f"{{type: spark, method: thrift, host: 127.0.0.1, port: {port}, user: dbt, poll_interval: 0"
+    server = f"{{type: spark, method: thrift, host: 127.0.0.1, port: {port}, user: dbt, poll_interval: 1"
     statements = {
         "tables": [
             f"drop schema if exists {schema} cascade",

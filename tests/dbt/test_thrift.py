@@ -114,7 +114,7 @@ class TestTypeSparkOverThrift(SparkProject):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, port):
         server = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
-        return {"type": "spark", "threads": 2, "poll_interval": 0, **server}
+        return {"type": "spark", "threads": 2, "poll_interval": 1, **server}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

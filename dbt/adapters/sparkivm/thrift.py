@@ -27,7 +27,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
     def __init__(
         self, handle: Any, longest_pause_s: float, query_timeout: int | None, query_retries: int
     ) -> None:
-        self._longest_pause_s = longest_pause_s
+        self._longest_pause_s = max(_FIRST_PAUSE_S, longest_pause_s)  # a profile may say 0
         self._pause_s = _FIRST_PAUSE_S
         self.opened_with: Mapping[str, str] = {}
         self.label = "dbt"
