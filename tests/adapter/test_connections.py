@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from dbt.adapters.sparkivm.session import copied_session, open_session
+from dbt.adapters.sparkivm.session import SessionConnection, copied_session, open_session
 from dbt_common.exceptions import DbtRuntimeError
 
 pytestmark = pytest.mark.spark
@@ -49,6 +49,13 @@ def test_a_copy_has_what_the_session_has_and_leaves_nothing_in_it(spark):
     finally:
         spark.conf.unset("a.b")
         spark.catalog.dropTempView("mine")
+
+
+def test_a_spark_without_delta(spark, monkeypatch):
+    monkeypatch.setattr(SessionConnection, "setting", lambda self, key: None)
+    with pytest.raises(DbtRuntimeError, match="no Delta") as error:
+        copied_session()
+    assert "spark.jars.packages: io.delta:delta-spark_" in str(error.value)
 
 
 def test_jobs_carry_the_label(connect, spark):

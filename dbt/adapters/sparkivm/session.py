@@ -15,9 +15,16 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.private_directory import make_private, private_log
-from dbt.adapters.sparkivm.session_defaults import DEFAULTS_OF_DELTA, session_settings
+from dbt.adapters.sparkivm.session_defaults import (
+    CATALOG,
+    DEFAULTS_OF_DELTA,
+    EXTENSION,
+    delta_package,
+    session_settings,
+)
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.submit_properties import submitted
+from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -179,10 +186,24 @@ def open_session(given: Mapping[str, str], directory: Path) -> SessionConnection
 
 
 def copied_session() -> SessionConnection:
-    """A copy of the session of a Spark that somebody started: settings, temporary views, functions."""
+    """A copy of the session of a Spark that somebody started: settings, temporary views, functions.
+
+    Raises: DbtRuntimeError if that Spark has no Delta.
+    """
     be_quiet()
     root = SparkSession.builder.getOrCreate()
     connection = SessionConnection(SparkSession(root.sparkContext, root._jsparkSession.cloneSession()), {})
+    if EXTENSION not in (connection.setting("spark.sql.extensions") or ""):
+        settings = {
+            "spark.jars.packages": delta_package(),
+            "spark.sql.extensions": EXTENSION,
+            "spark.sql.catalog.spark_catalog": CATALOG,
+        }
+        lines = "".join(f"\n    {key}: {value}" for key, value in settings.items())
+        raise DbtRuntimeError(
+            "this Spark has no Delta, in which incremental views are stored\n"
+            f"  do     add to server_side_parameters in profiles.yml:{lines}"
+        )
     for key, value in DEFAULTS_OF_DELTA.items():
         if connection.setting(key) is None:
             connection.session.conf.set(key, value)

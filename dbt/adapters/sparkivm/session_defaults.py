@@ -13,7 +13,8 @@ DELTA_VERSION = "4.4.0"
 _SPARK_VERSIONS = ("4.1", "4.2")  # each needs a Delta built for it
 # Unless somebody says otherwise. With the default of 50 a small commit takes four times as long.
 DEFAULTS_OF_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
-_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str]:
@@ -28,7 +29,7 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
         "spark.master": master,
         "spark.app.name": "dbt",
         "spark.sql.catalogImplementation": "hive",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalog.spark_catalog": CATALOG,
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": catalog,
         "spark.sql.session.timeZone": "UTC",
@@ -48,8 +49,8 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
     )
     if "delta-spark" not in jars:
         settings["spark.jars.packages"] = _joined(delta_package(), given.get("spark.jars.packages"), ",")
-    if _EXTENSION not in given.get("spark.sql.extensions", ""):
-        settings["spark.sql.extensions"] = _joined(_EXTENSION, given.get("spark.sql.extensions"), ",")
+    if EXTENSION not in given.get("spark.sql.extensions", ""):
+        settings["spark.sql.extensions"] = _joined(EXTENSION, given.get("spark.sql.extensions"), ",")
     options = f'-Duser.timezone=UTC "-Dderby.stream.error.file={directory / "derby.log"}"'
     settings["spark.driver.extraJavaOptions"] = _joined(
         options, given.get("spark.driver.extraJavaOptions"), " "
