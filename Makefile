@@ -17,6 +17,8 @@ LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
   put_back random_queries run_memory session_values silent_changes small_constructs state_part tpcds tpch two_drivers \
   types views_as_sources))
 
+AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast nightly lint format golden fuzz mutants chaos bench java clean
 
@@ -34,9 +36,9 @@ test-fast: .venv  ## what needs no Java, under a minute
 
 nightly: .venv java  ## all constructs and queries, a thousand random ones on Spark, 50,000 embedded; SEED repeats a run
 	@echo "SEED=$(SEED)"
-	SPARKIVM_SEED=$(SEED) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(LATER)
-	SPARKIVM_SEED=$(SEED) $(BIN)/python -m pytest --numprocesses 2 -m nightly
-	SPARKIVM_SEED=$(SEED) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
+	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(LATER)
+	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 -m nightly
+	$(AT_NIGHT) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
 	$(BIN)/python -m tests.fuzz.run --trees 50000 --seed $(SEED)
 
 lint: .venv  ## format, style, types, layers

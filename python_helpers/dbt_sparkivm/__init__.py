@@ -30,7 +30,7 @@ else:
                 from dbt.adapters.incremental_view import extend
 
                 extend(FACTORY)
-            except Exception as error:  # whatever it is, projects without incremental views can do without
+            except Exception as error:  # of any kind: a project without incremental views must still run
                 from dbt.adapters.events.logging import AdapterLogger
 
                 AdapterLogger("SparkIvm").warning(

@@ -6,15 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.dbt.spark_project import (
     CHANGES,
-    INCREMENTAL_VIEWS,
     MODELS,
     SEEDS,
     SNAPSHOTS,
     TABLES,
+    write_files,
     write_package,
 )
 
@@ -54,12 +55,20 @@ def run_with(version: str, project: Path, port: int) -> None:
     """Build, change and refresh the project in a folder. Raises: AssertionError with all that dbt printed."""
     schema = f"dbt_{version.replace('.', '_')}"
     _write_project(project, schema, port)
-    packages = project / "packages"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages)]
-    subprocess.run([*install, *VERSIONS[version]], check=True, stdin=subprocess.DEVNULL)
-    places = (packages, ROOT, ROOT / "python_helpers")
+    run_beside(VERSIONS[version], project, _SCRIPT, version)
+
+
+def run_beside(packages: Sequence[str], project: Path, script: str, *arguments: str) -> None:
+    """Run Python in a project's folder, with packages that are found before the installed ones.
+
+    Raises: AssertionError with all that was printed.
+    """
+    folder = project / "packages"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
+    subprocess.run([*install, *packages], check=True, stdin=subprocess.DEVNULL)
+    places = (folder, ROOT, ROOT / "python_helpers")
     done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, version],
+        [sys.executable, "-c", script, *arguments],
         cwd=project,
         env={
             **{name: value for name, value in os.environ.items() if not name.startswith("DBT_")},
@@ -71,13 +80,6 @@ def run_with(version: str, project: Path, port: int) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def modes_of(project: Path) -> dict[str, str]:
-    """How the incremental views of the last command were refreshed."""
-    results = json.loads((project / "target" / "run_results.json").read_text())["results"]
-    found = {entry["unique_id"].split(".")[-1]: entry["adapter_response"].get("mode") for entry in results}
-    return {name: mode for name, mode in found.items() if name in INCREMENTAL_VIEWS}
 
 
 def _write_project(project: Path, schema: str, port: int) -> None:
@@ -104,8 +106,5 @@ def _write_project(project: Path, schema: str, port: int) -> None:
         **{f"models/{name}": text for name, text in MODELS.items()},
         **{f"seeds/{name}": text for name, text in SEEDS.items()},
     }
-    for name, text in files.items():
-        path = project / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(project, files)
     write_package(project)

@@ -56,7 +56,12 @@ def run_sql(project: Any, *statements: str) -> None:
 
 def responses(project: Any) -> dict[str, dict[str, Any]]:
     """What run_results.json says of each model."""
-    results = json.loads((Path(project.project_root) / "target" / "run_results.json").read_text())["results"]
+    return responses_in(Path(project.project_root))
+
+
+def responses_in(root: Path) -> dict[str, dict[str, Any]]:
+    """The same, of a project in a folder."""
+    results = json.loads((root / "target" / "run_results.json").read_text())["results"]
     return {entry["unique_id"].split(".")[-1]: entry["adapter_response"] for entry in results}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 SOURCES = """
@@ -91,9 +93,19 @@ CHANGES = (
 )
 
 
-def write_package(root: Any) -> None:
-    """The package beside a project, which `packages.yml` names as `local: pricing`."""
-    for name, text in PACKAGE.items():
-        path = root / "pricing" / name
+def write_files(root: Path, files: Mapping[str, str]) -> None:
+    """Texts by their paths below a folder."""
+    for name, text in files.items():
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def write_package(root: Path) -> None:
+    """The package beside a project, which `packages.yml` names as `local: pricing`."""
+    write_files(root / "pricing", PACKAGE)
+
+
+def modes_of_views(responses: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """How the incremental views were refreshed, of all that dbt ran."""
+    return {name: found["mode"] for name, found in responses.items() if name in INCREMENTAL_VIEWS}

@@ -6,8 +6,19 @@ import signal
 import pytest
 from dbt.tests.util import run_dbt, write_file
 
-from tests.dbt.other_dbt import VERSIONS, modes_of, run_with
-from tests.dbt.shop_project import CHANGES, FEED, MODELS, TABLES, modes, responses, rows, run_sql
+from tests.dbt.other_dbt import VERSIONS, run_with
+from tests.dbt.shop_project import (
+    CHANGES,
+    FEED,
+    MODELS,
+    TABLES,
+    modes,
+    responses,
+    responses_in,
+    rows,
+    run_sql,
+)
+from tests.dbt.spark_project import modes_of_views
 from tests.dbt.test_sql_header import DAYS, TWICE
 from tests.dbt.test_sql_header import YAML as HEADERS
 from tests.dbt.test_type_spark import SparkProject
@@ -121,7 +132,7 @@ class TestTypeSparkOverThrift(SparkProject):
 def test_another_version_of_dbt(version, port, tmp_path):
     """The project of `type: spark` from parsing to a refresh from changes."""
     run_with(version, tmp_path, port)
-    assert modes_of(tmp_path) == {
+    assert modes_of_views(responses_in(tmp_path)) == {
         "sales": "incremental",
         "of_regions": "incremental",
         "priced_orders": "incremental",

@@ -21,14 +21,11 @@ from tests.dbt.spark_project import (
     SNAPSHOTS,
     TABLES,
     TESTS,
+    modes_of_views,
     write_package,
 )
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
-
-
-def of_views(project):
-    return {name: found["mode"] for name, found in responses(project).items() if name in INCREMENTAL_VIEWS}
 
 
 class SparkProject:
@@ -59,12 +56,12 @@ class SparkProject:
         run_dbt(["build"])
 
     def test_life(self, project):
-        assert of_views(project) == dict.fromkeys(INCREMENTAL_VIEWS, "create")
+        assert modes_of_views(responses(project)) == dict.fromkeys(INCREMENTAL_VIEWS, "create")
         run_dbt(["run"])
-        assert of_views(project) == dict.fromkeys(INCREMENTAL_VIEWS, "no_op")
+        assert modes_of_views(responses(project)) == dict.fromkeys(INCREMENTAL_VIEWS, "no_op")
         run_sql(project, *CHANGES)
         run_dbt(["run"])
-        assert of_views(project) == dict.fromkeys(INCREMENTAL_VIEWS, "incremental")
+        assert modes_of_views(responses(project)) == dict.fromkeys(INCREMENTAL_VIEWS, "incremental")
         assert [row[:3] for row in rows(project, "sales")] == [
             (1, 1, Decimal("12.00")),
             (2, 2, Decimal("16.00")),

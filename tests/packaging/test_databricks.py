@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.dbt.other_dbt import ROOT
+from tests.dbt.other_dbt import run_beside
+from tests.dbt.spark_project import write_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
@@ -42,24 +40,12 @@ assert hasattr(adapter, "refresh_incremental_view")
 
 
 def test_a_project_is_parsed(tmp_path: Path) -> None:
-    packages, project = tmp_path / "packages", tmp_path / "project"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages)]
-    subprocess.run([*install, *PACKAGES], check=True, stdin=subprocess.DEVNULL)
-    (project / "models").mkdir(parents=True)
-    (project / "dbt_project.yml").write_text("{name: lake, version: 1.0.0, profile: lake}")
-    (project / "profiles.yml").write_text(PROFILE)
-    (project / "models" / "months.sql").write_text(MODEL)
-    (project / "models" / "shop.yml").write_text(
-        "sources: [{name: shop, tables: [{name: orders}]}]\n"
-        "models: [{name: months, data_tests: [incremental_view_is_consistent]}]\n"
-    )
-    places = os.pathsep.join(map(str, (packages, ROOT, ROOT / "python_helpers")))
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": places, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    files = {
+        "dbt_project.yml": "{name: lake, version: 1.0.0, profile: lake}",
+        "profiles.yml": PROFILE,
+        "models/months.sql": MODEL,
+        "models/shop.yml": "sources: [{name: shop, tables: [{name: orders}]}]\n"
+        "models: [{name: months, data_tests: [incremental_view_is_consistent]}]\n",
+    }
+    write_files(tmp_path, files)
+    run_beside(PACKAGES, tmp_path, SCRIPT)

@@ -26,7 +26,7 @@ from dbt.adapters.sparkivm.connections import (
 )
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
 from dbt.adapters.sparkivm.spark_errors import SparkLost
-from dbt.adapters.sparkivm.thrift import ThriftConnection, setting_by_sql
+from dbt.adapters.sparkivm.thrift import ThriftConnection, default_by_sql
 from dbt.adapters.sql.connections import SQLConnectionManager
 
 _making = threading.Lock()
@@ -108,6 +108,7 @@ class OtherConnection(SparkConnectionWrapper):
     def __init__(self, lender: SQLConnectionManager) -> None:
         self._lender = lender
         self._cursor: Any = None
+        self._defaults: dict[str, str | None] = {}
         self.opened_with: dict[str, str] = {}
         self.label = "dbt"
         self.canceled = False
@@ -129,7 +130,7 @@ class OtherConnection(SparkConnectionWrapper):
 
     def default(self, key: str) -> str | None:
         """The value of a setting that nobody set; None if Spark has none."""
-        return setting_by_sql(self, key)
+        return default_by_sql(self, key, self._defaults)
 
     def cancel(self) -> None:
         """What runs is ended by dbt's own connection; whatever the thread tries next is refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, ClassVar
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -67,9 +67,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
 
     def default(self, key: str) -> str | None:
         """The server's value of a setting that nobody set; None if it has none."""
-        if key not in self.defaults:
-            self.defaults[key] = setting_by_sql(self, key)
-        return self.defaults[key]
+        return default_by_sql(self, key, self.defaults)
 
     def open_with(self, settings: Mapping[str, str]) -> None:
         """SET them: the server ignores settings that come with the request for a session."""
@@ -89,12 +87,16 @@ class ThriftConnection(PyhiveConnectionWrapper):
         self.opened_with = accepted
 
 
-def setting_by_sql(connection: SparkConnectionWrapper, key: str) -> str | None:
-    """A setting as it is in force; None if Spark has no value for it."""
-    cursor = connection.cursor()
-    cursor.execute(f"set {quoted(key)}")
-    rows = cursor.fetchall() or [(key, "<undefined>")]
-    return None if rows[0][1] == "<undefined>" else str(rows[0][1])
+def default_by_sql(
+    connection: SparkConnectionWrapper, key: str, known: MutableMapping[str, str | None]
+) -> str | None:
+    """The value of a setting that nobody set, None if Spark has none; asked for once, and then `known`."""
+    if key not in known:
+        cursor = connection.cursor()
+        cursor.execute(f"set {quoted(key)}")
+        rows = cursor.fetchall() or [(key, "<undefined>")]
+        known[key] = None if rows[0][1] == "<undefined>" else str(rows[0][1])
+    return known[key]
 
 
 def _unless_lost(ended: Callable[[], None]) -> None:
