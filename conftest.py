@@ -47,7 +47,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The root session: Delta, a catalog in memory, an empty warehouse, UTC."""
+    """A session over Delta: a catalog in memory, an empty warehouse, UTC.
+
+    Not the root session: dbt-spark writes a profile's settings into that one.
+    """
     from dbt.adapters.sparkivm.session import start
     from dbt.adapters.sparkivm.session_defaults import session_settings
     from pyspark.sql import SparkSession
@@ -55,9 +58,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     directory = tmp_path_factory.mktemp("spark")
     with starting_spark():
         start(session_settings(_SETTINGS, directory), directory)
-    session = SparkSession.builder.getOrCreate()
-    yield session
-    session.stop()
+    root = SparkSession.builder.getOrCreate()
+    yield root.newSession()
+    root.stop()
 
 
 @pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "not_ansi"])
