@@ -16,7 +16,8 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 _SETTINGS = {
     "spark.master": "local[2]",
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.shuffle.partitions": "2",
+    # A task more per exchange is a sixth of the time; `make nightly` has two.
+    "spark.sql.shuffle.partitions": os.environ.get("SPARKIVM_PARTITIONS", "1"),
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
     "spark.driver.memory": "2g",
@@ -46,10 +47,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session over Delta: a catalog in memory, an empty warehouse, UTC.
+def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The first session of a Spark with Delta, UTC, a catalog in memory and an empty warehouse.
 
-    Not the root session: dbt-spark writes a profile's settings into that one.
+    dbt-spark runs hooks in this session and writes a profile's settings into it.
     """
     from dbt.adapters.sparkivm.session import start
     from dbt.adapters.sparkivm.session_defaults import session_settings
@@ -58,9 +59,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     directory = tmp_path_factory.mktemp("spark")
     with starting_spark():
         start(session_settings(_SETTINGS, directory), directory)
-    root = SparkSession.builder.getOrCreate()
-    yield root.newSession()
-    root.stop()
+    session = SparkSession.builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(root_session: Any) -> Any:
+    """A session of the tests' own."""
+    return root_session.newSession()
 
 
 @pytest.fixture(scope="module", params=["true", "false"], ids=["ansi", "not_ansi"])

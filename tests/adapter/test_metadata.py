@@ -215,10 +215,27 @@ def test_errors_carry_sparks_sentence_only(engines):
     assert "\tat " not in str(error.value)
 
 
+def test_files_are_found_in_a_listing(spark, schema, tmp_path):
+    """That takes no Spark job, where a query that opens each file takes half a second."""
+    table = TableName(schema, "listed")
+    spark.sql(
+        f"create table {table} using delta location '{tmp_path}' partitioned by (p) as select 1 as id, 'a b' as p"
+    )
+    spark.sql(f"insert into {table} values (2, 'c'), (3, null)")
+    engine = PlainEngine(spark)
+    facts = engine.describe(table)
+    assert engine._metadata.has_all_files(facts)
+    next(tmp_path.glob("p=c/*.parquet")).unlink()
+    assert not engine._metadata.has_all_files(facts)
+    with pytest.raises(EngineError):
+        engine.check_files(facts)
+
+
 def test_settings_go_back_to_how_the_connection_was_opened(spark_without_ansi):
     engine = PlainEngine(spark_without_ansi)
     ansi, partitions = "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions"
+    default = spark_without_ansi.conf.get(partitions)
     engine.set({ansi: "true", partitions: "9"})
     assert engine.settings([ansi, partitions, "not.there"]) == {ansi: "true", partitions: "9"}
     engine.unset([ansi, partitions])
-    assert engine.settings([ansi, partitions]) == {ansi: "false", partitions: "2"}
+    assert engine.settings([ansi, partitions]) == {ansi: "false", partitions: default}

@@ -96,5 +96,7 @@ def test_a_default_of_delta_is_replaced_unless_somebody_set_it(monkeypatch, valu
     connection = ThriftConnection(SimpleNamespace(cursor=lambda: server), 0.1, None, 0)
     connection.open_with({"a": "1"})
     partitions = "`spark.databricks.delta.snapshotPartitions`"
-    wanted = [f"set {partitions}", *([f"set {partitions}=`2`"] if is_set else []), "set `a`=`1`"]
+    whole_plans = "set `spark.sql.debug.maxToStringFields`=`100000`"
+    ours = [f"set {partitions}=`2`"] if is_set else []
+    wanted = [f"set {partitions}", *ours, whole_plans, "set `a`=`1`"]
     assert server.ran == wanted

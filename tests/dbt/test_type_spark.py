@@ -11,7 +11,6 @@ from unittest import mock
 import pytest
 from dbt.adapters.sparkivm.command import main
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
-from pyspark.sql import SparkSession
 
 from tests.dbt.shop_project import modes, responses, rows, run_sql
 from tests.dbt.spark_project import (
@@ -115,19 +114,18 @@ class TestSession(SparkProject):
             _, log = run_dbt_and_capture(["run", "--select", "latest"])
         assert "this adapter works as if dbt-sparkivm was not installed" in log
 
-    def test_what_hooks_set_is_seen_and_nothing_else_is_left(self, project):
-        users = SparkSession.builder.getOrCreate()  # the session that dbt-spark runs hooks in
+    def test_what_hooks_set_is_seen_and_nothing_else_is_left(self, project, root_session):
         hooked = (
             "{{ config(materialized='incremental_view', pre_hook=["
             "\"set my.day={{ var('day') }}\", 'create or replace temporary view mine as select 1 as one']) }} "
             "select region, count(*) as n, '${my.day}' as day from {{ source('shop', 'orders') }} group by region"
         )
         write_file(hooked, project.project_root, "models", "hooked.sql")
-        before = {row.key: row.value for row in users.sql("set").collect()}
+        before = {row.key: row.value for row in root_session.sql("set").collect()}
         for day, mode in (("mon", "create"), ("mon", "no_op"), ("tue", "full")):
             run_dbt(["run", "--select", "hooked", "--vars", f"{{day: {day}}}"])
             assert modes(project) == {"hooked": mode}
-        after = {row.key: row.value for row in users.sql("set").collect()}
+        after = {row.key: row.value for row in root_session.sql("set").collect()}
         assert {key: after[key] for key in after if before.get(key) != after[key]} == {"my.day": "tue"}
         os.remove(os.path.join(project.project_root, "models", "hooked.sql"))
 

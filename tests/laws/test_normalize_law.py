@@ -233,7 +233,7 @@ def test_passes_over_random_queries(chunk, law_seed):
         worlds = [tried.load() for _ in range(WORLDS_OF_A_QUERY)]
         for name, change in {**PASSES, **rewrites_of_plans(tried)}.items():
             tried.check(name, sql, relation, change(relation), worlds if name == "normalize" else worlds[:1])
-    assert tried.changed["normalize"] > QUERIES / 2
+    assert tried.changed["normalize"] > QUERIES / 4
 
 
 @pytest.mark.parametrize("chunk", range(2))

@@ -20,7 +20,6 @@ from dbt.adapters.spark.connections import (
     SparkConnectionWrapper,
 )
 from dbt.adapters.sparkivm.connections import (
-    THRIFT_SETTINGS,
     IncrementalViewConnections,
     lost_as_one_sentence,
 )
@@ -97,7 +96,7 @@ class BorrowedConnections(IncrementalViewConnections):
             return copied_session()
         if isinstance(handle, PyhiveConnectionWrapper) and not isinstance(handle, PyodbcConnectionWrapper):
             own = ThriftConnection(handle.handle, credentials.poll_interval, credentials.query_timeout, 0)
-            own.open_with(THRIFT_SETTINGS)
+            own.open_with({})
             return own
         return OtherConnection(self._lender)
 

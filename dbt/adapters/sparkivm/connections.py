@@ -26,9 +26,6 @@ from sparkivm.engine import EngineError, EngineLost
 
 logger = AdapterLogger("SparkIvm")
 
-# Plans are read back as text (nullability, the comparison of two plans), so nothing may be cut out.
-THRIFT_SETTINGS = {"spark.sql.debug.maxToStringFields": "100000"}
-
 _SAID = (SparkLost, EngineLost)  # what is said of a Spark that is gone, in its last words
 
 
@@ -108,7 +105,7 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
                 credentials.query_timeout,
                 credentials.query_retries,
             )
-            handle.open_with({**THRIFT_SETTINGS, **credentials.server_side_parameters})
+            handle.open_with(credentials.server_side_parameters)
         connection.handle = handle
         return connection
 
@@ -132,7 +129,7 @@ def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generato
 
 def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
     again = "run dbt again: until then each view shows what its last complete refresh made"
-    if credentials.method == SparkConnectionMethod.SESSION:
+    if getattr(credentials, "method", None) == SparkConnectionMethod.SESSION:
         directory = getattr(credentials, "spark_directory", None)
         log = f"its last words are in {directory}/spark.log" if directory else "its last words are above"
         return (
@@ -140,7 +137,9 @@ def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
             f"  do     {again}. If memory ran out, raise spark.driver.memory in server_side_parameters"
         )
     words = sentence(error).split("\n")[0]
-    server = f"{credentials.host}:{credentials.port}"
+    server = str(credentials.host)
+    if port := getattr(credentials, "port", None):  # which a profile of type databricks does not have
+        server += f":{port}"
     if opening:
         return (
             f"cannot connect to the thrift server at {server}: {words.removeprefix('failed to connect: ')}\n"

@@ -138,7 +138,7 @@ class SessionCatalog:
             path = self._jvm.org.apache.hadoop.fs.Path(path, unquote(folder))
         listed = path.getFileSystem(log.newDeltaHadoopConf()).listStatus(path)
         # As one text, which takes one call; in another format than this nothing is found in it.
-        for name, size in _LISTED.findall(self._jvm.java.util.Arrays.toString(listed)):
+        for name, size in _LISTED.findall(self._jvm.scala.runtime.ScalaRunTime.stringOf(listed)):
             yield f"{folder}/{name}" if folder else name, int(size)
 
     def expect_commit(self, table: TableName) -> None:

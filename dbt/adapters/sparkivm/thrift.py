@@ -15,6 +15,8 @@ from sparkivm.names import quoted
 
 logger = AdapterLogger("SparkIvm")
 
+# Plans are read back as text (nullability, the comparison of two plans), so nothing may be cut out.
+_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 _FIRST_PAUSE_S = 0.01
 _GROWTH = 1.3
 
@@ -70,9 +72,9 @@ class ThriftConnection(PyhiveConnectionWrapper):
         return default_by_sql(self, key, self.defaults)
 
     def open_with(self, settings: Mapping[str, str]) -> None:
-        """SET them: the server ignores settings that come with the request for a session."""
+        """SET them and what we need: the server ignores settings that come with the request for a session."""
         missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if self.default(key) is None}
-        settings = {**missing, **settings}
+        settings = {**missing, **_WHOLE_PLANS, **settings}
         accepted = {}
         for key, value in settings.items():
             try:

@@ -43,6 +43,8 @@ class Scalar:
         """The expression with columns replaced by other expressions."""
         if not self.columns & replacements.keys():
             return self
+        if self.as_column is not None:
+            return replacements[self.as_column]
         return Scalar(
             replace_nodes(
                 self.tree,
@@ -71,10 +73,11 @@ _QUOTES: Mapping[Dialect, str] = {"spark": "`", "duckdb": '"'}
 
 
 def _printed(tree: exp.Expr, dialect: Dialect) -> str:
-    if isinstance(tree, exp.Column) and len(tree.parts) == 1:
+    if isinstance(tree, exp.Column) and len(tree.parts) <= 2:
         # What most expressions are; the generator takes a copy of the tree and longer.
         quote = _QUOTES[dialect]
-        return quote + tree.name.replace(quote, quote * 2) + quote
+        alias = f"{tree.table}." if tree.table else ""
+        return alias + quote + tree.name.replace(quote, quote * 2) + quote
     return tree.sql(dialect=SparkText if dialect == "spark" else dialect)
 
 
@@ -94,8 +97,10 @@ def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | N
     return tree.transform(visit)
 
 
-def column(name: str) -> Scalar:
-    return Scalar(exp.Column(this=exp.Identifier(this=name, quoted=True)))
+def column(name: str, alias: str | None = None) -> Scalar:
+    """A column; `alias`, a plain word, is for text: expressions in the algebra need none."""
+    table = None if alias is None else exp.Identifier(this=alias)
+    return Scalar(exp.Column(this=exp.Identifier(this=name, quoted=True), table=table))
 
 
 def integer(value: int) -> Scalar:

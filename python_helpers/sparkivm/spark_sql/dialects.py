@@ -16,8 +16,8 @@ class SqlDialect:
     null_safe_equal: str
     semi_join: str
     anti_join: str
-    copies: str  # behind a FROM item, repeats each of its rows by the number {times}
-    generate: str  # behind a FROM item: rows with the columns {names} from the call {call}
+    copies: str  # behind FROM, repeats each row by the number {times}
+    generate: str  # behind FROM: rows {alias} with the columns {names} from the call {call}
     generate_outer: str
     hints: bool
 
@@ -32,8 +32,8 @@ SPARK = SqlDialect(
     semi_join="left semi join",
     anti_join="left anti join",
     copies="lateral view explode(array_repeat(0, cast({times} as int))) __ivm_copies as __ivm_copy",
-    generate="lateral view {call} __ivm_generated as {names}",
-    generate_outer="lateral view outer {call} __ivm_generated as {names}",
+    generate="lateral view {call} {alias} as {names}",
+    generate_outer="lateral view outer {call} {alias} as {names}",
     hints=True,
 )
 
@@ -44,7 +44,7 @@ DUCKDB = SqlDialect(
     semi_join="semi join",
     anti_join="anti join",
     copies=", unnest(range(cast({times} as bigint)))",
-    generate=", lateral (select {call}) as generated({names})",
-    generate_outer=" left join lateral (select {call}) as generated({names}) on true",
+    generate=", lateral (select {call}) as {alias}({names})",
+    generate_outer=" left join lateral (select {call}) as {alias}({names}) on true",
     hints=False,
 )

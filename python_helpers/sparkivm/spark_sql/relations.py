@@ -1,11 +1,17 @@
-"""Algebra → SQL text. One SELECT per operator, nested; what is used twice, and each change feed, is a CTE."""
+"""Algebra → SQL text: as few SELECTs as SQL allows; what is used twice, and each change feed, is a CTE.
+
+Every column is written with the alias of its FROM item, so none is taken for another one, for a field, or for
+an alias of the SELECT list.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from textwrap import indent
+
+from sqlglot import exp
 
 from sparkivm.algebra import (
     Aggregate,
@@ -38,6 +44,7 @@ from sparkivm.algebra import (
 )
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import at
+from sparkivm.algebra.scalar import column, null
 from sparkivm.errors import InternalError, no_rule
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, in_changes
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
@@ -63,20 +70,35 @@ def step_texts(relation: Relation, sources: SourceTexts, name: str) -> list[tupl
 
 @dataclass(frozen=True)
 class _Block:
-    """The parts of one SELECT."""
+    """The parts of one SELECT, to which the operators above may add theirs.
 
-    items: tuple[str, ...]
-    weight: str  # empty for a plain bag
+    columns   what each column is, over the aliases in FROM
+    weight    a factor; empty for a plain bag
+    source    the text behind FROM; `alias` is that of its only item, or of the first one
+    tail      GROUP BY and HAVING
+    is_join   whether FROM has several items
+    has_view  whether FROM ends with a LATERAL VIEW, behind which no join can stand
+    closed    rows are grouped or have window functions: columns can only be chosen and renamed
+    sealed    not even that
+    nothing   the SELECT list of a relation without columns
+    """
+
+    columns: Mapping[str, Scalar]
+    weight: str
     source: str
+    alias: str = ""
     where: tuple[str, ...] = ()
-    hint: str = ""
+    tail: str = ""
+    hints: tuple[str, ...] = ()
+    is_join: bool = False
+    has_view: bool = False
+    closed: bool = False
+    sealed: bool = False
+    nothing: str = "1 as __ivm_one"
 
-    def text(self, weight_column: str) -> str:
-        items = [*self.items, f"{self.weight} as {weight_column}"] if self.weight else self.items
-        text = f"select {self.hint}{_list(items)}\nfrom {self.source}"
-        if not self.where:
-            return text
-        return f"{text}\nwhere " + " and ".join(f"({condition})" for condition in self.where)
+    def computed(self) -> frozenset[str]:
+        """Columns that are more than a column of FROM."""
+        return frozenset(name for name, scalar in self.columns.items() if scalar.as_column is None)
 
 
 class _Printer:
@@ -90,31 +112,24 @@ class _Printer:
         self._changed_fields = columns_read(root, Changes)
 
     def statement(self, weight: str | None) -> str:
-        items = self._names(self._root.columns)
-        if weight:
-            items.append(f"{self._weight(self._root, 'result')} as {self._name(weight)}")
-        body = (
-            self._select(self._root)
-            if not weight
-            else f"select {_list(items)}\nfrom {self._nested(self._root)} as result"
-        )
+        body = self._text(self._root) if not weight else self._text_with_weight(weight)
         if not self._ctes:
             return body
         ctes = ",\n".join(f"{name} as (\n{indent(text, '  ')}\n)" for name, text in self._ctes.items())
         return f"with {ctes}\n{body}"
 
     def steps(self, name: str) -> list[tuple[str, str]]:
-        last = self._select(self._root)
+        last = self._text(self._root)
         return [*self._ctes.items(), (name, last)]
+
+    def _text_with_weight(self, name: str) -> str:
+        block = self._block(self._root)
+        return self._select(replace(block, weight=block.weight or "1"), self._name(name))
 
     # names
 
     def _name(self, identifier: str) -> str:
         return self._dialect.name(identifier)
-
-    def _names(self, columns: Iterable[str], alias: str = "") -> list[str]:
-        prefix = alias + "." if alias else ""
-        return [prefix + self._name(column) for column in columns]
 
     def _scalar(self, scalar: Scalar) -> str:
         return at(scalar, self._sources.moment).sql(self._dialect.scalars)
@@ -125,96 +140,175 @@ class _Printer:
         alias = f"q{self._aliases}"
         return alias if alias not in self._columns else self._alias()
 
-    def _weight(self, relation: Relation, alias: str) -> str:
-        return f"{alias}.{self._name(WEIGHT)}" if relation.weighted else "1"
+    # SELECTs
 
-    # relations
-
-    def _nested(self, relation: Relation) -> str:
-        """The relation as a FROM item: a CTE's name, or the SELECT in parentheses."""
-        if isinstance(relation, Changes):
-            return f"(\n{indent(self._select(relation), '  ')}\n)"
-        if self._uses[id(relation)] > 1 and relation.children:
-            name = self._cte_of.get(id(relation))
-            if name is None:
-                text = self._select(relation)
-                name = self._cte_of[id(relation)] = f"{self._prefix}shared_{len(self._cte_of) + 1}"
-                self._ctes[name] = text
-            return name
-        return f"(\n{indent(self._select(relation), '  ')}\n)"
-
-    def _from(self, relation: Relation) -> tuple[str, str]:
-        alias = self._alias()
-        return f"{self._nested(relation)} as {alias}", alias
-
-    def _carried(self, relation: Relation, alias: str) -> list[str]:
-        """The weight column as it is handed on, if there is one."""
-        return [f"{alias}.{self._name(WEIGHT)}"] if relation.weighted else []
-
-    def _select(self, relation: Relation) -> str:
+    def _text(self, relation: Relation) -> str:
         """A SELECT of the relation's columns and, if it is weighted, its weight as the last one."""
+        if isinstance(relation, UnionAll):
+            return self._union(relation)
+        return self._select(self._block(relation))
+
+    def _select(self, block: _Block, weight: str = "") -> str:
+        """The text of a block; `weight`: the name of its weight column."""
+        items = [self._item(name, scalar) for name, scalar in block.columns.items()]
+        if block.weight:
+            items.append(f"{block.weight} as {weight or self._name(WEIGHT)}")
+        hints = f"/*+ {', '.join(block.hints)} */ " if block.hints else ""
+        text = f"select {hints}{', '.join(items) or block.nothing}"
+        if block.source:
+            text += f"\nfrom {block.source}"
+        if block.where:
+            text += "\nwhere " + " and ".join(f"({condition})" for condition in block.where)
+        return text + block.tail
+
+    def _item(self, name: str, scalar: Scalar) -> str:
+        text = self._scalar(scalar)
+        return text if scalar.as_column == name else f"{text} as {self._name(name)}"
+
+    def _union(self, relation: UnionAll) -> str:
+        branches = []
+        for child in relation.inputs:
+            block = self._chosen(child)
+            columns = {name: block.columns[name] for name in relation.columns}
+            weight = (block.weight or "1") if relation.weighted else ""
+            branches.append(self._select(replace(block, columns=columns, weight=weight)))
+        return "\nunion all\n".join(branches)
+
+    # blocks
+
+    def _chosen(self, relation: Relation) -> _Block:
+        """A block whose columns may be chosen and renamed."""
+        if self._is_cte(relation):
+            return self._from(self._cte(relation), relation)
+        block = self._block(relation)
+        return self._wrapped(block, relation) if block.sealed else block
+
+    def _open(
+        self,
+        relation: Relation,
+        reads: Iterable[Scalar] = (),
+        plain: Iterable[str] = (),
+        *,
+        closed: bool = False,
+    ) -> _Block:
+        """A block to which WHERE and expressions may be added.
+
+        reads   what is going to be computed from its columns, so that no expression is written twice
+        plain   columns that have to be columns of FROM
+        closed  whether it may be a closed one
+        """
+        block = self._chosen(relation)
+        computed = block.computed()
+        uses = Counter(name for scalar in reads for name in _columns_in(scalar) if name in computed)
+        fits = (closed or not block.closed) and computed.isdisjoint(plain) and set(uses.values()) <= {1}
+        return block if fits else self._wrapped(block, relation)
+
+    def _in_from(self, relation: Relation, *, first: bool = False, filtered: bool = True) -> _Block:
+        """A block whose FROM can stand beside a JOIN.
+
+        first     whether it stands on the left, where a join may be
+        filtered  whether its WHERE may be that of the whole
+        """
+        block = self._open(relation, plain=relation.columns)
+        fits = not block.has_view and (first or not block.is_join) and (filtered or not block.where)
+        return block if fits else self._wrapped(block, relation)
+
+    def _before_view(self, relation: Relation, reads: Iterable[Scalar] = ()) -> _Block:
+        """A block whose FROM can be followed by a LATERAL VIEW, which is computed before WHERE."""
+        block = self._open(relation, reads)
+        return self._wrapped(block, relation) if block.where or block.has_view else block
+
+    def _wrapped(self, block: _Block, relation: Relation) -> _Block:
+        return self._from(f"(\n{indent(self._select(block), '  ')}\n)", relation)
+
+    def _from(self, item: str, relation: Relation) -> _Block:
+        """A block over a FROM item that has the relation's columns, and its weight under the usual name."""
+        alias = self._alias()
+        columns = {name: column(name, alias) for name in relation.columns}
+        weight = self._weight_of(alias) if relation.weighted else ""
+        return _Block(columns, weight, f"{item} as {alias}", alias)
+
+    def _weight_of(self, alias: str) -> str:
+        return f"{alias}.{self._name(WEIGHT)}"
+
+    def _is_cte(self, relation: Relation) -> bool:
+        return self._uses[id(relation)] > 1 and bool(relation.children)
+
+    def _cte(self, relation: Relation) -> str:
+        """The name of the CTE of something that is used several times."""
+        name = self._cte_of.get(id(relation))
+        if name is None:
+            text = self._text(relation)
+            name = self._cte_of[id(relation)] = f"{self._prefix}shared_{len(self._cte_of) + 1}"
+            self._ctes[name] = text
+        return name
+
+    def _block(self, relation: Relation) -> _Block:
         relation = operator(relation)
         match relation:
             case Scan():
-                item = (
-                    self._sources.new(relation.table)
-                    if relation.at is At.NEW
-                    else self._sources.old(relation.table)
-                )
-                return f"select {_list(self._fields(relation))}\nfrom {item}"
+                texts = self._sources
+                item = texts.new(relation.table) if relation.at is At.NEW else texts.old(relation.table)
+                alias = self._alias()
+                columns = {name: column(source, alias) for name, source in relation.fields}
+                return _Block(columns, "", f"{item} as {alias}", alias)
             case Changes():
-                columns = [*self._fields(relation), self._name(WEIGHT)]
-                return f"select {_list(columns)}\nfrom {self._changes(relation.table)}"
+                alias = self._alias()
+                columns = {name: column(in_changes(source), alias) for name, source in relation.fields}
+                item = f"{self._changes(relation.table)} as {alias}"
+                return _Block(columns, self._weight_of(alias), item, alias)
             case Empty():
-                nulls = [f"null as {self._name(name)}" for name in relation.columns]
-                return f"select {_list(nulls)} from (select 1) as nothing where false"
+                nulls = dict.fromkeys(relation.columns, null())
+                alias = self._alias()
+                return _Block(nulls, "", f"(select 1) as {alias}", alias, ("false",))
             case OneRow():
-                return f"select {_list(())}"
-            case Filter() | Project() | Weigh() | InnerJoin() | LeftJoin() | FullJoin():
-                return self._block(relation).text(self._name(WEIGHT))
+                return _Block({}, "", "", sealed=True)
             case UnionAll():
-                return self._union(relation)
-            case Aggregate():
-                return self._aggregate(relation)
-            case Window():
-                return self._window(relation)
+                return self._from(f"(\n{indent(self._union(relation), '  ')}\n)", relation)
+            case Filter():
+                return self._filter(relation)
+            case Project():
+                return self._project(relation)
+            case Weigh():
+                return self._weigh(relation, relation.factor)
+            case Unweigh():
+                block = self._chosen(relation.input)
+                weight = f"({block.weight})" if " " in block.weight else block.weight or "1"
+                return replace(block, columns={**block.columns, relation.name: _raw(weight)}, weight="")
+            case InnerJoin():
+                return self._inner_join(relation)
+            case LeftJoin():
+                return self._left_join(relation)
+            case FullJoin():
+                return self._full_join(relation)
             case SemiJoin():
                 return self._semi_join(relation)
             case Restricted():
                 return self._restricted(relation)
             case Slice():
                 return self._slice(relation)
+            case Aggregate():
+                return self._aggregate(relation)
             case Consolidate():
-                item, alias = self._from(relation.input)
-                names = self._names(relation.columns)
-                weight = f"sum({self._weight(relation.input, alias)})"
-                group = f"\ngroup by {_list(names)}" if names else ""
-                items = _list([*names, f"{weight} as {self._name(WEIGHT)}"])
-                return f"select {items}\nfrom {item}{group}\nhaving {weight} <> 0"
-            case Copies():
-                alias = self._alias()
-                copies = self._dialect.copies.format(times=f"{alias}.{self._name(WEIGHT)}")
-                columns = self._names(relation.columns, alias)
-                return f"select {_list(columns)}\nfrom {self._nested(relation.input)} as {alias} {copies}"
+                return self._consolidate(relation)
+            case Window():
+                return self._window(relation)
             case Generate():
                 return self._generate(relation)
             case Repeat() if relation.weighted:
-                weighed = Weigh(relation.input, relation.times)
-                return self._block(weighed).text(self._name(WEIGHT))
+                return self._weigh(relation, relation.times)
             case Repeat():
-                item, _ = self._from(relation.input)
-                copies = self._dialect.copies.format(times=self._scalar(relation.times))
-                return f"select {_list(self._names(relation.columns))}\nfrom {item} {copies}"
-            case Unweigh():
-                item, alias = self._from(relation.input)
-                weight = f"{self._weight(relation.input, alias)} as {self._name(relation.name)}"
-                return f"select {_list([*self._names(relation.input.columns), weight])}\nfrom {item}"
+                block = self._before_view(relation.input, (relation.times,))
+                return self._repeated(block, self._over(block, relation.times))
+            case Copies():
+                block = self._before_view(relation.input)
+                return replace(self._repeated(block, block.weight or "1"), weight="")
             case _:
                 raise no_rule(relation)
 
-    def _fields(self, leaf: Scan | Changes) -> list[str]:
-        found = in_changes if isinstance(leaf, Changes) else str
-        return [f"{self._name(found(source))} as {self._name(name)}" for name, source in leaf.fields]
+    def _over(self, block: _Block, scalar: Scalar) -> str:
+        """An expression over a block's columns."""
+        return self._scalar(scalar.substitute(block.columns))
 
     def _changes(self, table: str) -> str:
         """The CTE of a table's changes: one for the whole statement, as it must not read a feed twice."""
@@ -224,178 +318,174 @@ class _Printer:
             self._ctes[name] = self._sources.changes(table, self._changed_fields[table])
         return name
 
-    def _union(self, relation: UnionAll) -> str:
-        branches = []
-        for child in relation.inputs:
-            shared = self._uses[id(child)] > 1
-            if not shared and child.columns == relation.columns and child.weighted == relation.weighted:
-                branches.append(self._select(child))
-                continue
-            item, alias = self._from(child)
-            columns = self._names(relation.columns, alias)
-            if relation.weighted:
-                columns.append(f"{self._weight(child, alias)} as {self._name(WEIGHT)}")
-            branches.append(f"select {_list(columns)}\nfrom {item}")
-        return "\nunion all\n".join(branches)
+    # what is computed from each row
 
-    # one SELECT for a join and what is computed from each of its rows
+    def _filter(self, relation: Filter) -> _Block:
+        block = self._open(relation.input, plain=relation.predicate.columns)
+        return replace(block, where=(*block.where, self._over(block, relation.predicate)))
 
-    def _block(self, relation: Filter | Project | Weigh | InnerJoin | LeftJoin | FullJoin) -> _Block:
-        match relation:
-            case Filter():
-                block = self._open_block(relation.input)
-                return replace(block, where=(*block.where, self._scalar(relation.predicate)))
-            case Project():
-                items = tuple(f"{self._scalar(s)} as {self._name(n)}" for n, s in relation.items)
-                return replace(self._open_block(relation.input), items=items)
-            case Weigh():
-                block = self._open_block(relation.input)
-                factor = self._scalar(relation.factor)
-                return replace(block, weight=f"({block.weight}) * ({factor})" if block.weight else factor)
-            case InnerJoin():
-                return self._inner_join(relation)
-            case LeftJoin():
-                return self._left_join(relation)
-            case FullJoin():
-                return self._full_join(relation)
+    def _project(self, relation: Project) -> _Block:
+        scalars = [scalar for _, scalar in relation.items]
+        chooses = all(scalar.as_column is not None for scalar in scalars)
+        block = self._open(relation.input, scalars, closed=chooses)
+        columns = {name: scalar.substitute(block.columns) for name, scalar in relation.items}
+        return replace(block, columns=columns)
 
-    def _open_block(self, relation: Relation) -> _Block:
-        """A block of the relation's columns, in whose FROM they still have their names."""
-        if (
-            isinstance(relation, (Filter, Weigh, InnerJoin, LeftJoin, FullJoin))
-            and self._uses[id(relation)] == 1
-        ):
-            return self._block(relation)
-        item, alias = self._from(relation)
-        weight = self._weight(relation, alias) if relation.weighted else ""
-        return _Block(tuple(self._names(relation.columns)), weight, item)
+    def _weigh(self, relation: Weigh | Repeat, by: Scalar) -> _Block:
+        block = self._open(relation.input, plain=by.columns)
+        factor = self._over(block, by)
+        if not factor.isdecimal():
+            factor = f"({factor})"
+        return replace(block, weight=f"{block.weight} * {factor}" if block.weight else factor)
+
+    def _generate(self, relation: Generate) -> _Block:
+        if relation.in_select:
+            block = self._open(relation.input, (relation.generator,))
+            made = _raw(self._over(block, relation.generator))
+            return replace(
+                block, columns={**block.columns, relation.names[0]: made}, closed=True, sealed=True
+            )
+        block = self._before_view(relation.input, (relation.generator,))
+        template = self._dialect.generate_outer if relation.outer else self._dialect.generate
+        alias = self._alias()
+        names = ", ".join(map(self._name, relation.names))
+        view = template.format(call=self._over(block, relation.generator), alias=alias, names=names)
+        columns = {**block.columns, **{name: column(name, alias) for name in relation.names}}
+        return replace(block, columns=columns, source=f"{block.source} {view}", has_view=True)
+
+    def _repeated(self, block: _Block, times: str) -> _Block:
+        view = self._dialect.copies.format(times=times)
+        return replace(block, source=f"{block.source} {view}", has_view=True)
+
+    # joins
 
     def _inner_join(self, relation: InnerJoin) -> _Block:
-        items = [self._from(child) for child in relation.inputs]
+        blocks = [
+            self._in_from(child, first=not index and relation.broadcast != 0)
+            for index, child in enumerate(relation.inputs)
+        ]
         waiting = list(relation.predicates)
-        known: set[str] = set()
+        columns: dict[str, Scalar] = {}
         text = ""
-        for index, ((item, _), child) in enumerate(zip(items, relation.inputs, strict=True)):
-            known |= set(child.columns)
-            ready = [p for p in waiting if p.columns <= known] if index else []
+        for index, block in enumerate(blocks):
+            columns |= block.columns
+            ready = [p for p in waiting if p.columns <= columns.keys()] if index else []
             waiting = [p for p in waiting if p not in ready]
-            condition = " and ".join(f"({self._scalar(p)})" for p in ready)
-            if index:
-                text += f"\njoin {item} on {condition}" if condition else f"\ncross join {item}"
+            if not index:
+                text = block.source
+            elif ready:
+                text += f"\njoin {block.source} on {self._condition(ready, columns)}"
             else:
-                text = item
-        weights = [self._weight(c, a) for c, (_, a) in zip(relation.inputs, items, strict=True) if c.weighted]
-        hint = "" if relation.broadcast is None else self._broadcast(items[relation.broadcast][1])
-        where = tuple(self._scalar(predicate) for predicate in waiting)
-        return _Block(tuple(self._names(relation.columns)), " * ".join(weights), text, where, hint)
+                text += f"\ncross join {block.source}"
+        return _Block(
+            columns,
+            " * ".join(block.weight for block in blocks if block.weight),
+            text,
+            blocks[0].alias,
+            (
+                *(condition for block in blocks for condition in block.where),
+                *(self._scalar(predicate.substitute(columns)) for predicate in waiting),
+            ),
+            hints=(
+                *blocks[0].hints,
+                *(self._broadcast(blocks[relation.broadcast]) if relation.broadcast is not None else ()),
+            ),
+            is_join=True,
+        )
 
     def _left_join(self, relation: LeftJoin) -> _Block:
-        left, left_alias = self._from(relation.left)
-        right, right_alias = self._from(relation.right)
-        condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
-        weight = self._weight(relation.left, left_alias) if relation.left.weighted else ""
-        hint = self._broadcast(right_alias) if relation.broadcast_right else ""
-        text = f"{left}\nleft join {right} on {condition}"
-        return _Block(tuple(self._names(relation.columns)), weight, text, (), hint)
+        left = self._in_from(relation.left, first=True)
+        right = self._in_from(relation.right, filtered=False)
+        columns = {**left.columns, **right.columns}
+        on = self._condition(relation.predicates, columns)
+        joined = self._joined(left, "left join", right, on, broadcast=relation.broadcast_right)
+        return replace(joined, columns=columns)
 
     def _full_join(self, relation: FullJoin) -> _Block:
-        left, _ = self._from(relation.left)
-        right, _ = self._from(relation.right)
-        condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
-        return _Block(tuple(self._names(relation.columns)), "", f"{left}\nfull join {right} on {condition}")
+        left = self._in_from(relation.left, first=True, filtered=False)
+        right = self._in_from(relation.right, filtered=False)
+        columns = {**left.columns, **right.columns}
+        joined = self._joined(left, "full join", right, self._condition(relation.predicates, columns))
+        return replace(joined, columns=columns)
 
-    def _semi_join(self, relation: SemiJoin) -> str:
-        left, left_alias = self._from(relation.left)
-        right, right_alias = self._from(relation.right)
-        condition = " and ".join(f"({self._scalar(p)})" for p in relation.predicates) or "true"
+    def _semi_join(self, relation: SemiJoin) -> _Block:
+        left = self._in_from(relation.left, first=True)
+        right = self._in_from(relation.right, filtered=False)
+        on = self._condition(relation.predicates, {**left.columns, **right.columns})
         join = self._dialect.anti_join if relation.anti else self._dialect.semi_join
-        columns = [*self._names(relation.columns), *self._carried(relation.left, left_alias)]
-        hint = self._broadcast(right_alias) if relation.broadcast_right else ""
-        return f"select {hint}{_list(columns)}\nfrom {left}\n{join} {right} on {condition}"
+        return self._joined(left, join, right, on, broadcast=relation.broadcast_right)
 
-    def _broadcast(self, alias: str) -> str:
-        return f"/*+ broadcast({alias}) */ " if self._dialect.hints else ""
-
-    def _restricted(self, relation: Restricted) -> str:
-        item, alias = self._from(relation.input)
-        keys, key_alias = self._from(relation.keys.source)
+    def _restricted(self, relation: Restricted) -> _Block:
+        block = self._in_from(relation.input, first=True)
+        keys = self._in_from(relation.keys.source, filtered=False)
         equal = self._dialect.null_safe_equal
-        condition = " and ".join(
-            f"{alias}.{self._name(mine)} {equal} {key_alias}.{self._name(key)}"
+        on = " and ".join(
+            f"{self._scalar(block.columns[mine])} {equal} {self._scalar(keys.columns[key])}"
             for mine, key in relation.keys.pairs
         )
-        condition = condition or "true"
         join = self._dialect.anti_join if relation.excluded else self._dialect.semi_join
-        columns = [*self._names(relation.columns, alias), *self._carried(relation.input, alias)]
-        hint = self._broadcast(key_alias) if relation.broadcast else ""
-        return f"select {hint}{_list(columns)}\nfrom {item}\n{join} {keys} on {condition}"
+        return self._joined(block, join, keys, on or "true", broadcast=relation.broadcast)
 
-    def _slice(self, relation: Slice) -> str:
+    def _slice(self, relation: Slice) -> _Block:
         """Beside each row whether a lookup has its key; the keys are made distinct, so no row is repeated."""
-        item, alias = self._from(relation.input)
-        joins, hints = "", ""
+        block = self._in_from(relation.input, first=True)
         equal = {False: "=", True: self._dialect.null_safe_equal}
-        found, conditions = self._name(_FOUND), []
+        conditions = []
         for lookup in relation.lookups:
-            keys, _ = self._from(lookup.keys)
-            names = _list(self._names([pair.right for pair in lookup.pairs]))
-            distinct = f"select {names}, 1 as {found}\nfrom {keys}\ngroup by {names}"
-            other = self._alias()
-            same = " and ".join(
-                f"{alias}.{self._name(pair.left)} {equal[pair.null_safe]} {other}.{self._name(pair.right)}"
+            names = tuple(dict.fromkeys(pair.right for pair in lookup.pairs))
+            found = Aggregate(lookup.keys, names, (Call(_FOUND, "other", Scalar(exp.Literal.number(1))),))
+            keys = self._wrapped(self._block(found), found)
+            on = " and ".join(
+                f"{self._scalar(block.columns[pair.left])} {equal[pair.null_safe]} "
+                f"{self._scalar(keys.columns[pair.right])}"
                 for pair in lookup.pairs
             )
-            joins += f"\nleft join (\n{indent(distinct, '  ')}\n) as {other} on {same}"
-            conditions.append(f"{other}.{found} = 1")
-            hints += self._broadcast(other)
-        columns = [*self._names(relation.columns, alias), *self._carried(relation.input, alias)]
-        return f"select {hints}{_list(columns)}\nfrom {item}{joins}\nwhere {' or '.join(conditions)}"
+            block = self._joined(block, "left join", keys, on, broadcast=True)
+            conditions.append(f"{self._scalar(keys.columns[_FOUND])} = 1")
+        return replace(block, where=(*block.where, " or ".join(conditions)))
 
-    def _aggregate(self, relation: Aggregate) -> str:
-        item, alias = self._from(relation.input)
-        names = self._names(relation.keys)
-        weight = self._weight(relation.input, alias)
-        calls = [
-            f"{self._call(call, weight, relation.signed)} as {self._name(call.name)}"
-            for call in relation.calls
-        ]
-        group = f"\ngroup by {_list(names)}" if names else ""
+    def _joined(self, left: _Block, join: str, right: _Block, on: str, *, broadcast: bool = False) -> _Block:
+        """The left block's columns and weight, with another FROM item."""
+        hints = (*left.hints, *(self._broadcast(right) if broadcast else ()))
+        return replace(
+            left, source=f"{left.source}\n{join} {right.source} on {on}", hints=hints, is_join=True
+        )
+
+    def _condition(self, predicates: Iterable[Scalar], columns: Mapping[str, Scalar]) -> str:
+        texts = (self._scalar(predicate.substitute(columns)) for predicate in predicates)
+        return " and ".join(f"({text})" for text in texts) or "true"
+
+    def _broadcast(self, block: _Block) -> tuple[str, ...]:
+        """The hint for a block with one FROM item."""
+        return (f"broadcast({block.alias})",) if self._dialect.hints else ()
+
+    # groups and windows
+
+    def _aggregate(self, relation: Aggregate) -> _Block:
+        arguments = [call.argument for call in relation.calls if call.argument is not None]
+        block = self._open(relation.input, arguments, relation.keys)
+        weight = block.weight or "1"
+        columns = {name: block.columns[name] for name in relation.keys} | {
+            call.name: _raw(self._call(call, block, weight, relation.signed)) for call in relation.calls
+        }
         # Without any column it is still one row.
-        return f"select {_list([*names, *calls] or ['count(*) as __ivm_one'])}\nfrom {item}{group}"
+        grouped = replace(block, columns=columns, weight="", nothing="count(*) as __ivm_one", closed=True)
+        if not relation.keys:
+            return replace(grouped, sealed=True)
+        return replace(grouped, tail=self._group_by(block, relation.keys))
 
-    def _generate(self, relation: Generate) -> str:
-        item, alias = self._from(relation.input)
-        if relation.in_select:
-            made = f"{self._scalar(relation.generator)} as {self._name(relation.names[0])}"
-            columns = [*self._names(relation.input.columns), made, *self._carried(relation.input, alias)]
-            return f"select {_list(columns)}\nfrom {item}"
-        template = self._dialect.generate_outer if relation.outer else self._dialect.generate
-        call, names = self._scalar(relation.generator), ", ".join(self._names(relation.names))
-        columns = [*self._names(relation.columns), *self._carried(relation.input, alias)]
-        return f"select {_list(columns)}\nfrom {item} {template.format(call=call, names=names)}"
+    def _consolidate(self, relation: Consolidate) -> _Block:
+        block = self._open(relation.input, plain=relation.columns)
+        weight = f"sum({block.weight or '1'})"
+        group = self._group_by(block, relation.columns)
+        return replace(block, weight=weight, tail=f"{group}\nhaving {weight} <> 0", closed=True)
 
-    def _window(self, relation: Window) -> str:
-        item, _ = self._from(relation.input)
-        calls = [f"{self._over(relation, call)} as {self._name(call.name)}" for call in relation.calls]
-        return f"select {_list([*self._names(relation.input.columns), *calls])}\nfrom {item}"
+    def _group_by(self, block: _Block, names: Iterable[str]) -> str:
+        keys = ", ".join(self._scalar(block.columns[name]) for name in names)
+        return f"\ngroup by {keys}" if keys else ""
 
-    def _over(self, relation: Window, call: WindowCall) -> str:
-        """The call of a window function with its window."""
-        keys = [
-            f"{self._scalar(one.key)} {'desc' if one.descending else 'asc'} "
-            f"nulls {'first' if one.nulls_first else 'last'}"
-            for one in call.order
-        ]
-        if call.settled:
-            known = {one.key.as_column for one in call.order} | set(relation.partition)
-            keys += [self._name(name) for name in sorted(relation.input.columns) if name not in known]
-        partition = f"partition by {_list(self._names(relation.partition))}" if relation.partition else ""
-        order = f"order by {', '.join(keys)}" if keys else ""
-        window = " ".join(part for part in (partition, order, call.frame) if part)
-        return f"{self._scalar(call.call)} over ({window})"
-
-    def _call(self, call: Call, weight: str, signed: bool) -> str:
-        argument = self._scalar(call.argument) if call.argument is not None else ""
+    def _call(self, call: Call, block: _Block, weight: str, signed: bool) -> str:
+        argument = self._over(block, call.argument) if call.argument is not None else ""
         if call.function == "other" and not signed:
             return argument
         if not signed or weight == "1":
@@ -410,7 +500,37 @@ class _Printer:
             case _:
                 raise InternalError(f"{call.function} is not linear")
 
+    def _window(self, relation: Window) -> _Block:
+        block = self._open(relation.input, plain=relation.input.columns)
+        calls = {call.name: _raw(self._window_call(relation, call, block)) for call in relation.calls}
+        return replace(block, columns={**block.columns, **calls}, closed=True)
 
-def _list(items: Iterable[str]) -> str:
-    """A SELECT list; one of a relation without columns still needs an item."""
-    return ", ".join(items) or "1 as __ivm_one"
+    def _window_call(self, relation: Window, call: WindowCall, block: _Block) -> str:
+        """The call of a window function with its window."""
+        keys = [
+            f"{self._over(block, one.key)} {'desc' if one.descending else 'asc'} "
+            f"nulls {'first' if one.nulls_first else 'last'}"
+            for one in call.order
+        ]
+        if call.settled:
+            known = {one.key.as_column for one in call.order} | set(relation.partition)
+            keys += [
+                self._scalar(block.columns[name])
+                for name in sorted(relation.input.columns)
+                if name not in known
+            ]
+        names = ", ".join(self._scalar(block.columns[name]) for name in relation.partition)
+        partition = f"partition by {names}" if names else ""
+        order = f"order by {', '.join(keys)}" if keys else ""
+        window = " ".join(part for part in (partition, order, call.frame) if part)
+        return f"{self._over(block, call.call)} over ({window})"
+
+
+def _raw(text: str) -> Scalar:
+    """Text that can stand as an operand anywhere."""
+    return Scalar(exp.Var(this=text))
+
+
+def _columns_in(scalar: Scalar) -> Iterable[str]:
+    """Names of the columns in an expression, each as often as it stands there."""
+    return (node.name for node in scalar.tree.find_all(exp.Column))
