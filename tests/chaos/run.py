@@ -24,15 +24,7 @@ from tests.chaos.faults import FAULTS
 from tests.chaos.kills import kills
 from tests.chaos.kinds import KINDS, Kind
 from tests.chaos.trial import Failure, World, all_faults
-
-SETTINGS = {
-    "spark.master": "local[2]",
-    "spark.driver.memory": "3g",
-    "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.ansi.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
-}
+from tests.spark_settings import SETTINGS
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""How a change reaches the state: append, rewrite, replace or merge; each leaves what a rebuild would."""
+"""How a change reaches the state: append, rewrite, replace, merge, recompute; each leaves what a rebuild would."""
 
 from __future__ import annotations
 
@@ -225,6 +225,69 @@ def test_each_form_leaves_what_a_rebuild_would(name, size):
         forms.add(view.must_be("incremental").apply_form)
     assert forms <= FORMS[size], forms
     assert folded(view) == rebuilt(view)
+
+
+# computed again
+
+EXTREMA = "select k, max(x) as m from t group by k"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_small_tables_may_be_read_again_instead_of_their_changes(name):
+    lab = world()
+    view = lab.view("v", VIEWS[name], auxiliary_views="never", refresh_mode="auto").build()
+    forms = set()
+    for batch in BATCHES:
+        lab.run(*batch)
+        result = view.must_be("incremental")
+        forms.add(result.apply_form)
+        assert (result.apply_form == "recompute") == ("to compute all again" in result.explanation)
+    assert "recompute" in forms
+    assert folded(view) == rebuilt(view)
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "mode", "form", "reported"),
+    [
+        (32 * MiB, "auto", "recompute", "incremental"),
+        (32 * MiB + 1, "auto", "recompute", "full"),
+        (32 * MiB, "incremental", "rewrite", "incremental"),
+        (32 * MiB, "strict", "rewrite", "incremental"),
+    ],
+)
+def test_what_may_be_computed_again(lab, size_bytes, mode, form, reported):
+    lab.resize("t", size_bytes)
+    view = lab.view("v", EXTREMA, refresh_mode=mode).build()
+    lab.run("delete from t where id = 1")
+    reason = Reason.CHEAPER_IN_FULL if reported == "full" else None
+    assert view.must_be(reported, reason).apply_form == form
+
+
+def test_sums_whose_last_digits_depend_on_the_order_stay_as_they_are(lab):
+    view = lab.view(
+        "v", "select k, sum(cast(x as double)) as s from t group by k", refresh_mode="auto"
+    ).build()
+    lab.run("delete from t where id = 1")
+    assert view.must_be("incremental").apply_form == "rewrite"
+
+
+def test_a_state_that_is_computed_again_has_one_entry_per_group(lab):
+    view = lab.view("v", "select k, count(*) as n, sum(x) as s from t group by k").build()
+    lab.run("insert into t values (5, 1, 5)")
+    assert view.must_be("incremental").apply_form == "append"
+    lab.run("delete from t where id = 5")
+    assert view.must_be("incremental", refresh_mode="auto").apply_form == "recompute"
+    assert not view.frontier().several
+    assert folded(view) == rebuilt(view)
+
+
+def test_views_above_read_what_differs(lab):
+    """The history of a state that is computed again goes on."""
+    below = lab.view("v", EXTREMA, refresh_mode="auto").build()
+    above = lab.view("w", "select m, count(*) as n from v group by m").build()
+    lab.run("insert into t values (6, 7, 1)")
+    assert below.must_be("incremental").apply_form == "recompute"
+    above.must_be("incremental")
 
 
 # random rounds

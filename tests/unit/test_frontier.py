@@ -167,7 +167,10 @@ def test_each_field_is_there(field):
         read_frontier(json.dumps(rest if field == "seal" else sealed(rest)))
 
 
-@pytest.mark.parametrize("format_", [4, 6, True, 5.0, "5", None, [5]])
+@pytest.mark.parametrize(
+    "format_",
+    [STATE_FORMAT - 1, STATE_FORMAT + 1, True, float(STATE_FORMAT), str(STATE_FORMAT), None, [STATE_FORMAT]],
+)
 def test_other_formats(format_):
     text = json.dumps(WHOLE | {"sparkivm": format_})
     with pytest.raises(OtherFormat):

@@ -138,7 +138,6 @@ def _decision_lines(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
         request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments), NoMemory(),
         PublicView(engine, sources, request).adds_up(compiled),
-        bool(compiled.auxiliaries),
     )  # fmt: skip
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:

@@ -14,7 +14,7 @@ from sparkivm.plan.narrowed_joins import NarrowedJoins
 from sparkivm.plan.shared_reads import share_reads
 from sparkivm.plan.state import STAGED, GroupState, State
 
-Form = Literal["append", "rewrite", "replace", "merge"]
+Form = Literal["append", "rewrite", "replace", "merge", "recompute"]
 Kind = Literal["entries", "groups", "copies"]
 
 
@@ -22,10 +22,11 @@ Kind = Literal["entries", "groups", "copies"]
 class StateChange:
     """What one applying statement is made of.
 
-    append   `rows` are inserted
-    rewrite  `rows` are the whole new content
-    replace  `rows` are the new content of a part of the state: where one column has a staged value
-    merge    `rows` are matched with the state by `keys`; see `kind`
+    append     `rows` are inserted
+    rewrite    `rows` are the whole new content, from the old one and the changes
+    replace    `rows` are the new content of a part of the state: where one column has a staged value
+    merge      `rows` are matched with the state by `keys`; see `kind`
+    recompute  `rows` are the whole new content, from the sources alone
 
     `staged`, if there, is computed before the statement, and stands in `rows` as the table STAGED.
     """
@@ -34,6 +35,11 @@ class StateChange:
     rows: Relation
     kind: Kind
     staged: Relation | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `rows` take the place of all that the state holds."""
+        return self.form in ("rewrite", "recompute")
 
     @property
     def parts(self) -> tuple[Relation, ...]:
@@ -60,6 +66,11 @@ def state_change(
     keys = Keys.of(staged, ((part, part),)) if form == "replace" else None
     rows = _cheap(_rows(state, form, staged, keys), sizes)
     return StateChange(form, rows, kind, changes)
+
+
+def recomputed(state: State, content: Relation) -> StateChange:
+    """The change to a content that is computed from the sources as they are now."""
+    return StateChange("recompute", content, _kind(state))
 
 
 def _cheap(relation: Relation, sizes: Sizes) -> Relation:

@@ -42,7 +42,7 @@ from sparkivm.refresh.estimated_size import (
 )
 from sparkivm.refresh.run_memory import keeps_changes, keeps_rows
 
-_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "full": 0.9}
+_FIXED_S = {"append": 1.1, "rewrite": 1.3, "replace": 3.4, "merge": 4.4, "recompute": 0.9, "full": 0.9}
 _STAGING_S = 1.0
 _FEED_S = 0.25  # to plan one use of a change feed, and to read it
 _READ_S = 0.31  # to plan one use of anything, with the joins around it, and to list its files
@@ -53,7 +53,7 @@ _AGGREGATED_PER_S = 19e6  # values
 _EXCHANGED_PER_S = 6e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
-_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "full": 1.0}
+_STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "recompute": 1.0, "full": 1.0}
 _MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, once per term
 # A rebuild changes each row for the views that read this one, so it has to be plainly cheaper.
 _PLAINLY = 1.1

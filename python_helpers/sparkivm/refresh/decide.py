@@ -14,7 +14,7 @@ from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STATE, GroupState, State
-from sparkivm.plan.state_change import Form, StateChange, state_change
+from sparkivm.plan.state_change import Form, StateChange, recomputed, state_change
 from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import Estimate, estimate
@@ -30,7 +30,7 @@ from sparkivm.refresh.state_part import part_columns
 REWRITTEN_BYTES = 1 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.
 MOST_APPENDS = 16
-# Sources this small take seconds either way, and a rebuild would change each row for the views over it.
+# Sources this small may be read as a whole instead of their changes, which counts as an incremental refresh.
 _TINY_BYTES = 32 << 20
 # More changed rows than this share of a source are not applied one by one.
 _LARGE_SHARE = 0.3
@@ -76,14 +76,12 @@ def decide(
     moments: Mapping[str, str],
     memory: Memory,
     adds_up: bool,
-    over_auxiliaries: bool,
 ) -> Decision:
     """Compare the sources with the frontier, and the ways to catch up with each other.
 
     moments  those of the plan, as they are now
     memory   where rows are that the run reads several times
     adds_up  whether the public view adds up several entries of a group
-    over_auxiliaries  whether the plan reads auxiliary views, which were refreshed before
     """
     changes: dict[str, SourceChange] = {}
     try:
@@ -94,6 +92,8 @@ def decide(
     moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
 
     tiny = sum(estimated_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES
+    # To compute groups again that did not change may give them other values.
+    depends_on_order = isinstance(plan.state, GroupState) and plan.state.recomputed
 
     def way(moved: Mapping[str, SourceChange]) -> _Way:
         sizes = _sizes(tables, state, moved)
@@ -104,13 +104,13 @@ def decide(
         form = apply_form(plan, frontier, state, moved, moving, adds_up)
         change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
         costs = estimate(change, plan.written, state, tables, moved, sizes)
-        recomputes = isinstance(plan.state, GroupState) and plan.state.recomputed
-        if form == "rewrite" and over_auxiliaries and tiny and not recomputes:
-            # What is large was read by its changes already. (Groups that stay keep what was once computed.)
-            again = StateChange(form, plan.content, change.kind)
+        if mode == "auto" and tiny and not depends_on_order:
+            again = recomputed(plan.state, plan.content)
             costs_again = estimate(again, plan.written, state, tables, moved, sizes)
             if costs_again.incremental_s < costs.incremental_s:
-                return _Way(again, change_by, sizes, costs_again, ", computed from auxiliary views")
+                how = f"estimated {costs_again.incremental_s:.1f} s to compute all again"
+                how += f", {costs.incremental_s:.1f} s from changes"
+                return _Way(again, change_by, sizes, costs_again, how)
         return _Way(change, change_by, sizes, costs)
 
     def is_too_expensive(costs: Estimate, *, at_best: bool = False) -> bool:
@@ -147,7 +147,7 @@ def decide(
     changes |= {key: memory.changes(key, changes[key], uses) for key, uses in costs.changes_read.items()}
     kept = {key: memory.rows(key, uses) for key, uses in costs.rows_read.items()}
     time = "time went on, " if moving else ""
-    explanation = f"{time}{rows} changed rows{found.how}, {costs}"
+    explanation = f"{time}{rows} changed rows, {found.how or costs}"
     return Decision(
         "incremental",
         changes,
@@ -164,7 +164,7 @@ def decide(
 
 @dataclass(frozen=True)
 class _Way:
-    """A refresh from changes."""
+    """A way to catch up; `how` says why it is not a refresh from changes, if it is not."""
 
     change: StateChange
     change_by: Callable[[Form, str], StateChange]

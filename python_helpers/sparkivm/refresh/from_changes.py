@@ -41,7 +41,7 @@ def refresh_from_changes(
     assert plan is not None and old is not None and stored.facts is not None
     assert decision.change is not None
     try:
-        if decision.change.form != "rewrite":  # which reads all of the state
+        if not decision.change.is_whole:  # else no file is left
             check_files(attempt.engine, stored.facts)
         with (
             planned_for_changes(attempt.engine, decision.read_bytes),
@@ -59,7 +59,7 @@ def refresh_from_changes(
                 attempt.frontier(compiled, settings, old),
                 base=stored.version,
                 columns=columns_of(stored.facts.fields),
-                several=appends_entries or (old.several and change.form != "rewrite"),
+                several=appends_entries or (old.several and not change.is_whole),
                 appended=old.appended + 1 if appends_entries else 0,
             )
             cut_down = decision.ranges.parts(change.rows, change.staged)

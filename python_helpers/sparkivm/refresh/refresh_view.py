@@ -92,12 +92,13 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         decision = decide(
             attempt.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
             attempt.request.refresh_mode, attempt.request.change_capture, attempt.moments(compiled),
-            _memory(attempt, compiled), attempt.public.adds_up(compiled), bool(compiled.auxiliaries),
+            _memory(attempt, compiled), attempt.public.adds_up(compiled),
         )  # fmt: skip
     except (EngineError, RecursionError) as error:
         return rebuild_after(attempt, stored, compiled, settings, error)
     if decision.fallback is not None:
-        return rebuild(attempt, stored, compiled, settings, decision.fallback)
+        fits = stored.frontier.schemas == compiled.schemas
+        return rebuild(attempt, stored, compiled, settings, decision.fallback, fits=fits)
     if decision.mode == "no_op":
         moved = attempt.frontier(compiled, settings, stored.frontier)
         # Else the next refreshes would read the same changes until their files are gone.

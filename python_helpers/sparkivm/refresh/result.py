@@ -30,7 +30,7 @@ class RefreshResult:
     state: TableName
     fallback: Fallback | None = None  # why it was not incremental
     explanation: str = ""  # the numbers behind the decision
-    apply_form: Literal["", "create", "rebuild", "append", "rewrite", "replace", "merge"] = ""
+    apply_form: Literal["", "create", "rebuild", "append", "rewrite", "replace", "merge", "recompute"] = ""
     rows_inserted: int | None = None
     rows_updated: int | None = None
     rows_deleted: int | None = None

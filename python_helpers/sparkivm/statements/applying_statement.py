@@ -21,7 +21,7 @@ def applying_statement(
     match change.form:
         case "append":
             return engine.render("append_state", state=table.sql, columns=columns, select=select)
-        case "rewrite":
+        case "rewrite" | "recompute":
             return engine.render("rewrite_state", state=table.sql, columns=columns, select=select)
         case "replace":
             return engine.render("replace_in_state", state=table.sql, predicate=predicate, select=select)

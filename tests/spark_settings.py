@@ -1,0 +1,24 @@
+"""Settings of the Spark that tests start: thousands of small statements on two cores."""
+
+from __future__ import annotations
+
+import os
+
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.sql.catalogImplementation": "in-memory",
+    # A task more per exchange is a sixth of the time; `make nightly` has two.
+    "spark.sql.shuffle.partitions": os.environ.get("SPARKIVM_PARTITIONS", "1"),
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
+    "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
+    "spark.driver.memory": "2g",
+    # Thousands of small plans: a second compiler and a concurrent collector cost more than they save.
+    # The first compiler alone has little room for code by default.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    "-XX:ReservedCodeCacheSize=256m",
+    # A fifth of the time went into writing Java for a projection, per partition of each snapshot of Delta's.
+    # Projections are interpreted instead; stages are still compiled, as users have them.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # `make nightly` lets Spark compile them.
+    "spark.sql.codegen.factoryMode": os.environ.get("SPARKIVM_CODEGEN", "NO_CODEGEN"),
+}
