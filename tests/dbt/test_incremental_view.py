@@ -49,7 +49,7 @@ class TestLife:
         assert (response["mode"], response["code"], response["apply_form"]) == (
             "incremental",
             "INCREMENTAL",
-            "rewrite",
+            "recompute",
         )
         assert response["statements"] == 3, "the changes of orders are kept in memory, by two statements"
         assert '"LeftJoin": "transition by key"' in response["strategies"]
