@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.dbt.spark_project import (
     CHANGES,
@@ -58,7 +59,13 @@ def run_with(version: str, project: Path, port: int) -> None:
     run_beside(VERSIONS[version], project, _SCRIPT, version)
 
 
-def run_beside(packages: Sequence[str], project: Path, script: str, *arguments: str) -> None:
+def run_beside(
+    packages: Sequence[str],
+    project: Path,
+    script: str,
+    *arguments: str,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Run Python in a project's folder, with packages that are found before the installed ones.
 
     Raises: AssertionError with all that was printed.
@@ -74,6 +81,7 @@ def run_beside(packages: Sequence[str], project: Path, script: str, *arguments: 
             **{name: value for name, value in os.environ.items() if not name.startswith("DBT_")},
             "PYTHONPATH": os.pathsep.join(map(str, places)),
             "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+            **environment,
         },
         capture_output=True,
         text=True,

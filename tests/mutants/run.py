@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
 from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order, within
@@ -119,7 +121,7 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
         import_module(
             f"sparkivm.{mutant.module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
         )
-    known = _known(suite)
+    known = _known(suite, options.processes)
     uses = _Uses(known)
     waiting = []
     for mutant in chosen:
@@ -143,29 +145,44 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
     return _report(done)
 
 
-def _known(suite: Suite) -> Known:
+def _known(suite: Suite, processes: int) -> Known:
     """Each file of tests is run once, and again only if it or something that it uses has changed."""
     shared = _digest(
         file for folder in ("python_helpers", "dbt", "macros", "tests") for file in _files(folder)
     )
     folder = ROOT / ".build" / "mutants" / shared
     folder.mkdir(parents=True, exist_ok=True)
-    known, started = Known(), time.perf_counter()
-    for file, items in suite.by_file().items():
-        names = " ".join(item.nodeid for item in items)
-        digest = hashlib.sha256((ROOT / file).read_bytes() + names.encode()).hexdigest()[:16]
-        cache = folder / f"{Path(file).stem}-{digest}.json"
-        if not cache.exists():
+    caches = {
+        file: folder / f"{Path(file).stem}-{_digest_of_tests(file, items)}.json"
+        for file, items in suite.by_file().items()
+    }
+    waiting = [file for file, cache in caches.items() if not cache.exists()]
+    running: dict[int, tuple[str, int]] = {}  # by the pipe
+    started = time.perf_counter()
+    while waiting or running:
+        while waiting and len(running) < processes:
+            file = waiting.pop(0)
             print(f"{time.perf_counter() - started:4.0f} s: lines that {file} runs", flush=True)
+            items = suite.by_file()[file]
             pid, pipe = in_fork(lambda send, items=items: send(suite.known(items, str(PRODUCT)).text()))  # type: ignore[misc]
+            running[pipe] = (file, pid)
+        for pipe in select.select(list(running), [], [])[0]:
+            file, pid = running.pop(pipe)
             with os.fdopen(pipe) as lines:
                 text = lines.readline()
             os.waitpid(pid, 0)
             if not text:
                 raise SystemExit(f"{file} fails without a mutant")
-            cache.write_text(json.loads(text))
+            caches[file].write_text(json.loads(text))
+    known = Known()
+    for cache in caches.values():
         known.update(Known.of_text(cache.read_text()))
     return known
+
+
+def _digest_of_tests(file: str, items: Sequence[pytest.Item]) -> str:
+    names = " ".join(item.nodeid for item in items)
+    return hashlib.sha256((ROOT / file).read_bytes() + names.encode()).hexdigest()[:16]
 
 
 def _files(folder: str) -> Iterator[Path]:
