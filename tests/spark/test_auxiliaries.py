@@ -84,6 +84,7 @@ def kept(lab: Lab) -> list[str]:
     return sorted(name for name in names if "__ivm_aux_" in name)
 
 
+@pytest.mark.parametrize("either_spark", few_of(["true", "false"], ["true"]), indirect=True)
 @pytest.mark.parametrize(
     ("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("two", "large"), ("distinct", "huge")])
 )

@@ -14,6 +14,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.java_runtime import check_java
+from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
 from dbt.adapters.sparkivm.private_directory import make_private, private_log
 from dbt.adapters.sparkivm.session_defaults import (
     CATALOG,
@@ -217,12 +218,15 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     """
     check_java()
     be_quiet()
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    given = with_known_jars(settings, directory)
     try:
         make_private(directory)
-        with private_log(directory / "spark.log") as log, submitted(settings):
+        with private_log(directory / "spark.log") as log, submitted(given):
             gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
-        SparkContext(gateway=gateway, conf=conf)
+        conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
+        context = SparkContext(gateway=gateway, conf=conf)
+        if given == settings:
+            remember_jars(settings, context.getConf().get("spark.jars", ""), directory)
     except OSError as error:
         raise FailedToConnectError(f"Spark did not start: {error}") from error
     except (PySparkException, Py4JError) as error:
