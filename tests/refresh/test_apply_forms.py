@@ -250,7 +250,7 @@ def test_small_tables_may_be_read_again_instead_of_their_changes(name):
     ("size_bytes", "mode", "form", "reported"),
     [
         (32 * MiB, "auto", "recompute", "incremental"),
-        (32 * MiB + 1, "auto", "recompute", "full"),
+        (32 * MiB + 1, "auto", "rebuild", "full"),
         (32 * MiB, "incremental", "rewrite", "incremental"),
         (32 * MiB, "strict", "rewrite", "incremental"),
     ],
@@ -282,7 +282,6 @@ def test_a_state_that_is_computed_again_has_one_entry_per_group(lab):
 
 
 def test_views_above_read_what_differs(lab):
-    """The history of a state that is computed again goes on."""
     below = lab.view("v", EXTREMA, refresh_mode="auto").build()
     above = lab.view("w", "select m, count(*) as n from v group by m").build()
     lab.run("insert into t values (6, 7, 1)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,6 @@ from sparkivm.algebra import Window
 from sparkivm.algebra.exact_sums import OVERFLOW
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import CHANGE_FEED, records_changes
-from sparkivm.changes.state_columns import columns_of
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.frontend.chosen_rows import with_chosen_rows
@@ -38,14 +37,10 @@ def rebuild(
     compiled: CompiledView,
     settings: Mapping[str, str],
     fallback: Fallback,
-    *,
-    fits: bool = False,
 ) -> RefreshResult:
     """Replace the state by what the sources hold now, with the auxiliary views that are worth it by now.
 
     fallback  why
-    fits      whether the rows fit into the state as it is: its history then goes on, and the views above may
-              read what differs
     Raises: ModelError if the mode is strict, or the model's config forbids it.
     """
     first = fallback.reason is Reason.STATE_MISSING
@@ -70,14 +65,8 @@ def rebuild(
     former = stored.frontier.auxiliaries if stored.frontier else None
     drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
     frontier = replace(attempt.frontier(compiled, settings), drops_auxiliaries=drops)
-    plan = compiled.plan
-    in_place = fits and former == tuple(compiled.auxiliaries)
     try:
-        select = _select(attempt, compiled)
-        if in_place and plan is not None:
-            committed = _overwrite_state(attempt, stored, frontier, plan.state.names, select)
-        else:
-            committed = _replace_state(attempt, stored, frontier, select)
+        committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
     except EngineError as error:
         if stored.facts is None:
             attempt.auxiliaries.drop_from(1)  # else they would be of no view
@@ -95,11 +84,10 @@ def rebuild(
     rows = committed.commit.count("numOutputRows")
     reported = fallback if unmaintainable is None or not first else unmaintainable
     mode: Mode = "create" if first else "full"
-    form = "create" if first else "recompute" if in_place else "rebuild"
     return attempt.result(
         mode,
         fallback=None if first and unmaintainable is None else reported,
-        form=form,
+        form="create" if first else "rebuild",
         inserted=rows,
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
         compiled=compiled,
@@ -197,17 +185,6 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
     ):
         return pinned
     return select_text(plan.content, attempt.texts(compiled))
-
-
-def _overwrite_state(
-    attempt: Attempt, stored: StoredState, frontier: Frontier, names: Sequence[str], select: str
-) -> Committed:
-    """Replace the rows alone."""
-    assert stored.facts is not None
-    columns = [quoted(name) for name in names]
-    sql = attempt.engine.render("rewrite_state", state=attempt.state.sql, columns=columns, select=select)
-    frontier = replace(frontier, base=stored.version, columns=columns_of(stored.facts.fields))
-    return attempt.commit(stored, frontier, sql)
 
 
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:

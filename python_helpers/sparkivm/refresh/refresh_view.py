@@ -97,8 +97,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     except (EngineError, RecursionError) as error:
         return rebuild_after(attempt, stored, compiled, settings, error)
     if decision.fallback is not None:
-        fits = stored.frontier.schemas == compiled.schemas
-        return rebuild(attempt, stored, compiled, settings, decision.fallback, fits=fits)
+        return rebuild(attempt, stored, compiled, settings, decision.fallback)
     if decision.mode == "no_op":
         moved = attempt.frontier(compiled, settings, stored.frontier)
         # Else the next refreshes would read the same changes until their files are gone.
