@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
-from sparkivm.names import STEP_SUFFIX
+from sparkivm.names import STEP_SUFFIX, TableName
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
 from tests.chaos.faults import FAULTS, Fault, FaultyEngine, Killed
@@ -137,7 +137,9 @@ class World:
         return {name for name in found if not _STEP.search(name)}
 
     def _state_of_others(self) -> list[Any]:
-        return [(name, self.lab.version(name), self.lab.rows(f"select * from {name}")) for name in BYSTANDERS]
+        """What a write to one of them, or another table in its place, would change."""
+        names = [TableName(self.lab.schema, name) for name in BYSTANDERS]
+        return [facts and facts.at for facts in self.lab.engine.describe_all(names)]
 
     @contextmanager
     def _as_sized(self) -> Iterator[None]:
