@@ -31,7 +31,7 @@ demo: .venv java  ## see it work
 test: lint java  ## what each change has to pass: compiler, Spark, Delta, dbt, wheel; 20 minutes on two cores
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(addprefix --ignore=,$(LATER))
 
-test-fast: .venv  ## what needs no Java, under a minute
+test-fast: .venv  ## what needs no Java, three minutes on two cores
 	$(BIN)/python -m pytest --numprocesses auto -m "$(FAST)"
 
 nightly: .venv java  ## all constructs and queries, a thousand random ones on Spark, 50,000 embedded; SEED repeats a run
