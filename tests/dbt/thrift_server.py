@@ -21,12 +21,7 @@ def start_server(directory: Path) -> tuple[int, int]:
     with starting_spark():
         started = subprocess.run(
             [_SCRIPT, str(port), directory],
-            # As tests/spark_settings.py: the second compiler costs more than it saves.
-            env={
-                **os.environ,
-                "PYTHON": sys.executable,
-                "JDK_JAVA_OPTIONS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-            },
+            env={**os.environ, "PYTHON": sys.executable},
             capture_output=True,
             text=True,
         )
