@@ -53,6 +53,20 @@ def test_a_record_of_another_shape(tmp_path, text):
     assert with_known_jars(settings, tmp_path) == settings
 
 
+@pytest.mark.parametrize("whose", ["a link", "open to others"])
+def test_a_record_that_others_may_have_written(tmp_path, fetched, whose):
+    """It names code that is going to run."""
+    settings = session_settings({}, tmp_path)
+    remember_jars(settings, fetched, tmp_path)
+    record = tmp_path / "jars.json"
+    if whose == "a link":
+        record.rename(tmp_path / "theirs.json")
+        record.symlink_to(tmp_path / "theirs.json")
+    else:
+        record.chmod(0o666)
+    assert with_known_jars(settings, tmp_path) == settings
+
+
 def test_a_record_of_another_delta(tmp_path, fetched):
     settings = session_settings({}, tmp_path)
     remember_jars(settings, fetched, tmp_path)

@@ -4,7 +4,7 @@ import os
 import stat
 
 import pytest
-from dbt.adapters.sparkivm.private_directory import make_private, private_log
+from dbt.adapters.sparkivm.private_directory import make_private, private_file
 
 
 def mode(path):
@@ -40,11 +40,11 @@ def test_the_log_is_private_and_begins_again(tmp_path):
     path = tmp_path / "spark.log"
     path.write_text("a former run")
     path.chmod(0o644)
-    with private_log(path) as log:
+    with private_file(path) as log:
         log.write(b"x")
     assert (path.read_text(), mode(path)) == ("x", 0o600)
     path.unlink()
-    with private_log(path):
+    with private_file(path):
         assert mode(path) == 0o600
 
 
@@ -52,7 +52,7 @@ def test_a_log_that_is_a_link_is_refused(tmp_path):
     theirs = tmp_path / "theirs"
     theirs.write_text("theirs")
     (tmp_path / "spark.log").symlink_to(theirs)
-    with pytest.raises(OSError, match=r"spark\.log"), private_log(tmp_path / "spark.log"):
+    with pytest.raises(OSError, match=r"spark\.log"), private_file(tmp_path / "spark.log"):
         pass
     assert theirs.read_text() == "theirs"
 
@@ -61,6 +61,6 @@ def test_a_log_of_somebody_else_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "spark.log"
     path.write_text("theirs")
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(PermissionError, match="is not a file of this user"), private_log(path):
+    with pytest.raises(PermissionError, match="is not a file of this user"), private_file(path):
         pass
     assert path.read_text() == "theirs"

@@ -157,6 +157,11 @@ def _is_same(one: Relation, other: Relation) -> bool:
     return one is other or _text(one) == _text(only(other, one.columns))
 
 
+def _operators(relation: Relation) -> list[type[Relation]]:
+    """A filter that moves to another operator of one SELECT leaves the text as it is."""
+    return [type(node) for node in relation.walk()]
+
+
 def _text(relation: Relation) -> str:
     return select_text(relation, Sources(1), DUCKDB)
 
@@ -189,9 +194,12 @@ class Tried:
 
     def check(self, name: str, sql: str, relation: Relation, passed: Relation, worlds: list[World]) -> None:
         """That the rows are the same in each world."""
-        if passed is relation or _is_same(relation, passed):
+        if passed is relation:
             return
-        self.changed[name] += 1
+        same = _is_same(relation, passed)
+        self.changed[name] += not same or _operators(relation) != _operators(passed)
+        if same:
+            return
         text = select_text(
             Consolidate(plus(relation, negated(only(passed, relation.columns)))), Sources(1), DUCKDB
         )
@@ -233,7 +241,7 @@ def test_passes_over_random_queries(chunk, law_seed):
         worlds = [tried.load() for _ in range(WORLDS_OF_A_QUERY)]
         for name, change in {**PASSES, **rewrites_of_plans(tried)}.items():
             tried.check(name, sql, relation, change(relation), worlds if name == "normalize" else worlds[:1])
-    assert tried.changed["normalize"] > QUERIES / 4
+    assert tried.changed["normalize"] > QUERIES / 2
 
 
 @pytest.mark.parametrize("chunk", range(2))

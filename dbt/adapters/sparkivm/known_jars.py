@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyspark
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.private_directory import private_file, read_own
 from dbt.adapters.sparkivm.session_defaults import delta_package
 
 logger = AdapterLogger("SparkIvm")
@@ -36,7 +37,8 @@ def remember_jars(settings: Mapping[str, str], fetched: str, directory: Path) ->
     paths = [Path(unquote(urlsplit(jar).path)) for jar in fetched.split(",") if jar]
     try:
         files = {str(path): path.stat().st_size for path in paths}
-        _record(directory).write_text(json.dumps({delta_package(): files}))
+        with private_file(_record(directory)) as record:
+            record.write(json.dumps({delta_package(): files}).encode())
     except OSError as error:
         logger.debug(f"the next start fetches Delta's jars again: {error}")
 
@@ -54,7 +56,7 @@ def _is_delta_alone(settings: Mapping[str, str]) -> bool:
 def _known(directory: Path) -> list[str]:
     """Jars that are there as they were; none if one of them is not."""
     try:
-        files = json.loads(_record(directory).read_text())[delta_package()]
+        files = json.loads(read_own(_record(directory)))[delta_package()]
         return list(files) if all(Path(path).stat().st_size == size for path, size in files.items()) else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []  # nothing was fetched yet, or somebody cleaned up

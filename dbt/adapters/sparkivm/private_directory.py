@@ -19,7 +19,7 @@ def make_private(directory: Path) -> None:
 
 
 @contextmanager
-def private_log(path: Path) -> Generator[BinaryIO, None, None]:
+def private_file(path: Path) -> Generator[BinaryIO, None, None]:
     """A file to write from its beginning, which only its owner can read.
 
     Raises: OSError if it is a link, or somebody else's: the directory may be one that others write to.
@@ -32,3 +32,16 @@ def private_log(path: Path) -> Generator[BinaryIO, None, None]:
         os.fchmod(file.fileno(), 0o600)  # a former version left it readable
         file.truncate()
         yield file
+
+
+def read_own(path: Path) -> bytes:
+    """A file that this user wrote and nobody else can write to.
+
+    Raises: OSError if there is none, or if it is a link or somebody else's.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        found = os.fstat(file.fileno())
+        others = stat.S_IWGRP | stat.S_IWOTH
+        if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode) or found.st_mode & others:
+            raise PermissionError(f"{path} is not a file of this user alone")
+        return file.read()

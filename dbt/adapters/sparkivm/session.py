@@ -15,7 +15,7 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
-from dbt.adapters.sparkivm.private_directory import make_private, private_log
+from dbt.adapters.sparkivm.private_directory import make_private, private_file
 from dbt.adapters.sparkivm.session_defaults import (
     CATALOG,
     DEFAULTS_OF_DELTA,
@@ -218,14 +218,14 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     """
     check_java()
     be_quiet()
-    given = with_known_jars(settings, directory)
+    asked = with_known_jars(settings, directory)
     try:
         make_private(directory)
-        with private_log(directory / "spark.log") as log, submitted(given):
+        with private_file(directory / "spark.log") as log, submitted(asked):
             gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
-        conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
+        conf = SparkConf(loadDefaults=False).setAll(list(asked.items()))
         context = SparkContext(gateway=gateway, conf=conf)
-        if given == settings:
+        if asked == settings:
             remember_jars(settings, context.getConf().get("spark.jars", ""), directory)
     except OSError as error:
         raise FailedToConnectError(f"Spark did not start: {error}") from error

@@ -43,6 +43,7 @@ from sparkivm.algebra import (
     operator,
 )
 from sparkivm.algebra.columns_read import columns_read
+from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.moment import at
 from sparkivm.algebra.scalar import column, null
 from sparkivm.errors import InternalError, no_rule
@@ -342,9 +343,7 @@ class _Printer:
         if relation.in_select:
             block = self._open(relation.input, (relation.generator,))
             made = _raw(self._over(block, relation.generator))
-            return replace(
-                block, columns={**block.columns, relation.names[0]: made}, closed=True, sealed=True
-            )
+            return replace(block, columns={**block.columns, relation.names[0]: made}, sealed=True)
         block = self._before_view(relation.input, (relation.generator,))
         template = self._dialect.generate_outer if relation.outer else self._dialect.generate
         alias = self._alias()
@@ -418,28 +417,19 @@ class _Printer:
     def _restricted(self, relation: Restricted) -> _Block:
         block = self._in_from(relation.input, first=True)
         keys = self._in_from(relation.keys.source, filtered=False)
-        equal = self._dialect.null_safe_equal
-        on = " and ".join(
-            f"{self._scalar(block.columns[mine])} {equal} {self._scalar(keys.columns[key])}"
-            for mine, key in relation.keys.pairs
-        )
+        on = self._equal(block, keys, relation.keys.comparisons)
         join = self._dialect.anti_join if relation.excluded else self._dialect.semi_join
-        return self._joined(block, join, keys, on or "true", broadcast=relation.broadcast)
+        return self._joined(block, join, keys, on, broadcast=relation.broadcast)
 
     def _slice(self, relation: Slice) -> _Block:
         """Beside each row whether a lookup has its key; the keys are made distinct, so no row is repeated."""
         block = self._in_from(relation.input, first=True)
-        equal = {False: "=", True: self._dialect.null_safe_equal}
         conditions = []
         for lookup in relation.lookups:
             names = tuple(dict.fromkeys(pair.right for pair in lookup.pairs))
             found = Aggregate(lookup.keys, names, (Call(_FOUND, "other", Scalar(exp.Literal.number(1))),))
             keys = self._wrapped(self._block(found), found)
-            on = " and ".join(
-                f"{self._scalar(block.columns[pair.left])} {equal[pair.null_safe]} "
-                f"{self._scalar(keys.columns[pair.right])}"
-                for pair in lookup.pairs
-            )
+            on = self._equal(block, keys, lookup.pairs)
             block = self._joined(block, "left join", keys, on, broadcast=True)
             conditions.append(f"{self._scalar(keys.columns[_FOUND])} = 1")
         return replace(block, where=(*block.where, " or ".join(conditions)))
@@ -454,6 +444,16 @@ class _Printer:
     def _condition(self, predicates: Iterable[Scalar], columns: Mapping[str, Scalar]) -> str:
         texts = (self._scalar(predicate.substitute(columns)) for predicate in predicates)
         return " and ".join(f"({text})" for text in texts) or "true"
+
+    def _equal(self, left: _Block, right: _Block, pairs: Iterable[Pair]) -> str:
+        """The pairs of columns as a condition; the two sides may have columns of one name."""
+        equal = {False: "=", True: self._dialect.null_safe_equal}
+        texts = (
+            f"{self._scalar(left.columns[pair.left])} {equal[pair.null_safe]} "
+            f"{self._scalar(right.columns[pair.right])}"
+            for pair in pairs
+        )
+        return " and ".join(texts) or "true"
 
     def _broadcast(self, block: _Block) -> tuple[str, ...]:
         """The hint for a block with one FROM item."""
