@@ -152,9 +152,10 @@ def _known(suite: Suite, processes: int) -> Known:
     )
     folder = ROOT / ".build" / "mutants" / shared
     folder.mkdir(parents=True, exist_ok=True)
+    files = suite.by_file()
     caches = {
         file: folder / f"{Path(file).stem}-{_digest_of_tests(file, items)}.json"
-        for file, items in suite.by_file().items()
+        for file, items in files.items()
     }
     waiting = [file for file, cache in caches.items() if not cache.exists()]
     running: dict[int, tuple[str, int]] = {}  # by the pipe
@@ -163,7 +164,7 @@ def _known(suite: Suite, processes: int) -> Known:
         while waiting and len(running) < processes:
             file = waiting.pop(0)
             print(f"{time.perf_counter() - started:4.0f} s: lines that {file} runs", flush=True)
-            items = suite.by_file()[file]
+            items = files[file]
             pid, pipe = in_fork(lambda send, items=items: send(suite.known(items, str(PRODUCT)).text()))  # type: ignore[misc]
             running[pipe] = (file, pid)
         for pipe in select.select(list(running), [], [])[0]:

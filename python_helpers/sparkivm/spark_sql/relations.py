@@ -2,6 +2,8 @@
 
 Every column is written with the alias of its FROM item, so none is taken for another one, for a field, or for
 an alias of the SELECT list.
+
+tested  tests/laws (rows, on DuckDB), tests/golden/test_plans.py (text), tests/spark/test_aliases.py
 """
 
 from __future__ import annotations
