@@ -8,6 +8,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
 from sparkivm.names import TableName
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.sources import Sources
 
 
@@ -19,7 +20,8 @@ def capture_changes(
     Returns: what was done, for the console.
     Raises: DeclarationError if it cannot be done.
     """
-    sources = Sources(engine, Pins(), declared, home)
+    recording = RecordingEngine(engine)
+    sources = Sources(recording, Pins(), declared, home)
     source = engine.describe(name)
     if remove:
         return sources.mirror(source or RelationFacts(name, "other", ())).removed()
@@ -33,7 +35,7 @@ def capture_changes(
     except NotIncremental as error:
         raise DeclarationError(str(name), str(error), error.fallback.reason.way_out) from error
     mirror.set_retention(facts)
-    lines = [*sources.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
+    lines = [*recording.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
     return "\n".join(lines)
 
 

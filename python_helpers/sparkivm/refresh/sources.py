@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, MutableSequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from sqlglot import exp
 from sparkivm.changes.change_log import ChangeLog, current_rows, field, unknown_operations
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import DeclaredSources
-from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError, NotIncremental
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
@@ -19,6 +19,7 @@ from sparkivm.names import TableName, quoted
 from sparkivm.refresh.mirror import Mirror
 from sparkivm.refresh.moments import moments_at, now
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.run_memory import RunMemory
 
 
@@ -30,7 +31,7 @@ class Sources:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: RecordingEngine,
         pins: Pins,
         declared: DeclaredSources,
         home: str,
@@ -42,8 +43,6 @@ class Sources:
         self._pins_of_run = pins
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
-        self.statements: MutableSequence[str] = []
-        self.warnings: MutableSequence[str] = []
 
     @cached_property
     def current(self) -> tuple[str, ...]:
@@ -137,8 +136,6 @@ class Sources:
             source,
             self._declared.mirror_name(source.name, self._home),
             self._declared.of(source.name),
-            self.statements,
-            self.warnings,
         )
 
     def is_mirrored(self, source: RelationFacts) -> bool:
