@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState, State
 from sparkivm.plan.state_change import Form

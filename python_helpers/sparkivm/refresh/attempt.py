@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import RelationFacts
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
 from sparkivm.names import TableName, state_table
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
@@ -71,7 +71,7 @@ class Attempt:
         parts: Mapping[str, TablePart] = MappingProxyType({}),
         part: StatePart | None = None,
         staged: Mapping[str, str] | None = None,
-    ) -> DeltaTexts:
+    ) -> RefreshTexts:
         """How a plan's tables and changes are written at the versions that were seen.
 
         decision  of a refresh from changes
@@ -81,18 +81,16 @@ class Attempt:
         """
         changes, kept = (decision.changes, decision.way.kept) if decision and decision.way else ({}, {})
         pinned = {
-            key: PinnedTable(facts.name, facts.version, changes.get(key), kept=kept.get(key, ""))
+            key: PinnedTable(facts, changes.get(key), kept=kept.get(key, ""))
             for key, facts in seen.compiled.tables.items()
         }
         for key, found in parts.items():
             pinned[key] = replace(pinned[key], where=found.condition.sql("spark"))
         stored = seen.stored
         if stored.facts is not None:
-            pinned[STATE] = PinnedTable(
-                stored.facts.name, stored.facts.version, where=part.bounds if part else ""
-            )
+            pinned[STATE] = PinnedTable(stored.facts, where=part.bounds if part else "")
         before = stored.frontier.moments if stored.frontier else {}
-        return DeltaTexts(pinned, staged, (seen.moments, before))
+        return RefreshTexts(pinned, staged, (seen.moments, before))
 
     def state_facts(self) -> RelationFacts:
         facts = self.engine.describe(self.state)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sparkivm.changes.source_change import CHANGE_FEED, records_changes
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.formats.delta import CHANGE_FEED
 from sparkivm.names import TableName
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.recording_engine import RecordingEngine
@@ -44,7 +45,7 @@ def _switched_on(engine: Engine, source: RelationFacts) -> str:
         return f"{source.name} is a view, and is read as the tables that it names"
     if source.kind == "other":
         return f"{source.name} is declared to have no mirror"
-    if records_changes(source):
-        return f"{source.name} is a Delta table and records its changes"
+    if format_of(source).records_changes(source):
+        return f"{source.name} is a table of {source.provider} and records its changes"
     engine.execute(engine.render("enable_change_capture", table=source.name.sql))
     return f"{source.name} records its changes from now on ({CHANGE_FEED} = true)"

@@ -49,10 +49,9 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
             "names or functions in its SQL stand for others in this session than when it was refreshed",
             "name relations with their schema, or run and test the model under the same current schema",
         )
-    versions = {key: source.version for key, source in frontier.sources.items()}
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
     asked = replace(request, sql=model_sql)
-    compiled = compiled_for(recording, sources, asked, frontier, auxiliaries, versions)
+    compiled = compiled_for(recording, sources, asked, frontier, auxiliaries, frontier.sources)
     # Another text with the same plan, as with another comment, is the same query.
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.changes.source_change import SourceChange, records_changes, source_change
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
@@ -189,9 +190,10 @@ def _change_of(engine: Engine, seen: Observation, view: _View, key: str) -> Sour
     source, known = view.tables[key], view.frontier.sources[key]
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
-    change = source_change(source, known, engine.commits(source.name, known.version - 1))
+    format = format_of(source)
+    change = format.change(source, known, engine.commits(source.name, known.version - 1))
     may_alter = seen.request.change_capture != "never_alter"
-    if change.how == "diff" and not may_alter and not records_changes(source):
+    if change.how == "diff" and not may_alter and not format.records_changes(source):
         detail = f"{source.name} does not record its changes"
         raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, detail))
     return change
@@ -210,7 +212,7 @@ def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Cha
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
     # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
     small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
-    if small or change.rows <= _SMALL_CHANGE_ROWS:
+    if small or not change.counted or change.rows <= _SMALL_CHANGE_ROWS:
         return None
     share = change.rows / estimated_rows(source)
     if share <= _LARGE_SHARE:

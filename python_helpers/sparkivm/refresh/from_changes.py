@@ -8,9 +8,9 @@ from typing import Any
 
 from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier
-from sparkivm.changes.source_change import DELETION_VECTORS
 from sparkivm.changes.state_columns import columns_of
 from sparkivm.engine import RelationFacts
+from sparkivm.formats.delta import DELETION_VECTORS
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
 from sparkivm.refresh.apply_form import parts_by, without_parts
@@ -106,7 +106,7 @@ def _change(
     part = find_part(
         attempt.engine,
         staging.changes,
-        f"{attempt.state.sql} version as of {state.version}",
+        state.pinned,
         parts_by(plan.state, state),
         exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
     )

@@ -14,10 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.mirror_texts import MirrorTexts
-from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, changes_rows, floating
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.formats.delta import CHANGE_FEED, DELETION_VECTORS, changes_rows
+from sparkivm.formats.source_change import floating
 from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.reasons import Fallback, Reason

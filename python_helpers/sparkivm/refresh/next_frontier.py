@@ -6,6 +6,7 @@ from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.engine import Engine, RelationFacts
+from sparkivm.formats import format_of
 from sparkivm.names import state_table
 from sparkivm.plan.state import GroupState
 from sparkivm.refresh.observation import Observation
@@ -27,7 +28,8 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         if key not in needed:
             continue
         commit_id, timestamp_ms = _commit_of(engine, facts, old.sources.get(key) if old else None)
-        fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
+        identity = format_of(facts).identity
+        fields = {f.name: identity(f) for f in facts.fields if f.name in read.get(key, ())}
         sources[key] = SourceFrontier(
             str(facts.source), facts.table_id, facts.version, commit_id, timestamp_ms, fields
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.names import TableName
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.public_view import PublicView
@@ -17,7 +17,7 @@ from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import StoredState
 
 _NO_VIEWS: Mapping[str, TableName] = MappingProxyType({})
-_NO_VERSIONS: Mapping[str, int] = MappingProxyType({})
+_NO_VERSIONS: Mapping[str, SourceFrontier] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def compiled_for(
     request: RefreshRequest,
     frontier: Frontier | None = None,
     auxiliaries: Mapping[str, TableName] = _NO_VIEWS,
-    versions: Mapping[str, int] = _NO_VERSIONS,
+    versions: Mapping[str, SourceFrontier] = _NO_VERSIONS,
 ) -> CompiledView:
     """The model of a request, over auxiliary views by their queries.
 

@@ -46,13 +46,13 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], compiled: Comp
         facts = catalog.facts(name)
         facts = compiled.tables.get(facts.key, facts)
         alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
-        if facts.kind == "delta" and facts.mirror_of is None:
-            return f"{facts.name.sql} version as of {facts.version}"
+        if facts.has_versions and facts.mirror_of is None and not facts.read_as:
+            return facts.pinned
         if alias and by_schema:
             unknown = True
             return None
-        if facts.kind == "delta":
-            return f"{facts.name.sql} version as of {facts.version}{alias}"
+        if facts.has_versions:
+            return f"{facts.pinned}{alias}"
         if facts.kind == "view":
             body = parse_model(str(name), facts.view_text)
             inner = None

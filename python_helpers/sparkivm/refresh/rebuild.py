@@ -9,9 +9,10 @@ from dataclasses import replace
 from sparkivm.algebra import Window
 from sparkivm.algebra.exact_sums import OVERFLOW
 from sparkivm.changes.frontier import Frontier
-from sparkivm.changes.source_change import CHANGE_FEED, records_changes
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
+from sparkivm.formats import format_of
+from sparkivm.formats.delta import CHANGE_FEED
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
@@ -140,7 +141,7 @@ def _with_capture(attempt: Attempt, compiled: CompiledView) -> CompiledView:
     fresh = {
         key: _recording_its_changes(attempt, compiled.tables[key])
         for key in sorted(compiled.plan.tables)
-        if not records_changes(compiled.tables[key])
+        if not format_of(compiled.tables[key]).records_changes(compiled.tables[key])
     }
     return replace(compiled, tables={**compiled.tables, **fresh})
 
@@ -157,7 +158,7 @@ def _recording_its_changes(attempt: Attempt, source: RelationFacts) -> RelationF
     fresh = attempt.sources.facts(source.source)
     assert fresh is not None, f"{source.name} was there a moment ago"
     # The refresh of another view may have been faster.
-    if problem is not None and not records_changes(fresh):
+    if problem is not None and not format_of(fresh).records_changes(fresh):
         engine.warn(f"{source.name} does not record its changes, and could not be told to: {problem}")
     return fresh
 

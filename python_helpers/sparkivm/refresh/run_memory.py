@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 
-from sparkivm.changes.delta_texts import changed_rows
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.formats.refresh_texts import changed_rows
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import RESERVED_PREFIX, quoted
 from sparkivm.refresh.answers import Answers
 from sparkivm.refresh.planning_settings import planned_for_changes
@@ -164,7 +164,7 @@ class ViewMemory(Memory):
         few = change.rows * len(source.fields) <= _MOST_VALUES
         fields = self._fields(table, every=every or (few and change.scans == 0))
         read_bytes = change.scans * (source.size_bytes or 0)
-        select = changed_rows(source.name, change, fields)
+        select = changed_rows(source, change, fields)
         return replace(change, kept=self._find(key, fields, select, read_bytes))
 
     def rows(self, table: str, uses: int) -> str:
@@ -173,9 +173,7 @@ class ViewMemory(Memory):
         if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
         fields = self._fields(table, every=True)
-        select = (
-            f"select {', '.join(map(quoted, fields))}\nfrom {source.name.sql} version as of {source.version}"
-        )
+        select = f"select {', '.join(map(quoted, fields))}\nfrom {source.pinned}"
         return self._find(key, fields, select, 0)
 
     def answers(self, table: str, change: SourceChange) -> Answers:

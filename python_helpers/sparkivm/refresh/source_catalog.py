@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 
+from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.formats import format_of
 from sparkivm.frontend.catalog import CatalogTable, CatalogView
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
@@ -20,7 +21,7 @@ _SESSION_CATALOG = "spark_catalog"
 class SourceCatalog:
     """Looks names up and remembers what it found."""
 
-    def __init__(self, sources: Sources, model: TableName, versions: Mapping[str, int]) -> None:
+    def __init__(self, sources: Sources, model: TableName, versions: Mapping[str, SourceFrontier]) -> None:
         """versions  of tables, by their keys, that are read at another one than the newest"""
         self._sources, self._model, self._versions = sources, model, versions
         self._own = {model.key, state_table(model).key}  # it must not read itself
@@ -53,7 +54,7 @@ class SourceCatalog:
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
-                    f"{name} is stored as {facts.provider or 'something'}, not as Delta",
+                    f"{name} is stored as {facts.provider or 'something'}, without versions",
                 )
             )
         self.tables[facts.key] = facts
@@ -80,8 +81,8 @@ class SourceCatalog:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
             )
-        version = self._versions.get(facts.key)
-        return facts if version is None else replace(facts, version=version)
+        known = self._versions.get(facts.key)
+        return facts if known is None else format_of(facts).at(facts, known)
 
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
         """The relation of a name that is read where a catalog and schema are current.

@@ -230,7 +230,7 @@ class Sources:
             assert log is not None, f"{key} is declared as a log"
             if facts.at in self._pins.checked:
                 continue
-            table = f"{facts.name.sql} version as of {facts.version}"
+            table = facts.pinned
             found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
             if found:
                 raise DeclarationError(
