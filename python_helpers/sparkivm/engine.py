@@ -166,8 +166,11 @@ class Engine(Protocol):
         """The same of several relations, which may be looked at side by side."""
         return [self.describe(name) for name in names]
 
+    def look_again_at(self, name: TableName) -> None:
+        """Before a table is read that another session described: its catalog may remember an older one."""
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        """The commits of a Delta table above version `after`, oldest first; what is gone is missing."""
+        """The commits of a table above version `after`, oldest first; what is gone is missing."""
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
         """The tables and views of the prefix's schema whose names begin with its identifier, in any case."""

@@ -64,7 +64,7 @@ class SessionCatalog:
             return self._describe(name)
         except AnalysisException as error:
             if error.getCondition() in NOT_FOUND:
-                return None
+                return self._iceberg(name)
             raise
         except Py4JJavaError:
             raise
@@ -74,14 +74,13 @@ class SessionCatalog:
 
     def _iceberg(self, name: TableName) -> RelationFacts | None:
         """What the newest metadata of an Iceberg table says; None if that cannot be read."""
-        manager = self._java.sessionState().catalogManager()
         try:
-            catalog = manager.catalog(name.catalog) if name.catalog else manager.currentCatalog()
-            if not catalog.getClass().getName().startswith(_ICEBERG):
+            found = self._in_iceberg(name)
+            if found is None:
                 return None
+            found.catalog().invalidateTable(found.identifier())
             iceberg = self._jvm.org.apache.iceberg
-            table = iceberg.spark.Spark3Util.loadIcebergTable(self._java, name.sql)
-            table.refresh()  # the catalog may remember it for a while
+            table = found.catalog().loadTable(found.identifier()).table()
             text = iceberg.TableMetadataParser.toJson(table.operations().current())
             fields = _fields(iceberg.spark.SparkSchemaUtil.convert(table.schema()).json())
             self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
@@ -89,6 +88,23 @@ class SessionCatalog:
         except (AnalysisException, Py4JError, NotReadable, LookupError) as error:
             logger.debug(f"{name} is described by SQL: {error}")
             return None
+
+    def look_again_at(self, name: TableName) -> None:
+        try:
+            found = self._in_iceberg(name)
+            if found is not None:
+                found.catalog().invalidateTable(found.identifier())
+        except Py4JError as error:
+            logger.debug(f"the catalog of {name} is told by SQL to look again: {error}")
+            self._by_sql.look_again_at(name)
+
+    def _in_iceberg(self, name: TableName) -> Any:
+        """A name as a catalog of Iceberg's and its identifier there; None if another catalog has it."""
+        manager = self._java.sessionState().catalogManager()
+        catalog = manager.catalog(name.catalog) if name.catalog else manager.currentCatalog()
+        if not catalog.getClass().getName().startswith(_ICEBERG):
+            return None
+        return self._jvm.org.apache.iceberg.spark.Spark3Util.catalogAndIdentifier(self._java, name.sql)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         if name.key in self._metadata:

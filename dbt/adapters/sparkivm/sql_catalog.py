@@ -102,13 +102,13 @@ class SqlCatalog:
             provider="delta",
         )
 
-    def _iceberg(self, name: TableName, fields: Sequence[Field]) -> RelationFacts | None:
-        """What the newest metadata file of an Iceberg table says; None if it cannot be read.
+    def look_again_at(self, name: TableName) -> None:
+        self._query(f"refresh table {name.sql}")
 
-        A catalog may remember a table for a while, so it is told to look again.
-        """
+    def _iceberg(self, name: TableName, fields: Sequence[Field]) -> RelationFacts | None:
+        """What the newest metadata file of an Iceberg table says; None if it cannot be read."""
         try:
-            self._query(f"refresh table {name.sql}")
+            self.look_again_at(name)
             files = self._query(f"select file from {name.sql}.metadata_log_entries")
             text = "".join(str(row["value"]) for row in self._query(metadata_query(files[-1]["file"])))
             self._metadata[name.key] = metadata = IcebergMetadata.parse(text)

@@ -43,6 +43,7 @@ class Sources:
         self._pins_of_run = pins
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
+        self._looked_at: set[str] = set()  # by this session, since its refresh began
 
     @cached_property
     def current(self) -> tuple[str, ...]:
@@ -63,7 +64,11 @@ class Sources:
             if found is None or found.temporary:
                 return found
             name = found.name
-        return self._pins.facts(name, self._look)
+        facts = self._pins.facts(name, self._look)
+        if facts is not None and facts.kind == "iceberg" and name.key not in self._looked_at:
+            self._looked_at.add(name.key)
+            self._engine.look_again_at(name)
+        return facts
 
     def look_ahead(self, names: Iterable[TableName]) -> None:
         """Look at relations side by side that are going to be asked for one after the other."""
@@ -123,6 +128,7 @@ class Sources:
         return moments_at(self._engine, self._pins.instant(lambda: now(self._engine)))
 
     def _look(self, name: TableName) -> RelationFacts | None:
+        self._looked_at.add(name.key)
         found = self._ahead.pop(name.key) if name.key in self._ahead else self._engine.describe(name)
         if found is None or not self.is_mirrored(found):
             return found
