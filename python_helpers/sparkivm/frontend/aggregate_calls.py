@@ -47,7 +47,7 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
     for part in (*arguments, *([condition] if condition is not None else [])):
         check_accepted(part)
     function = _FUNCTIONS.get(name, "other")
-    if isinstance(call.this, exp.Distinct) and function not in ("min", "max"):
+    if _is_distinct(call) and function not in ("min", "max"):
         function = "other"
     if function == "other":
         return "other", Scalar(node)
@@ -88,9 +88,13 @@ def _values_given(call: exp.Expr) -> list[exp.Expr]:
     parts = arguments_of(call)
     if isinstance(call, exp.WithinGroup):
         return [*_values_given(call.this), *(ordered.this for ordered in call.expression.expressions)]
-    if parts and isinstance(parts[0], exp.Distinct):
+    if _is_distinct(call):
         parts = parts[0].expressions
     return [] if counts_rows(call) else parts
+
+
+def _is_distinct(call: exp.Expr) -> bool:
+    return any(isinstance(part, exp.Distinct) for part in arguments_of(call)[:1])
 
 
 def _refuse_arbitrary(node: exp.Expr, whole: exp.Expr) -> None:
