@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from sparkivm.algebra import Window
-from sparkivm.algebra.exact_sums import OVERFLOW
+from sparkivm.algebra.aggregates.sum import OVERFLOW
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import CHANGE_FEED, records_changes
 from sparkivm.engine import EngineError
