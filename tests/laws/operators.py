@@ -40,6 +40,7 @@ from sparkivm.algebra import (
     Window,
     WindowCall,
 )
+from sparkivm.algebra.aggregates.bit_xor import exact_bits
 from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS, ROWS, VALUES
 from sparkivm.algebra.aggregates.extremum import MAX, MIN
 from sparkivm.algebra.aggregates.sum import SUM, exact_sum
@@ -296,13 +297,15 @@ def totals_of_which_rows_are_read(a: Relation) -> Relation:
 
 
 def _totals(a: Relation, keys: tuple[str, ...], read: bool = True) -> Totals:
-    x, rows, values, total = column(a.columns[1]), _fresh("n"), _fresh("c"), _fresh("s")
+    x, rows, values = column(a.columns[1]), _fresh("n"), _fresh("c")
+    total, bits = _fresh("s"), _fresh("b")
     calls = (
         HiddenColumn(rows, ROWS),
         HiddenColumn(values, VALUES, x),
         HiddenColumn(total, exact_sum(BIGINT, values), x),
+        HiddenColumn(bits, exact_bits(BIGINT, values), x),
     )
-    names = frozenset({rows, values, total}) if read else frozenset[str]()
+    names = frozenset({rows, values, total, bits}) if read else frozenset[str]()
     return Totals(a, keys, calls, read=names)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sparkivm.algebra.aggregates.aggregate_function import QueryAggregate
 from sparkivm.algebra.aggregates.average import AVG
+from sparkivm.algebra.aggregates.bit_xor import BIT_XOR
 from sparkivm.algebra.aggregates.count import COUNT
 from sparkivm.algebra.aggregates.extremum import MAX, MIN
 from sparkivm.algebra.aggregates.recomputed import EVALUATED
@@ -19,6 +20,7 @@ FUNCTIONS: Mapping[str, QueryAggregate] = {
     "sum": SUM,
     "avg": AVG,
     "mean": AVG,
+    "bit_xor": BIT_XOR,
     "min": MIN,
     "max": MAX,
     # FALSE is below TRUE.

@@ -20,7 +20,7 @@ from sparkivm.spark.data_types import SparkType
 
 _KNOWN_OVER_NO_ROWS: dict[OverNoRows, str] = {
     "null": """
-    approx_percentile bit_and bit_or bit_xor corr covar_pop covar_samp kurtosis listagg max_by median
+    approx_percentile bit_and bit_or corr covar_pop covar_samp kurtosis listagg max_by median
     min_by mode percentile percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy
     regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness std stddev stddev_pop
     stddev_samp string_agg try_avg try_sum var_pop var_samp variance
