@@ -36,10 +36,12 @@ VALUES = replace(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Count(QueryAggregate):
+    stored: Additive
+
     def formula(self, hidden: HiddenColumns, type_: SparkType | None) -> Scalar:
-        return column(add_count(hidden) if self == COUNT else hidden.add("n", ROWS))
+        return column(hidden.add("n", self.stored))
 
 
 def add_count(hidden: HiddenColumns) -> str:
@@ -48,7 +50,7 @@ def add_count(hidden: HiddenColumns) -> str:
 
 
 COUNT = _Count(
-    "count", "count({x})",
+    "count", "count({x})", stored=VALUES,
     over_no_rows="0", ignores_copies=False, may_add_up=True, asks_type=False, follows_values=False,
 )  # fmt: skip
-COUNT_ROWS = replace(COUNT, name="count_rows", sql="count(*)")
+COUNT_ROWS = replace(COUNT, name="count_rows", sql="count(*)", stored=ROWS)
