@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
+from sparkivm.algebra.aggregates.aggregate_function import Call
 from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-
-# `other`: any aggregate that is a function of the bag of its group's rows; only evaluated, never added up.
-Function = Literal["count_rows", "count", "sum", "avg", "min", "max", "other"]
-
-
-@dataclass(frozen=True)
-class Call:
-    """One aggregate of a group: its result column, and an expression over the input's columns.
-
-    Of a function `other` the expression is the whole call.
-    """
-
-    name: str
-    function: Function
-    argument: Scalar | None = None
-    factor: str = "{weight}"  # how a weight multiplies the argument, so that no digit is lost
-    sum_type: str = ""  # of a weighted sum, whose product has more digits than can be added up without loss
-
-    def weighed(self, weight: str, argument: str) -> str:
-        """SUM of the argument, each as often as its weight says."""
-        total = f"sum({self.factor.format(weight=weight)} * {argument})"
-        return f"cast({total} as {self.sum_type})" if self.sum_type else total
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(OneInput):
     """γ(A): one row per group; without keys exactly one row, also for no input. Without calls it is DISTINCT.
 
-    `signed` groups a Z-set by its weights: COUNT and SUM weigh each row, a group stays even if its
+    `signed` groups a Z-set by its weights: calls that add up weigh each row, a group stays even if its
     count is 0. Otherwise the input is a plain bag.
 
     delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both

@@ -89,9 +89,7 @@ def plan_lines(plan: ViewPlan) -> list[str]:
     lines = ["plan", *(f"  {line}" for line in tree_lines(plan_tree(plan))), "", "state"]
     if isinstance(plan.state, GroupState):
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
-        lines += [
-            f"  {column.name}: {column.kind} {column.type or ''}".rstrip() for column in plan.state.columns
-        ]
+        lines += [f"  {column.name}: {column.function.shown}" for column in plan.state.columns]
     else:
         lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.names)}")
     return lines

@@ -136,7 +136,4 @@ def _item(name: str, text: str) -> str:
 
 
 def _call(call: Call) -> str:
-    argument = _text(call.argument) if call.argument is not None else "*"
-    if call.function == "other":
-        return argument
-    return f"{call.function.removesuffix('_rows')}({argument})"
+    return call.function.text(_text(call.argument) if call.argument is not None else "")

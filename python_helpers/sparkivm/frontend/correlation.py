@@ -36,7 +36,6 @@ from sparkivm.algebra import (
     UnionAll,
     Window,
 )
-from sparkivm.algebra.of_nothing import EMPTY_OF_NOTHING, NULL_OF_NOTHING, ZERO_OF_NOTHING
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
 from sparkivm.algebra.scalars_of import scalars_of
@@ -307,7 +306,7 @@ class Correlation:
         groups = Aggregate(bound.relation, own, calls)
         pairs = tuple(Pair(domain.columns[of], mine, True) for of, mine in bound.columns.items())
         joined = LeftJoin(domain.relation, groups, JoinCondition(pairs))
-        values = tuple((call.name, or_of_nothing(call)) for call in relation.calls)
+        values = tuple((call.name, or_over_no_rows(call)) for call in relation.calls)
         passed = tuple((name, column(name)) for name in domain.columns.values())
         return replace(domain, relation=Project(joined, (*passed, *values)))
 
@@ -317,20 +316,15 @@ def _no_rule(relation: Relation) -> NotIncremental:
     return NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what))
 
 
-def or_of_nothing(call: Call) -> Scalar:
+def or_over_no_rows(call: Call) -> Scalar:
     """An aggregate beside an outer join: its value for no rows where no group was found.
 
     Raises: NotIncremental for an aggregate of which that value is not known.
     """
-    if call.function == "other" and call.argument is not None:
-        function = call.argument.sql("spark").partition("(")[0].lower()
-    else:
-        function = "count" if call.function == "count_rows" else call.function
-    if function in ZERO_OF_NOTHING:
-        return expression("coalesce(x, 0)", x=call.name)
-    if function in EMPTY_OF_NOTHING:
-        return expression("coalesce(x, array())", x=call.name)
-    if function in NULL_OF_NOTHING:
-        return column(call.name)
-    detail = f"{function} in a correlated subquery: it is not known what it is over no rows"
-    raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
+    value = call.called.over_no_rows
+    if value == "unknown":
+        text = call.function.text(call.argument.sql("spark") if call.argument is not None else "")
+        name = text.partition("(")[0].lower()
+        detail = f"{name} in a correlated subquery: it is not known what it is over no rows"
+        raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
+    return column(call.name) if value == "null" else expression(f"coalesce(x, {value})", x=call.name)

@@ -44,6 +44,8 @@ from sparkivm.algebra import (
     WindowCall,
     operator,
 )
+from sparkivm.algebra.aggregates.recomputed import evaluated
+from sparkivm.algebra.aggregates.stored_aggregate import Additive
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.moment import at
@@ -429,7 +431,7 @@ class _Printer:
         conditions = []
         for lookup in relation.lookups:
             names = tuple(dict.fromkeys(pair.right for pair in lookup.pairs))
-            found = Aggregate(lookup.keys, names, (Call(_FOUND, "other", Scalar(exp.Literal.number(1))),))
+            found = Aggregate(lookup.keys, names, (Call(_FOUND, evaluated(), Scalar(exp.Literal.number(1))),))
             keys = self._wrapped(self._block(found), found)
             on = self._equal(block, keys, lookup.pairs)
             block = self._joined(block, "left join", keys, on, broadcast=True)
@@ -488,19 +490,11 @@ class _Printer:
 
     def _call(self, call: Call, block: _Block, weight: str, signed: bool) -> str:
         argument = self._over(block, call.argument) if call.argument is not None else ""
-        if call.function == "other" and not signed:
-            return argument
         if not signed or weight == "1":
-            return "count(*)" if call.function == "count_rows" else f"{call.function}({argument})"
-        match call.function:
-            case "count_rows":
-                return f"coalesce(sum({weight}), 0)"
-            case "count":
-                return f"coalesce(sum(case when ({argument}) is not null then {weight} else 0 end), 0)"
-            case "sum":
-                return call.weighed(weight, f"({argument})")
-            case _:
-                raise InternalError(f"{call.function} is not linear")
+            return call.function.text(argument)
+        if not isinstance(call.function, Additive):
+            raise InternalError(f"{call.function.name} is not linear")
+        return call.function.of_zset(f"({argument})", weight)
 
     def _window(self, relation: Window) -> _Block:
         block = self._open(relation.input, plain=relation.input.columns)
