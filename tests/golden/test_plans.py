@@ -12,8 +12,7 @@ import pytest
 
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.explain.explain_view import tree_lines
-from sparkivm.explain.plan_tree import plan_tree
+from sparkivm.explain.plan_tree import plan_tree, tree_lines
 from sparkivm.names import TableName
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED, STATE

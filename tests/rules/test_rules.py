@@ -11,9 +11,10 @@ import pytest
 
 from sparkivm.algebra import Consolidate, Derivation, Relation
 from sparkivm.algebra.project import only
-from sparkivm.algebra.relation import Columns
+from sparkivm.algebra.relation import Columns, keeps_append_only
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
+from sparkivm.explain.plan_tree import relation_tree, tree_lines
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.normalize.drop_projects import drop_projects
@@ -24,14 +25,12 @@ from sparkivm.normalize.prune_columns import prune_columns
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.normalize.push_filters import push_filters
 from sparkivm.normalize.share_parts import share_parts
-from sparkivm.properties.append_only import keeps_append_only
-from sparkivm.properties.single_row import at_most_one_row
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.database import CATALOG, Database
 from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import random_world
-from tests.rules.testdata import RuleCase, RuleFile, is_in, plan_lines, plans
+from tests.rules.testdata import RuleCase, RuleFile, is_in, plans
 
 HERE = Path(__file__).parent
 WORLDS = 12
@@ -54,7 +53,7 @@ BEFORE: dict[str, Callable[[Relation], Relation]] = {
 }
 PROPERTIES: dict[str, Callable[[Relation], bool]] = {
     "append_only": keeps_append_only,
-    "single_row": at_most_one_row,
+    "single_row": lambda relation: relation.at_most_one_row,
 }
 FILES = {name: RuleFile.read(HERE / f"{name}.txt") for name in (*PASSES, "prune_empty", *PROPERTIES)}
 CASES = [(file, case) for file, found in FILES.items() for case in found.cases]
@@ -80,12 +79,12 @@ def test_rule(file, case, pytestconfig):
     if file in PROPERTIES:
         relation = read_query(parse_model("model", case.sql), CATALOG).root
         relation = normalize(relation, relation.columns)
-        lines = plan_lines(relation)
+        lines = tree_lines(relation_tree(relation))
         found = plans(lines, ["yes" if PROPERTIES[file](relation) else "no"])
         after = found.splitlines()[-1:]
     else:
         one, other = before_and_after(file, case)
-        lines, after = plan_lines(one), plan_lines(other)
+        lines, after = tree_lines(relation_tree(one)), tree_lines(relation_tree(other))
         found = plans(lines, after)
         _compare_rows(case, one, other)
     for path in case.expect:

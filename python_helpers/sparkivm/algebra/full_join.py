@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.inputs import TwoSides, map_on
 from sparkivm.algebra.left_join import LeftJoin
+from sparkivm.algebra.match_counts import transition_strategy
+from sparkivm.algebra.moment import all_shown
 from sparkivm.algebra.project import Project
-from sparkivm.algebra.relation import Relation
+from sparkivm.algebra.relation import Relation, from_children, kept_whole
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import column, null
 from sparkivm.algebra.semi_join import SemiJoin
@@ -28,13 +30,25 @@ class FullJoin(TwoSides):
     tested    tests/laws/test_delta_law.py
     """
 
+    bag_inputs = frozenset({0, 1})
+    groups = False
+    map_scalars = map_on
+    source_of = from_children
+    pruned = kept_whole
+    monotone = False  # a match takes padding away
+    at_most_one_row = False
+
     @property
     def weighted(self) -> bool:
         return False
 
     @property
-    def bag_inputs(self) -> frozenset[int]:
-        return frozenset({0, 1})
+    def label(self) -> str:
+        return f"FullJoin {all_shown(self.predicates) or 'true'}"
+
+    @property
+    def strategy(self) -> str:
+        return transition_strategy(self.on)
 
     def delta(self, d: Derivation) -> Relation:
         left_rows = LeftJoin(self.left, self.right, self.on)

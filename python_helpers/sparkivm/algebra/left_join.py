@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.inputs import TwoSides, map_on
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
+from sparkivm.algebra.match_counts import (
+    TRANSITION,
+    TURNED,
+    MatchCounts,
+    counts_by_key,
+    counts_by_row,
+    transition_strategy,
+)
+from sparkivm.algebra.moment import all_shown
 from sparkivm.algebra.project import Project, only
-from sparkivm.algebra.relation import Columns, Relation, has_groups
+from sparkivm.algebra.relation import Columns, Relation, from_children, has_groups, kept_whole
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
 from sparkivm.algebra.union_all import plus
@@ -40,9 +48,25 @@ class LeftJoin(TwoSides):
 
     broadcast_right: bool = False  # B is small enough to be sent to every task
 
+    bag_inputs = frozenset({1})
+    groups = False
+    map_scalars = map_on
+    source_of = from_children
+    pruned = kept_whole
+    monotone = False  # a match takes padding away
+
     @property
-    def bag_inputs(self) -> frozenset[int]:
-        return frozenset({1})
+    def at_most_one_row(self) -> bool:
+        return self.left.at_most_one_row and self.right.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        hint = " (broadcast right)" if self.broadcast_right else ""
+        return f"LeftJoin {all_shown(self.predicates) or 'true'}{hint}"
+
+    @property
+    def strategy(self) -> str:
+        return transition_strategy(self.on)
 
     def delta(self, d: Derivation) -> Relation:
         right = self._narrowed_right(d)

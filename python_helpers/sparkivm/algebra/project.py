@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.moment import before, moments
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.moment import before, moments, shown
+from sparkivm.algebra.relation import Columns, Pruned, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, column
 from sparkivm.algebra.union_all import plus
@@ -32,6 +32,19 @@ class Project(Linear):
     """
 
     items: tuple[tuple[str, Scalar], ...]  # (name, expression over the input's columns)
+
+    groups = False
+    monotone = True
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return self.input.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        texts = [(name, shown(scalar)) for name, scalar in self.items]
+        items = (name if text.strip("`") == name else f"{name} = {text}" for name, text in texts)
+        return f"Project {', '.join(items)}"
 
     @property
     def columns(self) -> Columns:
@@ -64,6 +77,19 @@ class Project(Linear):
         below = keys.within(passed_on)
         narrowed = replace(self, input=self.input.restrict(below.renamed(passed_on))) if below else self
         return narrowed if below == keys else Restricted(narrowed, keys)
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        return replace(self, items=tuple((name, change(scalar)) for name, scalar in self.items))
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        item = dict(self.items).get(name)
+        source = None if item is None else item.as_column
+        return None if source is None else (self.input, source)
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        items = tuple(item for item in self.items if item[0] in wanted) or self.items[:1]
+        read = frozenset[str]().union(*(scalar.columns for _, scalar in items))
+        return (read,), lambda children: Project(children[0], items)
 
 
 def renamed(relation: Relation, names: Iterable[tuple[str, str]]) -> Project:

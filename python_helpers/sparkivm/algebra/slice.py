@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Derived, Relation
+from sparkivm.algebra.relation import NO_BAGS, Columns, Derived, Pruned, Relation, no_scalars, passed_on
 from sparkivm.algebra.restricted import Restricted
 
 
@@ -28,6 +28,12 @@ class Slice(Derived):
     input: Relation
     lookups: tuple[Lookup, ...]
 
+    bag_inputs = NO_BAGS
+    groups = False
+    monotone = True
+    at_most_one_row = False
+    map_scalars = no_scalars
+
     @property
     def columns(self) -> Columns:
         return self.input.columns
@@ -40,6 +46,11 @@ class Slice(Derived):
     def weighted(self) -> bool:
         return self.input.weighted
 
+    @property
+    def label(self) -> str:
+        compared = (", ".join(pair.left for pair in lookup.pairs) for lookup in self.lookups)
+        return f"Slice by {' or '.join(compared)}"
+
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
         pairs = zip(self.lookups, children[1:], strict=True)
         return replace(
@@ -50,3 +61,11 @@ class Slice(Derived):
 
     def restrict(self, keys: Keys) -> Relation:
         return Restricted(self, keys)
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return passed_on(name, self.input)
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        compared = frozenset(pair.left for lookup in self.lookups for pair in lookup.pairs)
+        keys = (frozenset(pair.right for pair in lookup.pairs) for lookup in self.lookups)
+        return (wanted | compared, *keys), self.with_children

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from textwrap import indent
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
-from sparkivm.explain.plan_tree import PlanNode, plan_tree
+from sparkivm.explain.plan_tree import PlanNode, plan_tree, tree_lines
 from sparkivm.names import state_table
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
@@ -94,36 +93,6 @@ def plan_lines(plan: ViewPlan) -> list[str]:
         ]
     else:
         lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.names)}")
-    return lines
-
-
-def tree_lines(root: PlanNode) -> list[str]:
-    """A line for each operator. What is used in several places is a numbered part, written out once."""
-    uses = Counter[PlanNode]()
-
-    def count(node: PlanNode) -> None:
-        uses[node] += 1
-        if uses[node] == 1:
-            for child in node.children:
-                count(child)
-
-    parts: dict[PlanNode, int] = {}
-    lines: list[str] = []
-
-    def write(node: PlanNode, depth: int) -> None:
-        if node in parts:
-            lines.append("  " * depth + f"part {parts[node]}, as above")
-            return
-        text = node.label + (f"    [{node.strategy}]" if node.strategy else "")
-        if uses[node] > 1 and node.children:
-            parts[node] = len(parts) + 1
-            text += f"    part {parts[node]}"
-        lines.append("  " * depth + text)
-        for child in node.children:
-            write(child, depth + 1)
-
-    count(root)
-    write(root, 0)
     return lines
 
 

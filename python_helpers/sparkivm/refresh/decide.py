@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sparkivm.algebra.relation import keeps_append_only
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_change import SourceChange, records_changes, source_change
 from sparkivm.engine import Engine, RelationFacts
@@ -15,7 +16,6 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, recomputed, state_change
-from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.cost import Estimate, estimate
 from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
