@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from sparkivm.algebra import (
     Aggregate,
+    Changes,
     Consolidate,
     Copies,
     Empty,
     Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
+    OneRow,
     Project,
     Relation,
     Repeat,
     Restricted,
+    Scan,
     SemiJoin,
+    Slice,
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
+    operator,
 )
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column, null
+from sparkivm.errors import InternalError, no_rule
 
 
 def prune_empty(relation: Relation) -> Relation:
@@ -31,6 +39,7 @@ def prune_empty(relation: Relation) -> Relation:
         empty = [isinstance(child, Empty) for child in node.children]
         if not any(empty):
             return node
+        node = operator(node)
         match node:
             case (
                 Filter() | Project() | Repeat() | Weigh() | Consolidate() | Copies() | Unweigh() | InnerJoin()
@@ -55,7 +64,11 @@ def prune_empty(relation: Relation) -> Relation:
                 if not rest:
                     return Empty(node.columns)
                 return rest[0] if len(rest) == 1 else UnionAll(rest)
-            case _:
+            case Generate() | Window() | Aggregate() | Slice():
                 return node
+            case Scan() | Changes() | OneRow() | Empty():
+                raise InternalError("what has no children has no empty one")
+            case _:
+                raise no_rule(node)
 
     return rewrite(relation, prune)

@@ -14,19 +14,32 @@ from dataclasses import dataclass
 
 from sparkivm.algebra import (
     Aggregate,
+    Changes,
+    Consolidate,
+    Copies,
+    Empty,
     Filter,
+    FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
     OneRow,
     Project,
     Relation,
+    Repeat,
+    Restricted,
     Scalar,
     Scan,
     SemiJoin,
+    Slice,
     UnionAll,
+    Unweigh,
+    Weigh,
     Window,
+    operator,
 )
 from sparkivm.algebra.project import renamed
+from sparkivm.errors import InternalError, no_rule
 
 _Label = Hashable  # of a column, the same for all relations of a kind
 
@@ -98,6 +111,7 @@ class _Sharing:
         passed = {name: (i, label) for i, one in enumerate(children) for name, label in one.labels.items()}
         identity: Hashable
         labels: dict[str, _Label]
+        node = operator(node)
         match node:
             case Scan():
                 labels = dict(node.fields)
@@ -139,8 +153,14 @@ class _Sharing:
                         for call in node.calls
                     ),
                 )
-            case _:
+            case Generate() | Repeat() | FullJoin():
                 labels, identity = {name: name for name in node.columns}, id(node)
+            case (
+                Changes() | Empty() | Restricted() | Slice() | Weigh() | Consolidate() | Copies() | Unweigh()
+            ):
+                raise InternalError("parts are shared before a query is derived")
+            case _:
+                raise no_rule(node)
         key = (type(node), below, identity)
         if len(set(labels.values())) < len(labels):
             key = (type(node), below, id(node))  # a field under two names

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sparkivm.algebra import Aggregate, Filter, InnerJoin, Relation, Scalar
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra import Aggregate, Generate, InnerJoin, Project, Relation, Repeat, Scalar, Window
 from sparkivm.algebra.membership import Membership, as_equalities, memberships
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import rewrite
@@ -21,7 +20,8 @@ from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import SparkType
 
-_COMPARING = (Filter, InnerJoin, TwoSides, Aggregate)
+# Operators whose expressions compute values. Those of all others decide which rows match or are counted.
+_COMPUTING = (Project, Generate, Repeat, Window)
 
 _Column = tuple[Relation, str]  # a column of a relation
 
@@ -51,7 +51,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
         return opaque(scalar) if _pair(scalar) in inexact else as_equalities(scalar)
 
     def changed(node: Relation) -> Relation:
-        return node.with_scalars(change) if isinstance(node, _COMPARING) else node
+        return node if isinstance(node, _COMPUTING) else node.with_scalars(change)
 
     needs_change = inexact or any(found.within for found in compared)
     return rewrite(relation, changed) if needs_change else relation
@@ -70,7 +70,7 @@ class _Compared:
 
 
 def _compared(node: Relation) -> Iterator[_Compared]:
-    if not isinstance(node, _COMPARING):
+    if isinstance(node, _COMPUTING):
         return
 
     def of(one: str, other: str, within: Membership | None = None) -> _Compared:

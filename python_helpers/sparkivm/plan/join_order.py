@@ -14,20 +14,32 @@ from types import MappingProxyType
 from sparkivm.algebra import (
     Aggregate,
     Changes,
+    Consolidate,
+    Copies,
     Empty,
     Filter,
+    FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
+    OneRow,
+    Project,
     Relation,
+    Repeat,
     Restricted,
     Scalar,
     Scan,
     SemiJoin,
     Slice,
     UnionAll,
+    Unweigh,
+    Weigh,
+    Window,
+    operator,
 )
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import equality
+from sparkivm.errors import no_rule
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED
@@ -148,6 +160,7 @@ class RowEstimate:
         return rows * self._kept(predicates, rows)
 
     def _rows(self, relation: Relation) -> float:
+        relation = operator(relation)
         match relation:
             case Changes():
                 return self._sizes.changed.get(relation.table, _UNKNOWN_ROWS)
@@ -155,6 +168,8 @@ class RowEstimate:
                 return self._sizes.rows.get(relation.table, _UNKNOWN_ROWS)
             case Empty():
                 return 0.0
+            case OneRow():
+                return 1.0
             case Filter():
                 return self(relation.input) * _FILTER_KEEPS
             case UnionAll():
@@ -170,8 +185,12 @@ class RowEstimate:
                 return min(self(relation.input), asked * _ROWS_PER_KEY)
             case Aggregate() if not relation.keys:
                 return 1.0
+            case Project() | Generate() | Repeat() | Window() | Aggregate() | FullJoin() | Restricted():
+                return max(map(self, relation.children))
+            case Weigh() | Consolidate() | Copies() | Unweigh():
+                return self(relation.input)
             case _:
-                return max((self(child) for child in relation.children), default=1.0)
+                raise no_rule(relation)
 
     def _joined(self, relation: InnerJoin) -> float:
         rows = list(map(self, relation.inputs))

@@ -17,15 +17,19 @@ from sparkivm.algebra import (
     At,
     Changes,
     Consolidate,
+    Copies,
     Empty,
     Filter,
+    FullJoin,
     Generate,
     InnerJoin,
     JoinCondition,
     LeftJoin,
+    OneRow,
     Pair,
     Project,
     Relation,
+    Repeat,
     Restricted,
     Scan,
     SemiJoin,
@@ -33,7 +37,10 @@ from sparkivm.algebra import (
     UnionAll,
     Unweigh,
     Weigh,
+    Window,
+    operator,
 )
+from sparkivm.errors import no_rule
 from sparkivm.plan.state import STAGED
 
 
@@ -91,6 +98,7 @@ class _Needs:
 
     def _below(self, node: Relation, wanted: Need) -> Iterator[tuple[Relation, Iterable[Within]]]:
         """Each child, and what is true of those of its rows that are needed."""
+        node = operator(node)
         match node:
             case Filter() | Generate() | Weigh() | Consolidate() | Unweigh():
                 yield node.input, wanted
@@ -121,8 +129,12 @@ class _Needs:
                 for lookup in node.lookups:
                     yield node.input, [*wanted, *self._met(lookup.keys, lookup.pairs)]
                     yield lookup.keys, ()
-            case _:
+            case Repeat() | FullJoin() | Window() | Copies():
                 yield from ((child, ()) for child in node.children)
+            case Scan() | Changes() | OneRow() | Empty():
+                pass
+            case _:
+                raise no_rule(node)
 
     def _met(self, other: Relation, pairs: Iterable[Pair], wanted: Iterable[Within] = ()) -> Iterator[Within]:
         """What is true of rows that match a row of `other` of which `wanted` is true.
@@ -145,18 +157,18 @@ class _Needs:
         return self._origins[key]
 
     def _traced(self, node: Relation, column: str) -> frozenset[ChangedColumn] | None:
+        node = operator(node)
         match node:
             case Changes():
                 return frozenset({ChangedColumn(node.table, dict(node.fields)[column])})
             case Scan() if node.table == STAGED and self._staged is not None:
                 return self._origin(self._staged, dict(node.fields)[column])
-            case Filter() | Generate() | Weigh() | Consolidate() | Unweigh() if column in node.input.columns:
-                return self._origin(node.input, column)
-            case Aggregate() if column in node.keys:
-                return self._origin(node.input, column)
-            case Project():
-                source = dict(node.items)[column].as_column
-                return self._origin(node.input, source) if source else None
+            case (
+                Filter() | Project() | Generate() | LeftJoin() | SemiJoin() | Aggregate()
+                | Weigh() | Consolidate() | Unweigh()
+            ):  # fmt: skip
+                source = node.source_of(column)
+                return self._origin(*source) if source else None
             case UnionAll():
                 found = [self._origin(child, column) for child in node.inputs]
                 known = [one for one in found if one is not None]
@@ -165,18 +177,16 @@ class _Needs:
                 return frozenset()
             case InnerJoin():
                 return self._of_a_join(node, column)
-            case LeftJoin():
-                return self._origin(node.left if column in node.left.columns else node.right, column)
-            case SemiJoin():
-                return self._origin(node.left, column)
             case Restricted():
                 among = {pair.left: pair.right for pair in node.keys.comparisons} if not node.excluded else {}
                 own = self._origin(node.input, column)
                 return (
                     self._origin(node.keys.source, among[column]) if own is None and column in among else own
                 )
-            case _:
+            case Scan() | OneRow() | Repeat() | FullJoin() | Window() | Slice() | Copies():
                 return None
+            case _:
+                raise no_rule(node)
 
     def _of_a_join(self, node: InnerJoin, column: str) -> frozenset[ChangedColumn] | None:
         (owner,) = (child for child in node.inputs if column in child.columns)

@@ -7,27 +7,41 @@ to TPC-H at scale factors 1 and 5, two cores, local disk (docs/decisions/005-cos
 from __future__ import annotations
 
 import math
-import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import astuple, dataclass
 from itertools import chain
+from operator import add
 
 from sparkivm.algebra import (
     Aggregate,
     At,
     Changes,
     Consolidate,
+    Copies,
+    Empty,
+    Filter,
     FullJoin,
+    Generate,
     InnerJoin,
     LeftJoin,
+    OneRow,
+    Project,
     Relation,
+    Repeat,
+    Restricted,
     Scan,
     SemiJoin,
+    Slice,
+    UnionAll,
+    Unweigh,
+    Weigh,
+    Window,
+    operator,
 )
-from sparkivm.algebra.scan import Leaf
 from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.errors import no_rule
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, Sizes
 from sparkivm.plan.key_ranges import KeyRanges
@@ -76,7 +90,7 @@ class Work:
     bytes: float = 0.0  # of tables
 
     def __add__(self, other: Work) -> Work:
-        return Work(*map(operator.add, astuple(self), astuple(other)))
+        return Work(*map(add, astuple(self), astuple(other)))
 
     @property
     def seconds(self) -> float:
@@ -236,6 +250,7 @@ class _Count:
         return work, rows(relation)
 
     def _of_node(self, node: Relation, uses: int, rows: Callable[[Relation], float]) -> Work:
+        node = operator(node)
         match node:
             case Changes() if node.table in self._kept_changes:
                 return Work()
@@ -251,7 +266,7 @@ class _Count:
                 values = uses * rows(node) * columns
                 row_bytes = estimated_bytes(facts) / estimated_rows(facts)
                 return Work(reads=uses, values=values, bytes=values * row_bytes / max(1, len(facts.fields)))
-            case Leaf():
+            case Scan():
                 return Work(reads=uses)
             case Aggregate():
                 return Work(groupings=uses, aggregated=uses * rows(node.input) * (1 + len(node.calls)))
@@ -260,8 +275,12 @@ class _Count:
             case InnerJoin() | LeftJoin() | SemiJoin() | FullJoin():
                 large = [count for count in map(rows, node.children) if count > BROADCAST_ROWS]
                 return Work(exchanged=uses * sum(large)) if len(large) > 1 else Work()
-            case _:
+            case OneRow() | Empty() | Filter() | Project() | Generate() | Repeat() | UnionAll() | Window():
                 return Work()
+            case Restricted() | Slice() | Weigh() | Copies() | Unweigh():
+                return Work()
+            case _:
+                raise no_rule(node)
 
     def _rows_of(self, statement: Relation) -> Callable[[Relation], float]:
         """Rows of its parts; none is taken for larger than the largest thing that it reads."""
