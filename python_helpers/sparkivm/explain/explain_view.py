@@ -8,14 +8,13 @@ from textwrap import indent
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
-from sparkivm.explain.plan_tree import PlanNode, plan_tree, tree_lines
+from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_lines, plan_steps
+from sparkivm.explain.plan_tree import PlanNode, plan_tree
 from sparkivm.names import state_table
-from sparkivm.plan.compile_model import ViewPlan
-from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import CompiledView, compile_view
-from sparkivm.refresh.decide import decide
+from sparkivm.refresh.decide import Decision, decide
 from sparkivm.refresh.model_query import check_is_query, query_text
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
@@ -27,12 +26,13 @@ from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import StoredState, read_state
 
-_FORMATS = ("text", "mermaid", "dot")
+_FORMATS = ("text", "steps", "mermaid", "dot")
 
 
 def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") -> str:
     """The plan, what is incremental and what is not, and what a refresh would do now.
 
+    format  text; steps: plan and delta after each pass that changed them; mermaid, dot: the plan drawn
     Raises: ModelError as a refresh would.
     """
     if format not in _FORMATS:
@@ -51,29 +51,23 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         engine, view, request.sql, catalog, stored.frontier, auxiliaries,
         may_keep=request.may_keep_views, unseen=request.header.fallback,
     )  # fmt: skip
-    if format != "text":
+    if format in ("mermaid", "dot"):
         root = (
             plan_tree(compiled.plan)
             if compiled.plan
             else PlanNode("full refresh", str(compiled.fallback), ())
         )
         return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
-    return "\n".join(
-        [
-            str(view),
-            *_plan_lines(compiled),
-            *_auxiliary_lines(compiled),
-            "",
-            *_decision_lines(engine, request, stored, compiled, sources),
-        ]
-    )
-
-
-def _plan_lines(compiled: CompiledView) -> list[str]:
     if compiled.plan is None:
         assert compiled.fallback is not None
-        return ["", "not incrementally maintainable", *_reason_lines(compiled.fallback)]
-    return ["", *plan_lines(compiled.plan)]
+        lines = ["not incrementally maintainable", *_reason_lines(compiled.fallback)]
+    else:
+        lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
+    decided = _decide(engine, request, stored, compiled, sources)
+    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), "", *_decision_lines(decided, compiled)]
+    if isinstance(decided, Decision) and decided.change is not None:
+        lines += delta_steps(decided.change) if format == "steps" else delta_lines(decided.change)
+    return "\n".join(lines)
 
 
 def _auxiliary_lines(compiled: CompiledView) -> list[str]:
@@ -83,31 +77,23 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
     return lines
 
 
-def plan_lines(plan: ViewPlan) -> list[str]:
-    """Each operator with its strategy, and what the state table holds."""
-    lines = ["plan", *(f"  {line}" for line in tree_lines(plan_tree(plan))), "", "state"]
-    if isinstance(plan.state, GroupState):
-        lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
-        lines += [
-            f"  {column.name}: {column.kind} {column.type or ''}".rstrip() for column in plan.state.columns
-        ]
-    else:
-        lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.names)}")
-    return lines
-
-
-def _decision_lines(
+def _decide(
     engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView, sources: Sources
-) -> list[str]:
+) -> Decision | Fallback:
     fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine, request.header))
     if fallback is not None:
-        return ["next refresh: full", *_reason_lines(fallback)]
+        return fallback
     assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
-    decision = decide(
+    return decide(
         engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
         request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments), NoMemory(),
         PublicView(engine, sources, request).adds_up(compiled),
     )  # fmt: skip
+
+
+def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> list[str]:
+    if isinstance(decision, Fallback):
+        return ["next refresh: full", *_reason_lines(decision)]
     lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
     if decision.fallback is not None:
         lines += _reason_lines(decision.fallback)
