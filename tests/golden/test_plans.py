@@ -1,4 +1,4 @@
-"""The plan, the public view and the delta of typical queries, as files whose diff is reviewed; of some the SQL.
+"""The plan, the public view and the delta of typical queries, as files whose diff is reviewed; of some steps and SQL.
 
 A query's first line names the tables that change, and the form in which the delta reaches the state:
 `-- changed lineitem; merge`.
@@ -12,7 +12,7 @@ import pytest
 
 from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.source_change import SourceChange
-from sparkivm.explain.plan_lines import delta_lines
+from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_steps
 from sparkivm.explain.plan_tree import plan_tree, tree_lines
 from sparkivm.names import TableName
 from sparkivm.plan.join_order import Sizes
@@ -26,6 +26,7 @@ from tests.golden.tpch import ROWS
 
 HERE = Path(__file__).parent
 QUERIES = sorted(path.stem for path in (HERE / "queries").glob("*.sql"))
+WITH_STEPS = ("late_lines",)
 WITH_SQL = ("customers_with_orders", "latest_orders", "pricing_summary")
 
 
@@ -55,6 +56,8 @@ def golden(engine, name: str, text: str) -> str:
         "public view": plan.finalizer.text("tpch.model__ivm", "one", SPARK),
         "delta": "\n".join(delta_lines(change)[1:]),
     }
+    if name in WITH_STEPS:
+        parts["steps"] = "\n".join(plan_steps(plan) + delta_steps(change))
     if name in WITH_SQL:
         parts |= dict(step_texts(change.staged, texts, STAGED)) if change.staged else {}
         parts["statement"] = select_text(change.rows, texts)
