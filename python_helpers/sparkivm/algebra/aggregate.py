@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -12,6 +12,7 @@ from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.moment import shown
 from sparkivm.algebra.relation import NO_BAGS, Columns, Pruned, Relation, passed_on
 from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -63,15 +64,12 @@ class Aggregate(OneInput):
     signed: bool = False
 
     groups = True
+    weighted = False
     monotone = False  # a group that changes is replaced
 
     @property
     def columns(self) -> Columns:
         return (*self.keys, *(call.name for call in self.calls))
-
-    @property
-    def weighted(self) -> bool:
-        return False
 
     @property
     def bag_inputs(self) -> frozenset[int]:
@@ -117,3 +115,6 @@ class Aggregate(OneInput):
         arguments = (call.argument.columns for call in calls if call.argument is not None)
         read = frozenset(self.keys).union(*arguments)
         return (read,), lambda children: replace(self, input=children[0], calls=calls)
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return Empty(self.columns) if self.keys else self

@@ -13,7 +13,7 @@ from sparkivm.algebra.relation import Columns, Relation, from_children, kept_who
 from sparkivm.algebra.scalar import Scalar, conjunction, conjuncts
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import negated
+from sparkivm.algebra.zset import negated, nothing
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -34,6 +34,7 @@ class Filter(Linear):
     predicate: Scalar
 
     groups = False
+    if_empty = nothing
     monotone = True
     source_of = from_children
     pruned = kept_whole

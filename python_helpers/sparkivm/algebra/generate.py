@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparkivm.algebra.affected_keys import restricted_by_keys
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.moment import shown
-from sparkivm.algebra.relation import Columns, Relation, from_children, kept_whole
+from sparkivm.algebra.relation import Columns, Relation, from_children, kept_whole, stays
 from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Generate(Linear):
     in_select: bool = False  # the function is one that Spark has in SELECT lists only
 
     groups = False
+    if_empty = stays
     monotone = True
     at_most_one_row = False
     source_of = from_children

@@ -15,6 +15,7 @@ from sparkivm.algebra.relation import NO_BAGS, Columns, Relation, from_children,
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, conjuncts, equality
 from sparkivm.algebra.union_all import total
+from sparkivm.algebra.zset import nothing
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -41,6 +42,7 @@ class InnerJoin(Relation):
 
     bag_inputs = NO_BAGS
     groups = False
+    if_empty = nothing
     monotone = True
     source_of = from_children
     pruned = kept_whole

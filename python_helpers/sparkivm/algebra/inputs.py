@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from sparkivm.algebra.join_condition import JoinCondition
-from sparkivm.algebra.relation import NO_BAGS, Columns, Relation
+from sparkivm.algebra.relation import NO_BAGS, Columns, Relation, stays
 from sparkivm.algebra.scalar import Scalar, conjuncts
 
 
@@ -17,6 +17,7 @@ class NoInput(Relation):
 
     bag_inputs = NO_BAGS
     groups = False
+    if_empty = stays
 
     @property
     def children(self) -> tuple[Relation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,12 @@ from sparkivm.algebra.match_counts import (
     transition_strategy,
 )
 from sparkivm.algebra.moment import all_shown
-from sparkivm.algebra.project import Project, only
+from sparkivm.algebra.project import Project, only, padded
 from sparkivm.algebra.relation import Columns, Relation, from_children, has_groups, kept_whole
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
+from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import Weigh
+from sparkivm.algebra.zset import Empty, Weigh
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -75,8 +76,6 @@ class LeftJoin(TwoSides):
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
         from_left = LeftJoin(d_left, right_new, self.on)
 
-        nulls = [(name, null()) for name in right.columns]
-
         if self.on.pairs and not self.on.residual:
             # A NULL key matches nothing, so such rows of B never reach the result.
             keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
@@ -84,7 +83,7 @@ class LeftJoin(TwoSides):
             counts = counts_by_key(d, right, matching, self.on)
             copied = [(key, column(of)) for key, of in zip(counts.keys, counts.of, strict=True)]
             rows = Project(matching, (*((name, column(name)) for name in right.columns), *copied))
-            padding = Project(transition(counts), (*nulls, *((key, column(key)) for key in counts.keys)))
+            padding = padded(transition(counts), (*right.columns, *counts.keys))
             on = zip(self.on.pairs, counts.keys, strict=True)
             matched = InnerJoin(
                 (left_old, plus(rows, padding)),
@@ -98,8 +97,7 @@ class LeftJoin(TwoSides):
             (left_old, transition(counts)),
             tuple(equal(of, key, null_safe=True) for of, key in zip(counts.of, counts.keys, strict=True)),
         )
-        padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
-        return plus(from_left, matched, padding)
+        return plus(from_left, matched, padded(repadded, self.columns))
 
     def _narrowed_right(self, d: Derivation) -> Relation:
         keys = Keys.of(self.left, self.on.right_to_left)
@@ -118,6 +116,9 @@ class LeftJoin(TwoSides):
         right = self.right.restrict(copied) if copied else self.right
         narrowed = replace(self, left=self.left.restrict(preserved), right=right)
         return narrowed if preserved == keys else Restricted(narrowed, keys)
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return Empty(self.columns) if gone[0] else padded(self.left, self.columns)
 
 
 def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:

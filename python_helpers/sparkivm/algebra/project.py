@@ -11,9 +11,9 @@ from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.moment import before, moments, shown
 from sparkivm.algebra.relation import Columns, Pruned, Relation
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import Scalar, column
+from sparkivm.algebra.scalar import Scalar, column, null
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import negated
+from sparkivm.algebra.zset import negated, nothing
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -34,6 +34,7 @@ class Project(Linear):
     items: tuple[tuple[str, Scalar], ...]  # (name, expression over the input's columns)
 
     groups = False
+    if_empty = nothing
     monotone = True
 
     @property
@@ -100,3 +101,9 @@ def renamed(relation: Relation, names: Iterable[tuple[str, str]]) -> Project:
 def only(relation: Relation, columns: Iterable[str]) -> Project:
     """Some columns of a relation."""
     return renamed(relation, ((name, name) for name in columns))
+
+
+def padded(relation: Relation, columns: Iterable[str]) -> Project:
+    """The columns of a relation, NULL for those that it has not."""
+    own = frozenset(relation.columns)
+    return Project(relation, tuple((name, column(name) if name in own else null()) for name in columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -126,6 +126,10 @@ class Relation(ABC):
         """
         return None
 
+    @abstractmethod
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        """What it is if the children that `gone` is true for, at least one, have no rows."""
+
     @property
     def scalars(self) -> list[Scalar]:
         """Its expressions, its predicates conjunct by conjunct."""
@@ -199,6 +203,11 @@ def kept_whole(relation: Relation, wanted: frozenset[str]) -> Pruned:
 def from_children(relation: Relation, name: str) -> tuple[Relation, str] | None:
     """The `source_of` of an operator that passes on the columns of its children, and may add others."""
     return passed_on(name, *relation.children)
+
+
+def stays(relation: Relation, gone: Sequence[bool]) -> Relation:
+    """The `if_empty` of an operator that is not made simpler."""
+    return relation
 
 
 def no_scalars(relation: Relation, change: Callable[[Scalar], Scalar]) -> Relation:

@@ -9,6 +9,7 @@ from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.moment import shown
 from sparkivm.algebra.relation import Relation, from_children, kept_whole
 from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.zset import nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,7 @@ class Repeat(Linear):
     times: Scalar
 
     groups = False
+    if_empty = nothing
     monotone = True
     at_most_one_row = False
     source_of = from_children

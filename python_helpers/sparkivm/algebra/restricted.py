@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.relation import NO_BAGS, Columns, Pruned, Relation, no_scalars, passed_on
+from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -74,3 +76,6 @@ class Restricted(Relation):
     def pruned(self, wanted: frozenset[str]) -> Pruned:
         keys = frozenset(key for _, key in self.keys.pairs)
         return (wanted | self.keys.columns, keys), self.with_children
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return self.input if self.excluded and not gone[0] else Empty(self.columns)

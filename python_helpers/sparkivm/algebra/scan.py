@@ -83,9 +83,7 @@ class Scan(Leaf):
 class Changes(Derived, Leaf):
     """What changed in a source between the frontier and the target: new − old, as weights."""
 
-    @property
-    def weighted(self) -> bool:
-        return True
+    weighted = True
 
     @property
     def label(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from sparkivm.algebra.project import only
 from sparkivm.algebra.relation import Columns, Relation, kept_whole, passed_on
 from sparkivm.algebra.scalar import conjunction, equal, is_not_null
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import negated
+from sparkivm.algebra.zset import Empty, negated
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -100,3 +101,6 @@ class SemiJoin(TwoSides):
 
     def source_of(self, name: str) -> tuple[Relation, str] | None:
         return passed_on(name, self.left)
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return self.left if self.anti and not gone[0] else Empty(self.columns)

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 
 from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import NO_BAGS, Columns, Derived, Pruned, Relation, no_scalars, passed_on
+from sparkivm.algebra.relation import (
+    NO_BAGS,
+    Columns,
+    Derived,
+    Pruned,
+    Relation,
+    no_scalars,
+    passed_on,
+    stays,
+)
 from sparkivm.algebra.restricted import Restricted
 
 
@@ -30,6 +39,7 @@ class Slice(Derived):
 
     bag_inputs = NO_BAGS
     groups = False
+    if_empty = stays
     monotone = True
     at_most_one_row = False
     map_scalars = no_scalars

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.relation import NO_BAGS, Columns, Pruned, Relation, no_scalars
-from sparkivm.algebra.zset import Consolidate, negated
+from sparkivm.algebra.zset import Consolidate, Empty, negated
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -67,6 +67,10 @@ class UnionAll(Relation):
         columns = tuple(name for name in self.columns if name in wanted) or self.columns[:1]
         positions = [self.columns.index(name) for name in columns]
         return tuple(tuple(child.columns[i] for i in positions) for child in self.inputs), UnionAll
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        rest = tuple(child for child, is_gone in zip(self.inputs, gone, strict=True) if not is_gone)
+        return plus(*rest) if rest else Empty(self.columns)
 
 
 def plus(*relations: Relation) -> Relation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
 from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.moment import shown
-from sparkivm.algebra.relation import Columns, Pruned, Relation, from_children
+from sparkivm.algebra.relation import Columns, Pruned, Relation, from_children, stays
 from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -62,16 +62,14 @@ class Window(OneInput):
 
     bag_inputs = frozenset({0})
     groups = True
+    if_empty = stays
+    weighted = False
     monotone = False  # a row that comes may change the others of its partition
     source_of = from_children
 
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, *(call.name for call in self.calls))
-
-    @property
-    def weighted(self) -> bool:
-        return False
 
     @property
     def at_most_one_row(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,11 @@ class Empty(NoInput):
         return self
 
 
+def nothing(relation: Relation, gone: Sequence[bool]) -> Relation:
+    """The `if_empty` of an operator without rows if one of its inputs has none."""
+    return Empty(relation.columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Weigh(Linear):
     """Each row's weight multiplied by an integer expression over its columns."""
@@ -59,14 +64,12 @@ class Weigh(Linear):
     factor: Scalar
 
     groups = False
+    weighted = True
     monotone = False
     at_most_one_row = False
     source_of = from_children
+    if_empty = nothing
     pruned = kept_whole
-
-    @property
-    def weighted(self) -> bool:
-        return True
 
     @property
     def label(self) -> str:
@@ -82,17 +85,15 @@ class Consolidate(OneInput):
 
     bag_inputs = NO_BAGS
     groups = False
+    weighted = True
     monotone = True
     at_most_one_row = False
     map_scalars = no_scalars
     source_of = from_children
+    if_empty = nothing
     pruned = kept_whole
     label = "Consolidate"
     strategy = "linear"
-
-    @property
-    def weighted(self) -> bool:
-        return True
 
     def delta(self, d: Derivation) -> Relation:
         return Consolidate(d.delta(self.input))
@@ -106,16 +107,14 @@ class Copies(Linear):
     """A consolidated Z-set without negative weights as a plain bag: each row as often as its weight says."""
 
     groups = False
+    weighted = False
     monotone = True
     at_most_one_row = False
     map_scalars = no_scalars
     source_of = from_children
+    if_empty = nothing
     pruned = kept_whole
     label = "Repeat by weight"
-
-    @property
-    def weighted(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,18 +125,16 @@ class Unweigh(Derived, OneInput):
 
     bag_inputs = NO_BAGS
     groups = False
+    weighted = False
     monotone = False
     at_most_one_row = False
     map_scalars = no_scalars
     source_of = from_children
+    if_empty = nothing
 
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, self.name)
-
-    @property
-    def weighted(self) -> bool:
-        return False
 
     @property
     def label(self) -> str:
