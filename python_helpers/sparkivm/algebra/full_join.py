@@ -12,14 +12,13 @@ from sparkivm.algebra.match_counts import transition_strategy
 from sparkivm.algebra.moment import all_shown
 from sparkivm.algebra.project import padded
 from sparkivm.algebra.relation import Relation, from_children, kept_whole
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.restricted import above
 from sparkivm.algebra.semi_join import SemiJoin
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-    from sparkivm.algebra.keys import Keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +33,7 @@ class FullJoin(TwoSides):
     bag_inputs = frozenset({0, 1})
     groups = False
     weighted = False
+    restrict = above
     map_scalars = map_on
     source_of = from_children
     pruned = kept_whole
@@ -52,9 +52,6 @@ class FullJoin(TwoSides):
         left_rows = LeftJoin(self.left, self.right, self.on)
         right_only = SemiJoin(self.right, self.left, self.on.flipped, anti=True)
         return plus(d.delta(left_rows), padded(d.delta(right_only), self.columns))
-
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)
 
     def if_empty(self, gone: Sequence[bool]) -> Relation:
         if all(gone):

@@ -158,13 +158,12 @@ class InnerJoin(Relation):
 
     def _equal_columns(self, child: Relation) -> dict[str, str]:
         """Columns of the join that equal a column of `child`: their names, and its."""
-        known = self._known_equal.get(id(child))
-        if known is None:
-            known = self._known_equal[id(child)] = (child, self._find_equal_columns(child))
-        return known[1]
+        if child not in self._known_equal:
+            self._known_equal[child] = self._find_equal_columns(child)
+        return self._known_equal[child]
 
     @cached_property
-    def _known_equal(self) -> dict[int, tuple[Relation, dict[str, str]]]:
+    def _known_equal(self) -> dict[Relation, dict[str, str]]:
         return {}
 
     def _find_equal_columns(self, child: Relation) -> dict[str, str]:

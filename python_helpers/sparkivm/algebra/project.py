@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.moment import before, moments, shown
+from sparkivm.algebra.moment import moments, shown
 from sparkivm.algebra.relation import Columns, Pruned, Relation
 from sparkivm.algebra.restricted import Restricted
 from sparkivm.algebra.scalar import Scalar, column, null
@@ -54,9 +54,6 @@ class Project(Linear):
     @cached_property
     def tables(self) -> frozenset[str]:
         return self.input.tables.union(*(moments(scalar) for _, scalar in self.items))
-
-    def before(self) -> Relation:
-        return replace(self, items=tuple((name, before(scalar)) for name, scalar in self.items))
 
     def delta(self, d: Derivation) -> Relation:
         kept = replace(self, input=d.delta(self.input))

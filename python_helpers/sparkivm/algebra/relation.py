@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sparkivm.algebra.moment import before
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.errors import InternalError
 
@@ -99,7 +100,7 @@ class Relation(ABC):
 
     def before(self) -> Relation:
         """The same operator over the same inputs, its own expressions at the moments of the frontier."""
-        return self
+        return self.with_scalars(before)
 
     @abstractmethod
     def delta(self, d: Derivation) -> Relation:
@@ -169,16 +170,13 @@ class Relation(ABC):
 
     def walk(self) -> Iterator[Relation]:
         """Every relation below and including this one, each once, children first."""
-        seen: set[int] = set()
-        found: list[Relation] = []
+        found: dict[Relation, None] = {}
 
         def visit(relation: Relation) -> None:
-            if id(relation) in seen:
-                return
-            seen.add(id(relation))
-            for child in relation.children:
-                visit(child)
-            found.append(relation)
+            if relation not in found:
+                for child in relation.children:
+                    visit(child)
+                found[relation] = None
 
         visit(self)
         return iter(found)
@@ -222,16 +220,14 @@ def passed_on(name: str, *children: Relation) -> tuple[Relation, str] | None:
 
 def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """Apply `change` to every relation, children first; what is shared stays shared."""
-    done: dict[int, tuple[Relation, Relation]] = {}
+    done: dict[Relation, Relation] = {}
 
     def visit(node: Relation) -> Relation:
-        if id(node) in done:
-            return done[id(node)][1]
-        children = tuple(visit(child) for child in node.children)
-        same = all(new is old for new, old in zip(children, node.children, strict=True))
-        result = change(node if same else node.with_children(children))
-        done[id(node)] = (node, result)  # the node is kept alive, so that its id stays its own
-        return result
+        if node not in done:
+            children = tuple(map(visit, node.children))
+            same = all(new is old for new, old in zip(children, node.children, strict=True))
+            done[node] = change(node if same else node.with_children(children))
+        return done[node]
 
     return visit(relation)
 

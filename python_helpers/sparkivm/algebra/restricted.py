@@ -79,3 +79,8 @@ class Restricted(Relation):
 
     def if_empty(self, gone: Sequence[bool]) -> Relation:
         return self.input if self.excluded and not gone[0] else Empty(self.columns)
+
+
+def above(relation: Relation, keys: Keys) -> Relation:
+    """The `restrict` of an operator into which keys cannot go."""
+    return Restricted(relation, keys)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.inputs import NoInput
 from sparkivm.algebra.relation import Columns, Derived, Pruned, Relation, no_scalars
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.restricted import above
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-    from sparkivm.algebra.keys import Keys
 
 
 class At(Enum):
@@ -36,6 +35,7 @@ class Leaf(NoInput):
 
     monotone = True
     at_most_one_row = False
+    restrict = above
     map_scalars = no_scalars
 
     @property
@@ -45,9 +45,6 @@ class Leaf(NoInput):
     @cached_property
     def tables(self) -> frozenset[str]:
         return frozenset({self.table})
-
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)
 
     def pruned(self, wanted: frozenset[str]) -> Pruned:
         fields = tuple(field for field in self.fields if field[0] in wanted)

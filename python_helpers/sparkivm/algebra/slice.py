@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra.join_condition import Pair
-from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.relation import (
     NO_BAGS,
     Columns,
@@ -16,7 +15,7 @@ from sparkivm.algebra.relation import (
     passed_on,
     stays,
 )
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.restricted import above
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,7 @@ class Slice(Derived):
     if_empty = stays
     monotone = True
     at_most_one_row = False
+    restrict = above
     map_scalars = no_scalars
 
     @property
@@ -68,9 +68,6 @@ class Slice(Derived):
             input=children[0],
             lookups=tuple(Lookup(keys, lookup.pairs) for lookup, keys in pairs),
         )
-
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)
 
     def source_of(self, name: str) -> tuple[Relation, str] | None:
         return passed_on(name, self.input)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.inputs import NoInput
 from sparkivm.algebra.relation import Columns, Relation, kept_whole, no_scalars
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.restricted import above
 from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-    from sparkivm.algebra.keys import Keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +25,7 @@ class OneRow(NoInput):
 
     monotone = True
     at_most_one_row = True
+    restrict = above
     map_scalars = no_scalars
     pruned = kept_whole
     label = "OneRow"
@@ -37,6 +37,3 @@ class OneRow(NoInput):
 
     def delta(self, d: Derivation) -> Relation:
         return Empty(())
-
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)

@@ -76,12 +76,12 @@ def _read_from(node: Relation, groups: PlanNode) -> PlanNode:
     return PlanNode(node.label, READERS_STRATEGY, (_read_from(below, groups),))
 
 
-def _node(relation: Relation, known: dict[int, PlanNode], *, derived: bool) -> PlanNode:
-    """The node of a relation, the one in `known` by the relation's id if it was there before.
+def _node(relation: Relation, known: dict[Relation, PlanNode], *, derived: bool) -> PlanNode:
+    """The node of a relation, the one in `known` if it was there before.
 
     derived  whether changes of it are, so that its operators have a strategy
     """
-    if id(relation) not in known:
+    if relation not in known:
         children = tuple(_node(child, known, derived=derived) for child in relation.children)
-        known[id(relation)] = PlanNode(relation.label, relation.strategy if derived else "", children)
-    return known[id(relation)]
+        known[relation] = PlanNode(relation.label, relation.strategy if derived else "", children)
+    return known[relation]

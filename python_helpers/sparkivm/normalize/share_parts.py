@@ -131,16 +131,9 @@ class _Sharing:
                 )
             case ra.Generate() | ra.Repeat() | ra.FullJoin():
                 labels, identity = {name: name for name in node.columns}, id(node)
-            case (
-                ra.Changes()
-                | ra.Empty()
-                | ra.Restricted()
-                | ra.Slice()
-                | ra.Weigh()
-                | ra.Consolidate()
-                | ra.Copies()
-                | ra.Unweigh()
-            ):
+            case ra.Changes() | ra.Empty() | ra.Restricted() | ra.Slice() | ra.Unweigh():
+                raise InternalError("parts are shared before a query is derived")
+            case ra.Weigh() | ra.Consolidate() | ra.Copies():
                 raise InternalError("parts are shared before a query is derived")
             case _:
                 raise no_rule(node)

@@ -110,25 +110,22 @@ class RowEstimate:
         """`values` counts the distinct values of columns."""
         self._sizes = sizes
         self._values = values
-        self._known: dict[int, tuple[Relation, float]] = {}
-        self._of_changes: dict[int, tuple[Relation, bool]] = {}
+        self._known: dict[Relation, float] = {}
+        self._of_changes: dict[Relation, bool] = {}
 
     def reads_changes(self, relation: Relation) -> bool:
         """Whether a relation is made of changes, so that it may be small where tables are large."""
-        known = self._of_changes.get(id(relation))
-        if known is None:
+        if relation not in self._of_changes:
             itself = isinstance(relation, ra.Changes) or (
                 isinstance(relation, ra.Scan) and relation.table == STAGED
             )
-            found = itself or any(map(self.reads_changes, relation.children))
-            known = self._of_changes[id(relation)] = (relation, found)
-        return known[1]
+            self._of_changes[relation] = itself or any(map(self.reads_changes, relation.children))
+        return self._of_changes[relation]
 
     def __call__(self, relation: Relation) -> float:
-        known = self._known.get(id(relation))
-        if known is None:
-            known = self._known[id(relation)] = (relation, self._rows(relation))
-        return known[1]
+        if relation not in self._known:
+            self._known[relation] = self._rows(relation)
+        return self._known[relation]
 
     def met_by_a_row(self, child: Relation, predicates: Sequence[Scalar]) -> float:
         """How many rows of `child` a row meets under predicates that compare the two."""

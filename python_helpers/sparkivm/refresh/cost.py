@@ -253,15 +253,9 @@ class _Count:
                 return Work(exchanged=uses * sum(large)) if len(large) > 1 else Work()
             case ra.OneRow() | ra.Empty() | ra.Filter() | ra.Project() | ra.Generate() | ra.Repeat():
                 return Work()
-            case (
-                ra.UnionAll()
-                | ra.Window()
-                | ra.Restricted()
-                | ra.Slice()
-                | ra.Weigh()
-                | ra.Copies()
-                | ra.Unweigh()
-            ):
+            case ra.UnionAll() | ra.Window() | ra.Slice() | ra.Weigh() | ra.Copies() | ra.Unweigh():
+                return Work()
+            case ra.Restricted():
                 return Work()
             case _:
                 raise no_rule(node)
