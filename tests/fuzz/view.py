@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
+from sparkivm.algebra.relation import keeps_append_only
 from sparkivm.algebra.scalar import column
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model
@@ -23,7 +24,6 @@ from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STAGED, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
-from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.refresh.state_part import find_part, part_columns
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB, SqlDialect

@@ -43,6 +43,10 @@ class MatchCounts:
     of: tuple[str, ...]  # the columns that keys are copies of
 
 
+def transition_strategy(on: JoinCondition) -> str:
+    return "transition by key" if on.pairs and not on.residual else "transition by row"
+
+
 def counts_by_key(d: Derivation, right: Relation, d_right: Relation, on: JoinCondition) -> MatchCounts:
     """Per key of B, for an ON of equal columns. `d_right`: dB without rows that match nothing."""
     of = tuple(pair.right for pair in on.pairs)

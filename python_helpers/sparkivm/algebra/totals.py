@@ -54,6 +54,8 @@ class Totals(Aggregate):
     whole: Totals | None = None
     within: tuple[Keys, ...] = ()
 
+    strategy = "counts and sums, old ones from new ones and the delta"
+
     def restrict(self, keys: Keys) -> Relation:
         below = keys.within(self.keys)
         if not below:

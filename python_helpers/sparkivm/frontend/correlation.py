@@ -38,7 +38,6 @@ from sparkivm.algebra import (
 )
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
-from sparkivm.algebra.scalars_of import scalars_of
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.scope import NameAllocator
@@ -50,7 +49,7 @@ def free_columns(relation: Relation) -> frozenset[str]:
     free: frozenset[str] = frozenset()
     for node in relation.walk():
         known = frozenset(name for child in node.children for name in child.columns)
-        free = free.union(*(scalar.columns - known for scalar in scalars_of(node)))
+        free = free.union(*(scalar.columns - known for scalar in node.scalars))
     return free
 
 
@@ -60,7 +59,7 @@ def reads_outer_columns_only_among_themselves(relation: Relation) -> bool:
     Spark tests such an expression outside of the subquery, which it then takes for a query on its own.
     """
     free = free_columns(relation)
-    parts = (p for node in relation.walk() for scalar in scalars_of(node) for p in conjuncts(scalar))
+    parts = (p for node in relation.walk() for scalar in node.scalars for p in conjuncts(scalar))
     correlated = [part for part in parts if part.columns & free]
     return bool(correlated) and all(part.columns <= free for part in correlated)
 
@@ -133,7 +132,7 @@ class Correlation:
             case Filter():
                 return self._filtered(self.bind(relation.input), conjuncts(relation.predicate))
             case Project():
-                below = self._with(self.bind(relation.input), map(self._outside, scalars_of(relation)))
+                below = self._with(self.bind(relation.input), map(self._outside, relation.scalars))
                 items = tuple((name, scalar.rename(below.columns)) for name, scalar in relation.items)
                 taken = {name for name, scalar in items if scalar.as_column != name}
                 columns = {of: self._names.fresh(of) if c in taken else c for of, c in below.columns.items()}
@@ -292,7 +291,7 @@ class Correlation:
         return replace(bound, relation=replace(relation, input=bound.relation, partition=partition))
 
     def _grouped(self, relation: Aggregate) -> Bound:
-        bound = self._with(self.bind(relation.input), map(self._outside, scalars_of(relation)))
+        bound = self._with(self.bind(relation.input), map(self._outside, relation.scalars))
         own = tuple(bound.columns.values())
         calls = tuple(
             replace(call, argument=call.argument.rename(bound.columns)) if call.argument is not None else call

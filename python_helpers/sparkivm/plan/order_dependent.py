@@ -19,12 +19,9 @@ from sqlglot import exp
 from sparkivm.algebra import (
     Aggregate,
     Call,
-    Filter,
     Generate,
-    InnerJoin,
     Project,
     Relation,
-    Repeat,
     Scalar,
     UnionAll,
     Window,
@@ -33,7 +30,6 @@ from sparkivm.algebra.aggregates.aggregate_function import AggregateFunction
 from sparkivm.algebra.aggregates.count import COUNT
 from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of, call_within, spark_name
-from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
@@ -144,14 +140,8 @@ class _Walk:
             case Generate():
                 made = _read(node.generator, below)
                 return below | (dict.fromkeys(node.names, made) if made else {})
-            case Filter():
-                self._decide([node.predicate], below)
-            case InnerJoin():
-                self._decide(node.predicates, below)
-            case TwoSides():
-                self._decide(node.on.predicates, below)
-            case Repeat():
-                self._decide([node.times], below)
+        # What any other operator reads may decide which rows there are.
+        self._decide(node.scalars, below)
         return below
 
     def _of_groups(self, node: Aggregate, below: _Values) -> _Values:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from sparkivm.algebra.moment import shown
 from sparkivm.algebra.scalar import Scalar
 from sparkivm.spark.data_types import SparkType
 
@@ -66,6 +67,11 @@ class Call:
     name: str
     function: AggregateFunction
     argument: Scalar | None = None
+
+    @property
+    def shown(self) -> str:
+        """The call as people read it."""
+        return self.function.text("" if self.argument is None else shown(self.argument))
 
     @property
     def called(self) -> QueryAggregate:
