@@ -56,6 +56,6 @@ def evaluated(over_no_rows: OverNoRows = "unknown") -> Evaluated:
     )  # fmt: skip
 
 
-EVALUATED = dict.fromkeys(AGGREGATE_FUNCTIONS, evaluated()) | {
+EVALUATED = dict.fromkeys(sorted(AGGREGATE_FUNCTIONS), evaluated()) | {
     name: evaluated(value) for value, names in _KNOWN_OVER_NO_ROWS.items() for name in names.split()
 }
