@@ -94,9 +94,9 @@ class Finalizer:
         return f"cast({text} as {field.spark_type.cast_text})"
 
     def _source(self, table: str, entries: Entries, dialect: SqlDialect) -> str:
-        if isinstance(self.state, BagState) or entries == "one":
-            return table
-        return _nested(added_up(self.state, table, dialect))
+        if entries == "several" and isinstance(self.state, GroupState) and self.state.linear:
+            return _nested(added_up(self.state, table, dialect))
+        return table
 
 
 def _nested(text: str) -> str:
