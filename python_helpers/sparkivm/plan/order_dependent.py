@@ -167,7 +167,9 @@ class _Walk:
             followed = _is_counted(call) or (stored and call.called.follows_values)
             if argument is None or not followed or _read(argument, below) is None:
                 continue
-            if not call.called.asks_type or not self._type(node.input, argument).floating:
+            # Where types are not known yet, one that decides is meant: what is added may be cast to a number.
+            known = call.called.asks_type and self._types_of is not None
+            if not (known and self._type(node.input, argument).floating):
                 self._decide([argument], below)
 
     def _of_windows(self, node: Window, below: _Values) -> _Values:
