@@ -51,6 +51,7 @@ class Relation(ABC):
 
     @property
     def weighted(self) -> bool:
+        """Whether its rows have weights: as those of an input have, where the operator says nothing else."""
         return any(child.weighted for child in self.children)
 
     @property
@@ -98,6 +99,10 @@ class Relation(ABC):
     def pruned(self, wanted: frozenset[str]) -> Pruned:
         """What it reads for the columns in `wanted`, and itself without what it does for others."""
 
+    @abstractmethod
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        """What it is if the children that `gone` is true for, at least one, have no rows."""
+
     def before(self) -> Relation:
         """The same operator over the same inputs, its own expressions at the moments of the frontier."""
         return self.with_scalars(before)
@@ -126,10 +131,6 @@ class Relation(ABC):
                type: to an expression 1.00 is not 1, nor is -0.0 the same as 0.0.
         """
         return None
-
-    @abstractmethod
-    def if_empty(self, gone: Sequence[bool]) -> Relation:
-        """What it is if the children that `gone` is true for, at least one, have no rows."""
 
     @property
     def scalars(self) -> list[Scalar]:
