@@ -11,6 +11,7 @@ from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh import mirror
 from sparkivm.refresh.mirror import Mirror
+from sparkivm.refresh.recording_engine import RecordingEngine
 from tests.bare_macros import BareMacros
 
 SOURCE = RelationFacts(TableName("shop", "prices"), "other", (), provider="parquet")
@@ -86,8 +87,9 @@ def no_pauses(monkeypatch):
 
 
 def captured(spark):
-    found = Mirror(spark, "shop", SOURCE, NAME, SourceDeclaration(), [], [])
-    return found.captured(), found.warnings
+    recording = RecordingEngine(spark)
+    found = Mirror(recording, "shop", SOURCE, NAME, SourceDeclaration())
+    return found.captured(), recording.warnings
 
 
 @pytest.mark.parametrize("error", [CHANGED, GONE])
