@@ -9,6 +9,7 @@ import pytest
 
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from tests.nightly import few_of
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 from tests.spark_settings import CATALOG_OF_ICEBERG
@@ -62,7 +63,7 @@ def ice_spark(spark, tmp_path_factory) -> Any:
     return session
 
 
-@pytest.fixture(params=["copy-on-write", "merge-on-read"])
+@pytest.fixture(params=few_of(["copy-on-write", "merge-on-read"], ["copy-on-write"]))
 def mode(request) -> str:
     return str(request.param)
 
@@ -103,6 +104,7 @@ def test_each_kind_of_write(lab, mode):
     assert {view.must_be("no_op").mode for view in views} == {"no_op"}
 
 
+@pytest.mark.nightly
 def test_an_append_reads_the_new_rows_alone(lab):
     view = lab.sums()
     lab.on("insert into {t} values (5, 2, 16)")
@@ -110,6 +112,7 @@ def test_an_append_reads_the_new_rows_alone(lab):
     assert ".changes with (" in text
 
 
+@pytest.mark.nightly
 def test_a_table_to_which_nothing_was_written(lab):
     lab.ice("t", "id int, k int, x decimal(10,2)")
     view = lab.sums()
@@ -118,6 +121,7 @@ def test_a_table_to_which_nothing_was_written(lab):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_compaction_leaves_the_rows(lab, mode):
     view = lab.sums()
     lab.on("insert into {t} values (5, 2, 16)", "insert into {t} values (6, 2, 16)")
@@ -147,6 +151,7 @@ def test_dropped_and_created_again(lab, mode):
     view.must_be("full", Reason.SOURCE_REPLACED)
 
 
+@pytest.mark.nightly
 def test_replaced_in_place(lab):
     view = lab.sums()
     lab.on(
@@ -156,6 +161,7 @@ def test_replaced_in_place(lab):
     view.check()
 
 
+@pytest.mark.nightly
 def test_expired_snapshots(lab):
     view = lab.sums()
     lab.on("insert into {t} values (5, 2, 16)", "insert into {t} values (6, 2, 16)")
@@ -166,6 +172,7 @@ def test_expired_snapshots(lab):
     view.must_be("incremental")  # by comparing two versions
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("written_after", [False, True])
 @pytest.mark.parametrize(
     ("alter", "mode_of_refresh"),
@@ -210,6 +217,7 @@ def test_columns_that_change_their_names_with_each_other(lab):
     view.check()
 
 
+@pytest.mark.nightly
 def test_a_branch_is_not_the_table_until_it_is_published(lab):
     view = lab.sums()
     table = lab.loaded()
@@ -231,6 +239,7 @@ def test_another_sessions_commits_are_seen(lab):
         view.check()
 
 
+@pytest.mark.nightly
 def test_both_ways_of_looking_find_the_same(lab):
     name = TableName(lab.schema, "t", "ice")
     lab.on("update {t} set x = 0 where id = 1", "alter table {t} add column y int")
@@ -244,6 +253,7 @@ def test_both_ways_of_looking_find_the_same(lab):
     assert engine.commits(name, 0) == by_sql.commits(name, 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("format", [3])
 def test_format_3(lab, mode, format):
     lab.ice("t", "id int, k int, x decimal(10,2)", ROWS, mode=mode, format=format)
@@ -252,6 +262,7 @@ def test_format_3(lab, mode, format):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_a_table_of_format_1_is_mirrored(lab):
     lab.ice("t", "id int, k int, x decimal(10,2)", ROWS, format=1)
     view = lab.sums()
