@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from dbt.adapters.sparkivm.session import open_session
@@ -13,24 +14,33 @@ from benchmarks.errors import BenchmarkError
 
 
 def start_spark(
-    directory: Path, *, cores: int = 2, memory: str = "6g", in_memory_catalog: bool = False
+    directory: Path,
+    *,
+    cores: int = 2,
+    memory: str = "6g",
+    in_memory_catalog: bool = False,
+    keep: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Start Spark as method `session` does; runs of dbt in this process then use it too.
 
-    Catalog, tables and Spark's log are below `directory`, which is emptied first.
+    Catalog, tables and Spark's log are below `directory`, which is emptied first unless `keep` is set.
+    `settings` are more of Spark's own.
 
     Raises: BenchmarkError if Java is missing or Spark does not start.
     """
-    shutil.rmtree(directory, ignore_errors=True)
-    settings = {
+    if not keep:
+        shutil.rmtree(directory, ignore_errors=True)
+    given = {
+        **(settings or {}),
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.driver.memory": memory,
         "spark.sql.ansi.enabled": "false",  # dbt-spark's choice for its sessions
     }
     if in_memory_catalog:
-        settings["spark.sql.catalogImplementation"] = "in-memory"
+        given["spark.sql.catalogImplementation"] = "in-memory"
     try:
-        return open_session(settings, directory).session
+        return open_session(given, directory).session
     except DbtRuntimeError as error:
         raise BenchmarkError(str(error)) from error
