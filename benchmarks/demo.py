@@ -95,7 +95,7 @@ def summary(compared: Comparison) -> str:
         ],
     )
     header = (
-        *("view", "rebuild s", "refresh s", "speed-up", "rebuild s", "refresh s", "speed-up"),
+        *("view", "fresh: rebuild s", "refresh s", "speed-up", "warm: rebuild s", "refresh s", "speed-up"),
         *("mode", "applied by", "rows", "no-op s"),
     )
     assert compared.views.unchanged is not None
@@ -121,7 +121,7 @@ def summary(compared: Comparison) -> str:
             projects,
             f"Spark's own start is not in it: {start_s} here, once in a process.",
             "",
-            "each view: first in a fresh process, then in a warm one; the rest is of the warm one",
+            "view by view; mode and rows are those of the warm process",
             text_table(header, rows),
             *(["", *reasons] if reasons else []),
         ]

@@ -22,11 +22,12 @@ def run(bench: Bench) -> Outcome:
         raise BenchmarkError("suite demo runs all models of its project, in one thread")
     (scale,) = options.sf
     compared = compare(Conditions(scale, options.cores, options.memory, counts=True))
-    results = [one for start in ("fresh", "warm") for one in _results(compared, start)]
-    return Outcome(results, [summary(compared)], drawn(compared))
+    found = [one for start in ("fresh", "warm") for one in results(compared, start)]
+    return Outcome(found, [summary(compared)], drawn(compared))
 
 
-def _results(compared: Comparison, start: str) -> Sequence[Result]:
+def results(compared: Comparison, start: str) -> Sequence[Result]:
+    """A row for the whole run, then one per view."""
     views, tables = compared.views, compared.tables
     refreshed: Execution = getattr(views, start)
     rebuilt: Execution = getattr(tables, start)
