@@ -23,6 +23,7 @@ FACTS = {  # with the two dimensions that models join each with
 FACTS_PER_SCALE, ENTITIES_PER_SCALE = 1_000_000, 20_000
 _ROWS_PER_FILE = 250_000
 _TWICE = 20  # one row in so many
+_FIRST_DELIVERY = 1_767_225_600  # 2026-01-01 in seconds since 1970; the others follow within weeks
 _FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
 _KEYS = ", ".join(f"pmod(hash(i, '{one}'), {{entities}}) as {one}_id" for one in DIMENSIONS)
 
@@ -45,7 +46,7 @@ def load(spark: SparkSession, scale: float) -> None:
               i % {entities} as id, concat('{dimension} ', i % {entities}) as name,
               concat('a', pmod(hash(i), 20)) as attribute,
               add_months(date'2024-12-01', cast(least(i div {entities}, 2) * 5 as int)) as valid_from,
-              timestampadd(second, i, timestamp'2026-01-01') as loaded_at
+              timestamp_seconds({_FIRST_DELIVERY} + i) as loaded_at
             from (select id as i from range(0, {3 * entities + entities // _TWICE}, 1, 1))
         """)
     for fact in FACTS:
@@ -56,7 +57,7 @@ def load(spark: SparkSession, scale: float) -> None:
               {_KEYS.format(entities=entities)},
               cast(pmod(hash(i, 'amount'), 10000) / 100 as decimal(12, 2)) as amount,
               pmod(hash(i, 'quantity'), 10) as quantity,
-              timestampadd(second, i, timestamp'2026-01-01') as loaded_at
+              timestamp_seconds({_FIRST_DELIVERY} + i) as loaded_at
             from (
               select id as i, if(id < {n_facts}, id, (id - {n_facts}) * {_TWICE}) as fact
               from range(0, {n_facts + n_facts // _TWICE}, 1, {max(1, n_facts // _ROWS_PER_FILE)})
@@ -87,16 +88,18 @@ def _fact_statements(
     inserted, corrected, deleted = changed * 6 // 10, changed * 3 // 10, changed // 10
     days = 7 if keys == "recent" else 365
     columns = ", ".join(f"{one}_id" for one in DIMENSIONS)
-    loaded_at = "timestampadd(day, {number}, timestamp'2026-06-01') as loaded_at"
     return (
         f"""insert into {table}
             select
               1000000000L * {{number}} + i, date_sub(date'2025-12-31', cast(i % {days} as int)),
-              {_KEYS.format(entities=entities)}, 10.50, 1 + i % 5, {loaded_at}
+              {_KEYS.format(entities=entities)}, 10.50, 1 + i % 5,
+              timestampadd(day, {{number}}, timestamp'2026-06-01')
             from (select id as i from range(0, {inserted}, 1, 1))""",
         f"""insert into {table}
-            select /*+ repartition(1) */ id, at, {columns}, amount + 1, quantity, {loaded_at}
-            from {table} where {_some_facts(n_facts, corrected, 2, keys)} and loaded_at < '2026-06-01'""",
+            select
+              /*+ repartition(1) */ id, at, {columns}, amount + 1, quantity,
+              timestampadd(day, 365 * {{number}}, loaded_at)
+            from {table} where {_some_facts(n_facts, corrected, 2, keys)} and year(loaded_at) = 2026""",
         f"delete from {table} where {_some_facts(n_facts, deleted, 1, keys)}",
     )
 
