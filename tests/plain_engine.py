@@ -68,6 +68,10 @@ class PlainEngine(Engine):
         with _spark_errors():
             return self._metadata.describe(name)
 
+    def look_again_at(self, name: TableName) -> None:
+        with _spark_errors():
+            self._metadata.look_again_at(name)
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         with _spark_errors():
             return self._metadata.commits(name, after)

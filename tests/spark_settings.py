@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import os
 
+# Sources may be Iceberg tables, in a catalog of their own beside Delta's.
+ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
+CATALOG_OF_ICEBERG = {
+    "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.ice.type": "hadoop",
+}
+
 SETTINGS = {
+    "spark.jars.packages": ICEBERG,
     "spark.master": "local[2]",
     "spark.sql.catalogImplementation": "in-memory",
     # A task more per exchange is a sixth of the time; `make nightly` has two.

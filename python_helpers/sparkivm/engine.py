@@ -51,10 +51,10 @@ class RelationFacts:
     """What the catalog, and for a Delta table its log, say of a relation now."""
 
     name: TableName
-    kind: Literal["delta", "view", "other"]
+    kind: Literal["delta", "iceberg", "view", "other"]
     fields: tuple[Field, ...]
     properties: Mapping[str, str] = field(default_factory=dict)  # as set by TBLPROPERTIES
-    # Delta tables
+    # tables that have versions, of Delta or Iceberg
     table_id: str = ""
     version: int = -1
     commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
@@ -72,11 +72,26 @@ class RelationFacts:
     provider: str = ""
     # a Delta table that is kept as the copy of a source without history
     mirror_of: TableName | None = None
+    read_as: str = ""  # FROM item of its newest version, where VERSION AS OF shows something else
 
     @property
     def at(self) -> tuple[str, int, str]:
         """Which table, and which version and commit of it: two that agree in this have the same rows."""
         return self.table_id, self.version, self.commit_id
+
+    @property
+    def has_versions(self) -> bool:
+        return self.kind in ("delta", "iceberg")
+
+    @property
+    def snapshot(self) -> int:
+        """What VERSION AS OF takes for its version."""
+        return snapshot_of(self.commit_id) if self.kind == "iceberg" else self.version
+
+    @property
+    def pinned(self) -> str:
+        """FROM item of the table at its version."""
+        return self.read_as or f"{self.name.sql} version as of {self.snapshot}"
 
     @property
     def source(self) -> TableName:
@@ -88,9 +103,17 @@ class RelationFacts:
         return self.source.key
 
 
+SNAPSHOT = "snapshot"  # the kind of id that an Iceberg table's commits have
+
+
+def snapshot_of(commit_id: str) -> int:
+    """The number of an Iceberg table's snapshot, from the id of its commit."""
+    return int(commit_id.split(":")[1])
+
+
 @dataclass(frozen=True)
 class Commit:
-    """One entry of a Delta table's history.
+    """One entry of a table's history: a version of Delta's, a snapshot of Iceberg's.
 
     id  what tells it from another commit with the same number, behind the kind of id and a colon; "" where
         nothing does. Ids of different kinds cannot be compared.
@@ -143,8 +166,11 @@ class Engine(Protocol):
         """The same of several relations, which may be looked at side by side."""
         return [self.describe(name) for name in names]
 
+    def look_again_at(self, name: TableName) -> None:
+        """Before a table is read that another session described: its catalog may remember an older one."""
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        """The commits of a Delta table above version `after`, oldest first; what is gone is missing."""
+        """The commits of a table above version `after`, oldest first; what is gone is missing."""
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
         """The tables and views of the prefix's schema whose names begin with its identifier, in any case."""

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
-from sparkivm.changes.source_change import SourceChange
+from sparkivm.engine import RelationFacts
 from sparkivm.explain.explain_view import tree_lines
 from sparkivm.explain.plan_tree import plan_tree
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED, STATE
@@ -33,22 +34,26 @@ def engine():
     return new_engine()
 
 
+def at(table: str, version: int) -> RelationFacts:
+    return RelationFacts(TableName(*table.split(".")), "delta", (), version=version)
+
+
 def golden(engine, text: str) -> str:
     changed, form = text.splitlines()[0].removeprefix("-- changed ").split("; ")
     plan = compiled(engine, text)
     keys = frozenset(f"tpch.{table}" for table in changed.split(", "))
     feed = SourceChange("feed", 7, 9, 6000, nets=True)
     tables = {
-        key: PinnedTable(TableName(*key.split(".")), 9 if key in keys else 7, feed if key in keys else None)
+        key: PinnedTable(at(key, 9 if key in keys else 7), feed if key in keys else None)
         for key in plan.tables
     }
-    tables[STATE] = PinnedTable(TableName("tpch", "model__ivm"), 3)
+    tables[STATE] = PinnedTable(at("tpch.model__ivm", 3))
     sizes = Sizes(
         {STATE: 1000.0, **{key: ROWS[key.split(".")[-1]] for key in plan.tables}}, dict.fromkeys(keys, 6000.0)
     )
     form, _, part = form.partition(" of ")
     change = state_change(plan.state, form, keys, sizes, part)
-    texts = DeltaTexts(tables, {STAGED: STAGED})
+    texts = RefreshTexts(tables, {STAGED: STAGED})
     parts = {
         "plan": "\n".join(tree_lines(plan_tree(plan))),
         "public view": plan.finalizer.text("tpch.model__ivm", "one", SPARK),

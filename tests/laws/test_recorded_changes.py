@@ -13,8 +13,9 @@ import duckdb
 import pytest
 import sqlglot
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable, changed_rows
-from sparkivm.changes.source_change import SourceChange
+from sparkivm.engine import RelationFacts
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts, changed_rows
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
 from tests.fuzz.embedded import new_connection
 
@@ -56,6 +57,10 @@ class History:
         return connection
 
 
+def at(version: int) -> RelationFacts:
+    return RelationFacts(NAME, "delta", (), version=version)
+
+
 def rows_of(history: History, text: str) -> list[Row]:
     """What a Spark text finds: rows as those of a history, with their weights."""
     text = _VERSION.sub(r"t_\1", text)
@@ -95,7 +100,7 @@ def random_history(rng: random.Random, only_appends: bool = False) -> History:
 
 
 def changes(change: SourceChange) -> str:
-    return DeltaTexts({"s.t": PinnedTable(NAME, change.new, change)}).changes("s.t", FIELDS)
+    return RefreshTexts({"s.t": PinnedTable(at(change.new), change)}).changes("s.t", FIELDS)
 
 
 @pytest.mark.parametrize("floats", [frozenset(), frozenset({"x"})], ids=["plain", "floats"])
@@ -129,29 +134,31 @@ def test_changed_rows_that_are_kept_in_memory(how, law_seed):
     for _ in range(ROUNDS):
         history, (old, new) = random_history(rng), sorted(rng.sample(range(5), 2))
         change = SourceChange(how, old, new, nets=True, floats=frozenset({"x"}))
-        found = rows_of(history, changed_rows(NAME, change, FIELDS))
+        found = rows_of(history, changed_rows(at(change.new), change, FIELDS))
         assert weights(found) == difference(history, old, new)
         assert how == "feed" or all(weight for *_, weight in found)
 
 
 def test_a_statement_reads_versions():
     change = SourceChange("diff", 3, 7)
-    texts = DeltaTexts({"s.t": PinnedTable(NAME, 7, change)})
+    texts = RefreshTexts({"s.t": PinnedTable(at(7), change)})
     assert texts.new("s.t") == "`s`.`t` version as of 7"
     assert texts.old("s.t") == "`s`.`t` version as of 3"
 
 
 def test_a_part_and_rows_in_memory():
-    pinned = PinnedTable(NAME, 7, where="`k` = 1")
-    assert DeltaTexts({"s.t": pinned}).new("s.t") == "(select * from `s`.`t` version as of 7 where `k` = 1)"
-    assert DeltaTexts({"s.t": PinnedTable(NAME, 7, kept="kept_rows")}).new("s.t") == "kept_rows"
+    pinned = PinnedTable(at(7), where="`k` = 1")
+    assert RefreshTexts({"s.t": pinned}).new("s.t") == "(select * from `s`.`t` version as of 7 where `k` = 1)"
+    assert RefreshTexts({"s.t": PinnedTable(at(7), kept="kept_rows")}).new("s.t") == "kept_rows"
     change = SourceChange("feed", 3, 7, kept="kept_changes")
-    texts = DeltaTexts({"s.t": PinnedTable(NAME, 7, change)})
+    texts = RefreshTexts({"s.t": PinnedTable(at(7), change)})
     assert texts.changes("s.t", FIELDS) == "select `k`, `x`, __ivm_w\nfrom kept_changes"
 
 
 def test_relations_without_versions_and_moments():
-    texts = DeltaTexts({}, {"staged": "a_view"}, ({"now": "date '2024-02-01'"}, {"now": "date '2024-01-01'"}))
+    texts = RefreshTexts(
+        {}, {"staged": "a_view"}, ({"now": "date '2024-02-01'"}, {"now": "date '2024-01-01'"})
+    )
     assert texts.new("staged") == "a_view"
     assert "2024-02-01" in texts.moment("now", False).sql("duckdb")
     assert "2024-01-01" in texts.moment("now", True).sql("duckdb")

@@ -160,7 +160,7 @@ class View:
         return explain_view(self.lab.engine, self.request, format)
 
     def consistency_sql(self) -> str:
-        return consistency_sql(self.lab.engine, self.request.view, self.request.sql, self.request.owner)
+        return consistency_sql(self.lab.engine, self.request)
 
     def must_be(self, mode: Mode, reason: Reason | None = None, **options: Any) -> RefreshResult:
         """Refresh, and check how it went and that the view equals its query now."""

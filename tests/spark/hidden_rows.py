@@ -17,6 +17,7 @@ from sparkivm.plan.state import STATE, GroupState
 from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.model_query import query_text
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
@@ -31,10 +32,10 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     assert stored.frontier is not None, stored.problem
     if stored.frontier.kind == "full":  # its state is what it shows
         return "select 1 where false"
-    sources = Sources(engine, Pins(), request.declared, request.view.schema, captures=False)
+    sources = Sources(RecordingEngine(engine), Pins(), request.declared, request.view.schema, captures=False)
     text = query_text(engine, request.view, request.sql)
     request = replace(request, sql=sources.model_text(request.view, text))
-    catalog = SourceCatalog(sources, request.view, frozenset())
+    catalog = SourceCatalog(sources, request.view, {})
     plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
     assert plan is not None, f"{request.view} was incremental"
     tables = {**catalog.tables, STATE: engine.describe(state)}

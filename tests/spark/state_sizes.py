@@ -6,17 +6,17 @@ from typing import Literal
 
 import pytest
 
-from sparkivm.refresh import decide
+from sparkivm.refresh import apply_form
 
 Size = Literal["small", "large", "huge"]
 SIZES: tuple[Size, ...] = ("small", "large", "huge")
-_SMALL_STATE, _REWRITTEN = decide.SMALL_STATE_BYTES, decide.REWRITTEN_BYTES
-_MOST_REPLACED = decide.MOST_ROWS_REPLACED
+_SMALL_STATE, _REWRITTEN = apply_form.SMALL_STATE_BYTES, apply_form.REWRITTEN_BYTES
+_MOST_REPLACED = apply_form.MOST_ROWS_REPLACED
 
 
 def take_states_for(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
     """small: append or rewrite; large: replace a part, or merge where no part can be told; huge: merge."""
     small = size == "small"
-    monkeypatch.setattr(decide, "SMALL_STATE_BYTES", _SMALL_STATE if small else 0)
-    monkeypatch.setattr(decide, "REWRITTEN_BYTES", _REWRITTEN if small else 0)
-    monkeypatch.setattr(decide, "MOST_ROWS_REPLACED", 0 if size == "huge" else _MOST_REPLACED)
+    monkeypatch.setattr(apply_form, "SMALL_STATE_BYTES", _SMALL_STATE if small else 0)
+    monkeypatch.setattr(apply_form, "REWRITTEN_BYTES", _REWRITTEN if small else 0)
+    monkeypatch.setattr(apply_form, "MOST_ROWS_REPLACED", 0 if size == "huge" else _MOST_REPLACED)

@@ -140,10 +140,10 @@ def test_a_refresh_that_writes_notices_a_lost_file(lab, view, damage, sql):
     assert "files of altered" in refused_test(made)
     lab.run("insert into t values (9, 1, 1)")
     made.must_be("full", Reason.REFRESH_FAILED)
-    consistency_sql(lab.engine, made.request.view, made.request.sql, made.request.owner)
+    consistency_sql(lab.engine, made.request)
 
 
 def refused_test(view: View) -> str:
     with pytest.raises(ModelError) as raised:
-        consistency_sql(view.lab.engine, view.request.view, view.request.sql, view.request.owner)
+        consistency_sql(view.lab.engine, view.request)
     return str(raised.value)

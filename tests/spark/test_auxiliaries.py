@@ -178,9 +178,7 @@ def test_a_source_that_is_seen_anew_between_them(spark):
 def test_a_comment_that_changes_is_the_same_query(lab, view):
     view = view.with_(sql=QUERIES["joined"] + " -- said again")
     view.must_be("no_op")
-    assert (
-        lab.rows(consistency_sql(lab.engine, view.request.view, view.request.sql, view.request.owner)) == []
-    )
+    assert lab.rows(consistency_sql(lab.engine, view.request)) == []
 
 
 def test_a_full_refresh_computes_them_anew(lab, view):

@@ -39,12 +39,7 @@ def agrees(view: View, truth: str) -> None:
 def is_consistent(view: View) -> None:
     """With its own SELECT over the log."""
     request = view.request
-    assert (
-        view.lab.rows(
-            consistency_sql(view.lab.engine, request.view, request.sql, request.owner, request.declared)
-        )
-        == []
-    )
+    assert view.lab.rows(consistency_sql(view.lab.engine, request)) == []
 
 
 def entry(op: str, at: int, before: str = "", after: str = "") -> str:

@@ -194,7 +194,7 @@ def test_consistency_with_a_subquery_per_row(lab):
     view = lab.view(
         "latest", "select id, k, (select max(b.id) from tree b where b.k = a.k) as m from tree a"
     ).build()
-    test = consistency_sql(lab.engine, view.request.view, view.request.sql, view.request.owner)
+    test = consistency_sql(lab.engine, view.request)
     assert lab.rows(test) == []
     lab.run(f"update {view.state} set m = 9 where id = 3")
     assert [row.which_diff for row in lab.rows(test)] != []

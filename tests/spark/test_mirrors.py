@@ -266,9 +266,7 @@ def test_what_happens_to_a_mirror(lab, view):
     lab.run("insert into p values (3, 3, 3)")
 
     # To explain and to test a view leave it alone.
-    assert (
-        lab.rows(consistency_sql(lab.engine, view.request.view, view.request.sql, view.request.owner)) == []
-    )
+    assert lab.rows(consistency_sql(lab.engine, view.request)) == []
     explained = explain_view(lab.engine, view.request)
     assert "next refresh: no_op" in explained
     assert "p__ivm_mirror, which the next run compares with it first" in explained

@@ -60,7 +60,7 @@ def asked(view: View, engine: PlainEngine) -> dict[str, Callable[[], object]]:
         "empty": lambda: view.lab.view("n", sql).refresh(empty=True),
         "explain": lambda: explain_view(engine, view.request),
         "contract": lambda: columns_query(engine, name, sql, declared),
-        "consistency": lambda: consistency_sql(engine, name, sql, view.request.owner, declared),
+        "consistency": lambda: consistency_sql(engine, view.request),
     }
 
 

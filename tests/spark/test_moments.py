@@ -84,9 +84,7 @@ def modes(views: list[View], at: datetime) -> list[str]:
         result = view.refresh(pins)
         engine = view.lab.engine
         if result.mode != "no_op":
-            assert not engine.query(
-                consistency_sql(engine, view.request.view, view.request.sql, view.request.owner)
-            ), view.name
+            assert not engine.query(consistency_sql(engine, view.request)), view.name
         return result.mode
 
     return side_by_side(views[0].lab, views, mode)

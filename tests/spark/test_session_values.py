@@ -53,7 +53,7 @@ def with_a_session_of_its_own(lab: Lab) -> Lab:
 
 def consistent(view: View) -> None:
     """By the statement that dbt runs, in the session as it is."""
-    sql = consistency_sql(view.lab.engine, view.request.view, view.request.sql, view.request.owner)
+    sql = consistency_sql(view.lab.engine, view.request)
     assert view.lab.rows(sql) == []
 
 
@@ -240,7 +240,7 @@ def test_names_without_a_schema(lab):
     assert both.refresh().mode == "no_op"
     lab.run(f"use {lab.schema}")
     with pytest.raises(ModelError, match="stand for others in this session"):
-        consistency_sql(lab.engine, rows.request.view, rows.request.sql, rows.request.owner)
+        consistency_sql(lab.engine, rows.request)
     lab.run(f"use {other}")
     lab.run(f"use {lab.schema}")
     assert rows.refresh().mode == "full"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkivm.changes.source_change import SourceChange
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import Span
 from sparkivm.refresh import silent_changes

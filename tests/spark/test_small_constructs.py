@@ -60,7 +60,7 @@ CHANGES = (
 
 def is_consistent(view: View) -> None:
     """With its query at the frontier, ties chosen as the view does."""
-    sql = consistency_sql(view.lab.engine, view.request.view, view.request.sql, view.request.owner)
+    sql = consistency_sql(view.lab.engine, view.request)
     assert view.lab.rows(sql) == [], view.name
 
 
@@ -138,7 +138,7 @@ def test_columns_named_like_ours(spark, kind):
         lab.run("update p set `__ivm_w` = 7, `__ivm_gone` = null where k = 2", "delete from p where k = 3")
     assert rounds.refresh_all(lab, views) == {"incremental"}
     for view in views:
-        sql = consistency_sql(lab.engine, view.request.view, view.request.sql, view.request.owner, declared)
+        sql = consistency_sql(lab.engine, view.request)
         assert lab.rows(sql) == [], view.name
     star = lab.view("star", f"select * from {lab.schema}.p", declared=declared)
     assert "is named like a hidden one" in refused(star)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Field, RelationFacts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges, Span

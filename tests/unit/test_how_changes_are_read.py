@@ -7,15 +7,10 @@ from typing import Any
 import pytest
 
 from sparkivm.changes.frontier import SourceFrontier
-from sparkivm.changes.source_change import (
-    CHANGE_FEED,
-    DELETION_VECTORS,
-    SourceChange,
-    floating,
-    source_change,
-)
 from sparkivm.engine import Commit, Field, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.formats.delta import CHANGE_FEED, DELETION_VECTORS, DELTA
+from sparkivm.formats.source_change import SourceChange, floating
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 
@@ -39,7 +34,7 @@ def changed(
         version=new,
         properties=on,
     )
-    return source_change(now, FRONTIER, [Commit(1, 10, "WRITE", {}, {}), *commits])
+    return DELTA.change(now, FRONTIER, [Commit(1, 10, "WRITE", {}, {}), *commits])
 
 
 def refused(*commits: Commit, **now: Any) -> Reason:
@@ -62,7 +57,7 @@ def test_a_table_of_another_identity():
     assert changed(append(2), new=2, table_id="other").how == "diff", "replaced in the same log"
     now = RelationFacts(TableName("s", "t"), "delta", (Field("k", "int"),), table_id="other", version=2)
     with pytest.raises(NotIncremental) as raised:
-        source_change(now, FRONTIER, [Commit(1, 11, "WRITE", {}, {}), append(2)])
+        DELTA.change(now, FRONTIER, [Commit(1, 11, "WRITE", {}, {}), append(2)])
     assert raised.value.fallback.reason is Reason.SOURCE_REPLACED
 
 
@@ -79,7 +74,7 @@ def test_a_column_of_another_type_or_none():
     assert refused(append(2), new=2, type_="bigint") is Reason.SOURCE_SCHEMA_CHANGED
     gone = RelationFacts(TableName("s", "t"), "delta", (Field("other", "int"),), table_id="id", version=2)
     with pytest.raises(NotIncremental, match="k is gone"):
-        source_change(gone, FRONTIER, [append(2)])
+        DELTA.change(gone, FRONTIER, [append(2)])
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable, changed_rows
-from sparkivm.changes.source_change import SourceChange
-from sparkivm.engine import Field
+from sparkivm.engine import Field, RelationFacts
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts, changed_rows
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.names import TableName, in_changes
 from sparkivm.refresh.few_changes import _texts
@@ -16,6 +16,7 @@ from tests.reading import read
 
 FIELDS = ("k", "__ivm_w", "__IVM_W2", "__ivm_of_source_w", "__ivm_step_weight")
 TABLE = TableName("s", "t")
+FACTS = RelationFacts(TABLE, "delta", (), version=5)
 CATALOG = Catalog({"t": tuple(Field(name, "int") for name in FIELDS)})
 
 
@@ -34,8 +35,8 @@ def test_other_names_beside_weights():
 def test_texts_of_changes(how, nets, kept):
     change = SourceChange(how, 3, 5, 7, nets=nets, kept=kept, floats=frozenset({"__ivm_w"}))
     texts = [
-        DeltaTexts({"t": PinnedTable(TABLE, 5, change)}).changes("t", FIELDS),
-        changed_rows(TABLE, change, FIELDS),
+        RefreshTexts({"t": PinnedTable(FACTS, change)}).changes("t", FIELDS),
+        changed_rows(FACTS, change, FIELDS),
     ]
     for text in texts:
         names = [name.lower() for name in sqlglot.parse_one(text, dialect="spark").named_selects]

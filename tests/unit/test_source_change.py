@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sparkivm.changes.frontier import SourceFrontier
-from sparkivm.changes.source_change import CHANGE_FEED, source_change
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind, is_another
 from sparkivm.errors import NotIncremental
+from sparkivm.formats.delta import CHANGE_FEED, DELTA
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 
@@ -26,7 +26,7 @@ def source(version: int, table_id: str = "id") -> RelationFacts:
 def outcome(source: RelationFacts, known: SourceFrontier, commits: list[Commit]) -> str:
     """How the change is read, or why it is not."""
     try:
-        return source_change(source, known, commits).how
+        return DELTA.change(source, known, commits).how
     except NotIncremental as error:
         return error.fallback.reason.name
 
@@ -46,7 +46,7 @@ def outcome(source: RelationFacts, known: SourceFrontier, commits: list[Commit])
 )
 def test_which_commits_only_append(operation, parameters, appends):
     commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, {"numOutputRows": "3"}, parameters)]
-    change = source_change(source(2), FRONTIER, commits)
+    change = DELTA.change(source(2), FRONTIER, commits)
     assert (change.how, change.append_only) == ("feed", appends)
 
 
@@ -67,7 +67,7 @@ REPLACED = {"numOutputRows": "5", "numCopiedRows": "2", "numDeletedRows": "4"}
 )
 def test_how_many_rows_more(operation, metrics, parameters, growth):
     commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, metrics, parameters)]
-    assert source_change(source(2), FRONTIER, commits).growth == growth
+    assert DELTA.change(source(2), FRONTIER, commits).growth == growth
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_how_many_rows_more(operation, metrics, parameters, growth):
 def test_how_many_rows_changed(operation, metrics, rows, counted):
     first = Commit(2, 11, "DELETE", {"numDeletedRows": "4"}, {})
     commits = [Commit(1, 10, "WRITE", {}, {}), first, Commit(3, 12, operation, metrics, {})]
-    change = source_change(source(3), FRONTIER, commits)
+    change = DELTA.change(source(3), FRONTIER, commits)
     assert (change.rows, change.counted) == (4 + rows, counted)
 
 
@@ -101,9 +101,9 @@ def test_columns_that_go_need_a_comparison_of_versions(operation):
         Commit(2, 11, "WRITE", {}, {"mode": "Append"}),
         Commit(3, 12, operation, {}, {"columns": '["unread"]'}),
     ]
-    assert source_change(source(3), FRONTIER, commits).how == "diff"
+    assert DELTA.change(source(3), FRONTIER, commits).how == "diff"
     commits[1] = Commit(2, 11, "OPTIMIZE", {}, {})
-    assert source_change(source(3), FRONTIER, commits).how == "none"
+    assert DELTA.change(source(3), FRONTIER, commits).how == "none"
 
 
 def test_files_put_back_from_a_backup_have_another_history():
@@ -111,11 +111,11 @@ def test_files_put_back_from_a_backup_have_another_history():
     a_day_later = 10 + 24 * 3600 * 1000
     commits = [Commit(1, a_day_later, "WRITE", {}, {}), Commit(2, a_day_later + 1, "WRITE", {}, {})]
     with pytest.raises(NotIncremental) as raised:
-        source_change(source(2), FRONTIER, commits)
+        DELTA.change(source(2), FRONTIER, commits)
     assert raised.value.fallback.reason is Reason.SOURCE_REPLACED
     # The same commit as DESCRIBE HISTORY tells of it, by the time of its file.
     commits = [Commit(1, 10 + 900, "WRITE", {}, {}), Commit(2, 3000, "WRITE", {}, {"mode": "Append"})]
-    assert source_change(source(2), FRONTIER, commits).append_only
+    assert DELTA.change(source(2), FRONTIER, commits).append_only
 
 
 DAY_MS = 24 * 3600 * 1000

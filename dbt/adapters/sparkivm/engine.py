@@ -36,6 +36,8 @@ class Metadata(Protocol):
 
     def describe(self, name: TableName) -> RelationFacts | None: ...
 
+    def look_again_at(self, name: TableName) -> None: ...
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]: ...
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]: ...
@@ -92,6 +94,10 @@ class AdapterEngine(Engine):
     def describe(self, name: TableName) -> RelationFacts | None:
         with self._answers(f"describe {name}"):
             return self._metadata.describe(name)
+
+    def look_again_at(self, name: TableName) -> None:
+        with self._answers(f"refresh {name}"):
+            self._metadata.look_again_at(name)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         with self._answers(f"commits of {name} after {after}"):

@@ -166,10 +166,10 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 model = self._model_of(view)
                 if model.config.materialized != "incremental_view":
                     return _failing_sql(f"{view} is materialized as {model.config.materialized}")
-                self._execute_header(IncrementalViewOptions.of(model.to_dict()))
-                owner = owner_of(self.config.project_name, model.unique_id, view)
-                declared = self._declared_sources()
-                return str(consistency_sql(self.ivm_engine(), view, model.compiled_code, owner, declared))
+                options = IncrementalViewOptions.of(model.to_dict())
+                self._execute_header(options)
+                request = self._request(view, model.unique_id, model.compiled_code, options)
+                return str(consistency_sql(self.ivm_engine(), request))
             except (ModelError, DeclarationError) as error:
                 return _failing_sql(str(error))
 

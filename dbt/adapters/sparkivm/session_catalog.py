@@ -20,12 +20,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts
+from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable
 from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType, spark_type
 
 logger = AdapterLogger("SparkIvm")
 
 _SESSION_CATALOG = "spark_catalog"
+_ICEBERG = "org.apache.iceberg.spark."
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
 _MOST_FOLDERS = 5  # of a table that are listed one after the other
 _DESCRIBED = "DescribeQueryCommand"
@@ -49,6 +51,7 @@ class SessionCatalog:
         self._catalog: Any = self._java.sessionState().catalog()
         self._no_options: Any = jvm.PythonUtils.toScalaMap({})
         self._described: dict[str, Any] = {}  # the catalog's entry: where a table's log is
+        self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as they were described last
 
     def _is_elsewhere(self, name: TableName) -> bool:
         """Whether Spark's session catalog does not have it."""
@@ -56,12 +59,12 @@ class SessionCatalog:
 
     def describe(self, name: TableName) -> RelationFacts | None:
         if self._is_elsewhere(name):
-            return self._by_sql.describe(name)
+            return self._iceberg(name) or self._by_sql.describe(name)
         try:
             return self._describe(name)
         except AnalysisException as error:
             if error.getCondition() in NOT_FOUND:
-                return None
+                return self._iceberg(name)
             raise
         except Py4JJavaError:
             raise
@@ -69,7 +72,43 @@ class SessionCatalog:
             logger.debug(f"{name} is described by SQL: {error}")
             return self._by_sql.describe(name)
 
+    def _iceberg(self, name: TableName) -> RelationFacts | None:
+        """What the newest metadata of an Iceberg table says; None if that cannot be read."""
+        try:
+            found = self._in_iceberg(name)
+            if found is None:
+                return None
+            found.catalog().invalidateTable(found.identifier())
+            iceberg = self._jvm.org.apache.iceberg
+            table = found.catalog().loadTable(found.identifier()).table()
+            text = iceberg.TableMetadataParser.toJson(table.operations().current())
+            fields = _fields(iceberg.spark.SparkSchemaUtil.convert(table.schema()).json())
+            self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
+            return metadata.facts(name, fields)
+        except (AnalysisException, Py4JError, NotReadable, LookupError) as error:
+            logger.debug(f"{name} is described by SQL: {error}")
+            return None
+
+    def look_again_at(self, name: TableName) -> None:
+        try:
+            found = self._in_iceberg(name)
+            if found is not None:
+                found.catalog().invalidateTable(found.identifier())
+        except Py4JError as error:
+            logger.debug(f"the catalog of {name} is told by SQL to look again: {error}")
+            self._by_sql.look_again_at(name)
+
+    def _in_iceberg(self, name: TableName) -> Any:
+        """A name as a catalog of Iceberg's and its identifier there; None if another catalog has it."""
+        manager = self._java.sessionState().catalogManager()
+        catalog = manager.catalog(name.catalog) if name.catalog else manager.currentCatalog()
+        if not catalog.getClass().getName().startswith(_ICEBERG):
+            return None
+        return self._jvm.org.apache.iceberg.spark.Spark3Util.catalogAndIdentifier(self._java, name.sql)
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
+        if name.key in self._metadata:
+            return self._metadata[name.key].commits(after)
         if self._is_elsewhere(name):
             return self._by_sql.commits(name, after)
         try:
@@ -255,6 +294,8 @@ class SessionCatalog:
 
         provider = table.provider()
         format_name = str(provider.get()).lower() if provider.isDefined() else "hive"
+        if format_name == "iceberg" and (found := self._iceberg(name)) is not None:
+            return found
         if format_name != "delta":
             return RelationFacts(
                 name,

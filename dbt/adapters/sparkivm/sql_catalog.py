@@ -9,9 +9,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from dbt.adapters.events.logging import AdapterLogger
+
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
+from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable, metadata_query
 from sparkivm.names import TableName, literal, quoted
 from sparkivm.spark.data_types import printed_type
+
+logger = AdapterLogger("SparkIvm")
 
 NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXCEPTION", "CATALOG_NOT_FOUND")
 
@@ -49,6 +54,7 @@ class SqlCatalog:
     ) -> None:
         self._query, self._substituting = query, substituting or query
         self._versions: dict[str, int] = {}  # as they were seen last
+        self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as they were described last
 
     def describe(self, name: TableName) -> RelationFacts | None:
         sql = name.sql if name.schema else quoted(name.identifier)
@@ -76,6 +82,8 @@ class SqlCatalog:
                 view_settings=self._view_settings(sql) if table else {},
                 temporary=not table,
             )
+        if provider == "iceberg" and (found := self._iceberg(name, fields)) is not None:
+            return found
         if provider != "delta":
             properties = dict(_PROPERTY.findall(table.get("Table Properties", "")))
             return RelationFacts(name, "other", fields, properties=properties, provider=provider)
@@ -94,11 +102,28 @@ class SqlCatalog:
             provider="delta",
         )
 
+    def look_again_at(self, name: TableName) -> None:
+        self._query(f"refresh table {name.sql}")
+
+    def _iceberg(self, name: TableName, fields: Sequence[Field]) -> RelationFacts | None:
+        """What the newest metadata file of an Iceberg table says; None if it cannot be read."""
+        try:
+            self.look_again_at(name)
+            files = self._query(f"select file from {name.sql}.metadata_log_entries")
+            text = "".join(str(row["value"]) for row in self._query(metadata_query(files[-1]["file"])))
+            self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
+            return metadata.facts(name, fields)
+        except (EngineError, NotReadable, ValueError, LookupError) as error:
+            logger.debug(f"{name} is read as a table without history: {error}")
+            return None
+
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         """No older ones are read: of the first one Delta says the time of its file, of others it may not.
 
         It moves times until each is after the one before, and these are part of the ids.
         """
+        if name.key in self._metadata:
+            return self._metadata[name.key].commits(after)
         number = 1
         while True:
             number = max(number, self._versions.get(name.key, 0) - after)

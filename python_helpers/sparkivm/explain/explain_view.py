@@ -10,23 +10,23 @@ from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
-from sparkivm.names import state_table
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.auxiliaries import auxiliaries_of
-from sparkivm.refresh.compiled_view import CompiledView, compile_view
+from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.decide import decide
 from sparkivm.refresh.model_query import check_is_query, query_text
+from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run_memory import NoMemory
 from sparkivm.refresh.session_settings import semantic_settings
-from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import StoredState, read_state
+from sparkivm.refresh.stored_state import read_state
 
 _FORMATS = ("text", "mermaid", "dot")
 
@@ -40,18 +40,18 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         raise ModelError(
             str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}"
         )
-    view, state = request.view, state_table(request.view)
+    view, recording = request.view, RecordingEngine(engine)
     sql = query_text(engine, view, request.sql)
     stored = read_state(engine, view, request.owner)
-    sources = Sources(engine, Pins(), request.declared, view.schema, captures=False)
+    sources = Sources(recording, Pins(), request.declared, view.schema, captures=False)
     request = replace(request, sql=sources.model_text(view, sql))
     check_is_query(engine, view, request.sql, stored.frontier)
-    catalog = SourceCatalog(sources, view, frozenset({view.key, state.key}))
-    auxiliaries = auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ())
-    compiled = compile_view(
-        engine, view, request.sql, catalog, stored.frontier, auxiliaries,
-        may_keep=request.may_keep_views, unseen=request.header.fallback,
+    seen = observe(
+        recording, sources, request, stored, semantic_settings(engine, request.header),
+        PublicView(recording, sources, request),
+        auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ()),
     )  # fmt: skip
+    compiled = seen.compiled
     if format != "text":
         root = (
             plan_tree(compiled.plan)
@@ -65,7 +65,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
             *_plan_lines(compiled),
             *_auxiliary_lines(compiled),
             "",
-            *_decision_lines(engine, request, stored, compiled, sources),
+            *_decision_lines(engine, seen),
         ]
     )
 
@@ -127,19 +127,13 @@ def tree_lines(root: PlanNode) -> list[str]:
     return lines
 
 
-def _decision_lines(
-    engine: Engine, request: RefreshRequest, stored: StoredState, compiled: CompiledView, sources: Sources
-) -> list[str]:
-    fallback = reason_to_rebuild(request, stored, compiled, semantic_settings(engine, request.header))
+def _decision_lines(engine: Engine, seen: Observation) -> list[str]:
+    fallback = reason_to_rebuild(seen)
     if fallback is not None:
         return ["next refresh: full", *_reason_lines(fallback)]
-    assert compiled.plan is not None and stored.frontier is not None and stored.facts is not None
-    decision = decide(
-        engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-        request.refresh_mode, request.change_capture, sources.moments(compiled.plan.moments), NoMemory(),
-        PublicView(engine, sources, request).adds_up(compiled),
-    )  # fmt: skip
-    lines = [f"next refresh: {decision.mode}" + (f" by {decision.change.form}" if decision.change else "")]
+    decision = decide(engine, seen, NoMemory())
+    form = f" by {decision.way.change.form}" if decision.way else ""
+    lines = [f"next refresh: {decision.mode}{form}"]
     if decision.fallback is not None:
         lines += _reason_lines(decision.fallback)
     if decision.explanation:
@@ -150,7 +144,7 @@ def _decision_lines(
         ]
         lines.append(f"  {key}: versions {change.old}..{change.new}, {read}, {change.rows} changed rows")
     for key in decision.changes:
-        facts = compiled.tables[key]
+        facts = seen.compiled.tables[key]
         if facts.mirror_of is not None:
             lines.append(f"  {key}: by its mirror {facts.name}, which the next run compares with it first")
     return lines

@@ -60,12 +60,19 @@ def state_change(
     kind = _kind(state)
     if not _staged(form, kind):
         return StateChange(form, _cheap(_rows(state, form, changes), sizes), kind)
-    changes = _cheap(changes, sizes)
-    staged = Scan(STAGED, tuple((name, name) for name in changes.columns))
-    sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(changes)}, sizes.changed)
-    keys = Keys.of(staged, ((part, part),)) if form == "replace" else None
-    rows = _cheap(_rows(state, form, staged, keys), sizes)
-    return StateChange(form, rows, kind, changes)
+    return staged_change(state, form, _cheap(changes, sizes), sizes, part)
+
+
+def staged_change(state: State, form: Form, staged: Relation, sizes: Sizes, part: str = "") -> StateChange:
+    """The change in a form that reads what is computed beforehand; the view is not differentiated again.
+
+    staged  as that of a StateChange of the same state
+    """
+    table = Scan(STAGED, tuple((name, name) for name in staged.columns))
+    sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(staged)}, sizes.changed)
+    keys = Keys.of(table, ((part, part),)) if form == "replace" else None
+    rows = _cheap(_rows(state, form, table, keys), sizes)
+    return StateChange(form, rows, _kind(state), staged)
 
 
 def recomputed(state: State, content: Relation) -> StateChange:

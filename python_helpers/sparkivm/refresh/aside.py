@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
 from itertools import count
 
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import RelationFacts
 from sparkivm.marker import PROPERTIES, Marker, Owner, Role
 from sparkivm.names import MOST_NUMBERED, TableName, name_aside
-from sparkivm.refresh.owned import relations_kept_for, run_macro, sql_kind
+from sparkivm.refresh.owned import relations_kept_for, sql_kind
+from sparkivm.refresh.recording_engine import RecordingEngine
 
 
-def put_aside(
-    engine: Engine, found: RelationFacts, owner: Owner, statements: MutableSequence[str]
-) -> TableName:
+def put_aside(engine: RecordingEngine, found: RelationFacts, owner: Owner) -> TableName:
     """Rename a relation that has a view's name. Returns: its new name.
 
     It is marked first, so that `bring_back` finds it if this process ends in between.
@@ -24,12 +22,12 @@ def put_aside(
     marker = Marker(owner, Role.PUT_ASIDE)
     kind = sql_kind(found)
     relation, properties = found.name.sql, marker.properties
-    run_macro(engine, statements, "mark_relation", kind=kind, relation=relation, tblproperties=properties)
-    run_macro(engine, statements, "rename_relation_to", kind=kind, relation=relation, name=aside.sql)
+    engine.run("mark_relation", kind=kind, relation=relation, tblproperties=properties)
+    engine.run("rename_relation_to", kind=kind, relation=relation, name=aside.sql)
     return aside
 
 
-def bring_back(engine: Engine, view: TableName, owner: Owner, statements: MutableSequence[str]) -> None:
+def bring_back(engine: RecordingEngine, view: TableName, owner: Owner) -> None:
     """Give the relation that was put aside last its name again, if nothing has the name now."""
     if engine.describe(view) is not None:
         return
@@ -40,5 +38,5 @@ def bring_back(engine: Engine, view: TableName, owner: Owner, statements: Mutabl
     if newest is None:
         return
     kind = sql_kind(newest)
-    run_macro(engine, statements, "rename_relation_to", kind=kind, relation=newest.name.sql, name=view.sql)
-    run_macro(engine, statements, "unmark_relation", kind=kind, relation=view.sql, names=PROPERTIES)
+    engine.run("rename_relation_to", kind=kind, relation=newest.name.sql, name=view.sql)
+    engine.run("unmark_relation", kind=kind, relation=view.sql, names=PROPERTIES)

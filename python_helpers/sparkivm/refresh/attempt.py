@@ -1,57 +1,48 @@
-"""One attempt at a refresh: what it knows, and the steps that all ways of refreshing share."""
+"""One attempt at a refresh: the connection that it uses, and the steps that all ways of refreshing share."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import RelationFacts, Row
+from sparkivm.engine import RelationFacts
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
 from sparkivm.names import TableName, state_table
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
 from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback
+from sparkivm.refresh.apply_form import takes_entries
 from sparkivm.refresh.auxiliaries import Auxiliaries
 from sparkivm.refresh.commit import Committed, commit_statement
-from sparkivm.refresh.compiled_view import CompiledView, compile_view
-from sparkivm.refresh.decide import Decision, takes_entries
-from sparkivm.refresh.metered_engine import MeteredEngine
+from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.decide import Decision
 from sparkivm.refresh.next_frontier import next_frontier
+from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.public_view import PublicView
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
-from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.state_part import StatePart
 from sparkivm.refresh.stored_state import StoredState
 
 
-@dataclass
+@dataclass(frozen=True)
 class Attempt:
-    """What one attempt knows, and the steps that rebuilds and refreshes from changes share.
+    """What one attempt works with.
 
+    request  its SQL is the query as this session reads it
     refresh  refreshes another view from the versions that this run reads
     """
 
-    engine: MeteredEngine
+    engine: RecordingEngine
     request: RefreshRequest
     sources: Sources
     refresh: Callable[[RefreshRequest], RefreshResult]
-    started: float = field(default_factory=time.perf_counter)
-
-    @property
-    def statements(self) -> MutableSequence[str]:
-        """What was executed, mirrors included."""
-        return self.sources.statements
-
-    @property
-    def warnings(self) -> MutableSequence[str]:
-        return self.sources.warnings
 
     @property
     def view(self) -> TableName:
@@ -69,55 +60,37 @@ class Attempt:
     def auxiliaries(self) -> Auxiliaries:
         return Auxiliaries(self.engine, self.request, self.sources, self.refresh)
 
-    def compile(
-        self, frontier: Frontier | None, auxiliaries: Mapping[str, TableName] = MappingProxyType({})
-    ) -> CompiledView:
-        """The model against the catalog as this run sees it, over auxiliary views by their queries."""
-        catalog = SourceCatalog(self.sources, self.view, frozenset({self.view.key, self.state.key}))
-        request = self.request
-        return compile_view(
-            self.engine, self.view, request.sql, catalog, frontier, auxiliaries,
-            may_keep=request.may_keep_views, unseen=request.header.fallback,
-        )  # fmt: skip
-
-    def frontier(
-        self, compiled: CompiledView, settings: Mapping[str, str], old: Frontier | None = None
-    ) -> Frontier:
+    def frontier(self, seen: Observation, old: Frontier | None = None) -> Frontier:
         """What the next state's commit says of it."""
-        return next_frontier(self.engine, self.request, compiled, settings, self.moments(compiled), old)
-
-    def moments(self, compiled: CompiledView) -> Mapping[str, str]:
-        """The dates and times that a plan depends on, as literals; the same for all views of a run."""
-        return self.sources.moments(compiled.plan.moments if compiled.plan else ())
+        return next_frontier(self.engine, seen, old)
 
     def texts(
         self,
-        compiled: CompiledView,
+        seen: Observation,
         decision: Decision | None = None,
         parts: Mapping[str, TablePart] = MappingProxyType({}),
-        state: RelationFacts | None = None,
         part: StatePart | None = None,
         staged: Mapping[str, str] | None = None,
-        old: Frontier | None = None,
-    ) -> DeltaTexts:
-        """How a plan's tables and changes are written at the versions of this attempt.
+    ) -> RefreshTexts:
+        """How a plan's tables and changes are written at the versions that were seen.
 
-        parts   of tables that are all that is read of them
-        state   at the version that its frontier was read from, or a part of it
-        staged  names of changes that are computed already
-        old     the frontier that moments are compared with
+        decision  of a refresh from changes
+        parts     of tables that are all that is read of them
+        part      of the state, that is all that is read of it
+        staged    names of changes that are computed already
         """
-        changes, kept = (decision.changes, decision.kept) if decision else ({}, {})
+        changes, kept = (decision.changes, decision.way.kept) if decision and decision.way else ({}, {})
         pinned = {
-            key: PinnedTable(facts.name, facts.version, changes.get(key), kept=kept.get(key, ""))
-            for key, facts in compiled.tables.items()
+            key: PinnedTable(facts, changes.get(key), kept=kept.get(key, ""))
+            for key, facts in seen.compiled.tables.items()
         }
         for key, found in parts.items():
             pinned[key] = replace(pinned[key], where=found.condition.sql("spark"))
-        if state is not None:
-            pinned[STATE] = PinnedTable(state.name, state.version, where=part.bounds if part else "")
-        before = old.moments if old else {}
-        return DeltaTexts(pinned, staged, (self.moments(compiled), before))
+        stored = seen.stored
+        if stored.facts is not None:
+            pinned[STATE] = PinnedTable(stored.facts, where=part.bounds if part else "")
+        before = stored.frontier.moments if stored.frontier else {}
+        return RefreshTexts(pinned, staged, (seen.moments, before))
 
     def state_facts(self) -> RelationFacts:
         facts = self.engine.describe(self.state)
@@ -125,26 +98,22 @@ class Attempt:
         return facts
 
     def publish(
-        self, compiled: CompiledView, frontier: Frontier, state: RelationFacts, *, in_any_case: bool = False
+        self, seen: Observation, frontier: Frontier, state: RelationFacts, *, in_any_case: bool = False
     ) -> None:
         """Create or replace the public view where it is not what it should be, or in any case."""
-        entries = compiled.plan is not None and takes_entries(compiled.plan.state, state)
-        self.public.publish(compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
+        plan = seen.compiled.plan
+        entries = plan is not None and takes_entries(plan.state, state)
+        self.public.publish(seen.compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
 
     def commit(self, stored: StoredState, frontier: Frontier, sql: str) -> Committed:
         """Change the state by one statement.
 
         Raises: Conflict if somebody else was faster; EngineError.
         """
-        self.statements.append(sql)
         try:
             return commit_statement(self.engine, self.state, stored, frontier, sql)
         finally:
             self.sources.forget(self.state)
-
-    def execute(self, sql: str) -> Sequence[Row]:
-        self.statements.append(sql)
-        return self.engine.execute(sql)
 
     def result(
         self,
@@ -160,8 +129,7 @@ class Attempt:
         compiled: CompiledView | None = None,
         created: bool = False,
     ) -> RefreshResult:
-        """What is reported, with the time until now."""
-        elapsed_s = time.perf_counter() - self.started
+        """What is reported; what the engine recorded is added at the end."""
         how: dict[str, str] = {}
         if compiled is not None and compiled.plan is not None:
             how = strategies(compiled.plan)
@@ -179,10 +147,6 @@ class Attempt:
             rows_deleted=deleted,
             sources=sources,
             strategies=how,
-            statements=tuple(self.statements),
-            compile_s=elapsed_s - self.engine.waited_s,
-            elapsed_s=elapsed_s,
             created=(self.view, self.state) if created else (),
             put_aside=self.public.put_aside_as,
-            warnings=tuple(self.warnings),
         )

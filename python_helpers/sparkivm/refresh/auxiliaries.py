@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
-from sparkivm.engine import Engine, EngineError, RelationFacts, is_another
+from sparkivm.engine import EngineError, RelationFacts, is_another
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName, auxiliary_view, name_of, state_table
 from sparkivm.plan.auxiliary import candidates
@@ -15,6 +15,7 @@ from sparkivm.refresh.commit import Conflict
 from sparkivm.refresh.compiled_view import CompiledView, auxiliary_query, is_over_named_tables
 from sparkivm.refresh.cost import is_worth_keeping
 from sparkivm.refresh.drop_view import drop_auxiliaries
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.source_catalog import digest
@@ -35,7 +36,7 @@ class Auxiliaries:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: RecordingEngine,
         request: RefreshRequest,
         sources: Sources,
         refresh: Callable[[RefreshRequest], RefreshResult],
@@ -79,7 +80,7 @@ class Auxiliaries:
         try:
             again = compiled_over(self._refreshed(queries))
         except ModelError as error:
-            self._sources.warnings.append(f"parts of {self._request.view} are not kept as views: {error}")
+            self._engine.warn(f"parts of {self._request.view} are not kept as views: {error}")
         else:
             if tuple(again.auxiliaries) == queries:
                 return again
@@ -89,7 +90,7 @@ class Auxiliaries:
     def drop_from(self, number: int) -> None:
         """Drop those of this number and above, as far as there are any."""
         request = self._request
-        drop_auxiliaries(self._engine, request.view, request.owner, number, self._sources.statements)
+        drop_auxiliaries(self._engine, request.view, request.owner, number)
 
     def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
         """Brought up to date, by their queries."""
@@ -97,8 +98,6 @@ class Auxiliaries:
         self._read = {}  # those of another query may be gone by now
         for query, view in views.items():
             result = self._refresh(self._request_of(view, query))
-            self._sources.statements += result.statements
-            self._sources.warnings += result.warnings
             for name in (view, state_table(view)):
                 self._sources.forget(name)
             self._check(read_state(self._engine, view, self._request.owner), result)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from sparkivm.changes.source_change import CHANGE_FEED, records_changes
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.formats.delta import CHANGE_FEED
 from sparkivm.names import TableName
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.sources import Sources
 
 
@@ -19,7 +21,8 @@ def capture_changes(
     Returns: what was done, for the console.
     Raises: DeclarationError if it cannot be done.
     """
-    sources = Sources(engine, Pins(), declared, home)
+    recording = RecordingEngine(engine)
+    sources = Sources(recording, Pins(), declared, home)
     source = engine.describe(name)
     if remove:
         return sources.mirror(source or RelationFacts(name, "other", ())).removed()
@@ -33,7 +36,7 @@ def capture_changes(
     except NotIncremental as error:
         raise DeclarationError(str(name), str(error), error.fallback.reason.way_out) from error
     mirror.set_retention(facts)
-    lines = [*sources.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
+    lines = [*recording.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
     return "\n".join(lines)
 
 
@@ -42,7 +45,7 @@ def _switched_on(engine: Engine, source: RelationFacts) -> str:
         return f"{source.name} is a view, and is read as the tables that it names"
     if source.kind == "other":
         return f"{source.name} is declared to have no mirror"
-    if records_changes(source):
-        return f"{source.name} is a Delta table and records its changes"
+    if format_of(source).records_changes(source):
+        return f"{source.name} is a table of {source.provider} and records its changes"
     engine.execute(engine.render("enable_change_capture", table=source.name.sql))
     return f"{source.name} records its changes from now on ({CHANGE_FEED} = true)"

@@ -45,16 +45,16 @@ from sparkivm.spark.data_types import SparkType, spark_type
 from sparkivm.spark_sql.relations import select_text
 
 
-@dataclass
+@dataclass(frozen=True)
 class CompiledView:
     """`plan` is None where the view cannot be maintained incrementally; `fallback` says why."""
 
     fields: tuple[Field, ...]
     plan: ViewPlan | None
     fallback: Fallback | None
-    tables: dict[str, RelationFacts]
-    views: dict[str, str]  # key -> hash of the view's text
-    schemas: dict[str, str]
+    tables: Mapping[str, RelationFacts]
+    views: Mapping[str, str]  # key -> hash of the view's text
+    schemas: Mapping[str, str]
     types: tuple[tuple[str, ...], ...] = ()
     tree: exp.Query | None = None
     complete: bool = True  # whether the rows depend on nothing but `tables`
@@ -173,11 +173,11 @@ def compile_view(
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
         return CompiledView(
-            fields, None, error.fallback, catalog.tables, views, schemas, (), tree, complete,
+            fields, None, error.fallback, dict(catalog.tables), views, schemas, (), tree, complete,
             called=_called(sql, catalog), catalog=catalog,
         )  # fmt: skip
     return CompiledView(
-        fields, plan, None, catalog.tables, views, schemas, tuple(types_of.asked), tree,
+        fields, plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
         behind=frozenset().union(*(node.tables for node in replaced.values())),
         called=_called(sql, catalog),

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
-from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
-from sparkivm.marker import Owner
-from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, quoted, state_table
+from sparkivm.names import RESERVED_PREFIX, WEIGHT, quoted
 from sparkivm.refresh.auxiliaries import auxiliaries_of
-from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.model_query import check_is_query, query_text
+from sparkivm.refresh.observation import compiled_for
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.source_catalog import SourceCatalog, digest
+from sparkivm.refresh.recording_engine import RecordingEngine
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.source_catalog import digest
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import check_files, read_state
 
 
-def consistency_sql(
-    engine: Engine,
-    view: TableName,
-    model_sql: str,
-    owner: Owner,
-    declared: DeclaredSources = NOTHING_DECLARED,
-) -> str:
+def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
 
     Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
     """
-    text = query_text(engine, view, model_sql)
-    stored = read_state(engine, view, owner)
+    view, recording = request.view, RecordingEngine(engine)
+    text = query_text(engine, view, request.sql)
+    stored = read_state(engine, view, request.owner)
     if stored.built_empty:
         return "select 'no row was asked for' as which_diff where false"
     if stored.frontier is None:
@@ -45,7 +40,7 @@ def consistency_sql(
         check_files(engine, stored.facts)
     except EngineError as error:
         raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
-    sources = Sources(engine, Pins(), declared, view.schema, captures=False)
+    sources = Sources(recording, Pins(), request.declared, view.schema, captures=False)
     model_sql = sources.model_text(view, text)
     check_is_query(engine, view, model_sql, frontier)
     if not sources.resolve(frontier.resolved):
@@ -54,10 +49,9 @@ def consistency_sql(
             "names or functions in its SQL stand for others in this session than when it was refreshed",
             "name relations with their schema, or run and test the model under the same current schema",
         )
-    versions = {key: source.version for key, source in frontier.sources.items()}
-    catalog = _FrontierCatalog(sources, view, versions)
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
-    compiled = compile_view(engine, view, model_sql, catalog, frontier, auxiliaries)
+    asked = replace(request, sql=model_sql)
+    compiled = compiled_for(recording, sources, asked, frontier, auxiliaries, frontier.sources)
     # Another text with the same plan, as with another comment, is the same query.
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan
@@ -99,16 +93,3 @@ lateral view explode(if({more} <> 0, array(1), array())) as {RESERVED_PREFIX}dif
         what = "its query has a text that Spark would put a value of the session in"
         raise ModelError(str(view), what, "write it without ${")
     return test
-
-
-class _FrontierCatalog(SourceCatalog):
-    """The catalog as of a frontier: each source at the version that the state reflects."""
-
-    def __init__(self, sources: Sources, view: TableName, versions: dict[str, int]) -> None:
-        super().__init__(sources, view, frozenset({view.key, state_table(view).key}))
-        self._versions = versions
-
-    def facts(self, name: TableName) -> RelationFacts:
-        facts = super().facts(name)
-        version = self._versions.get(facts.key)
-        return facts if version is None else replace(facts, version=version)

@@ -26,8 +26,8 @@ from sparkivm.algebra import (
     SemiJoin,
 )
 from sparkivm.algebra.scan import Leaf
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, Sizes
 from sparkivm.plan.key_ranges import KeyRanges

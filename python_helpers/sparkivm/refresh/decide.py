@@ -1,243 +1,205 @@
-"""What a refresh does: a list of guards, cheapest first, then a comparison of costs."""
+"""What a refresh does: guards, cheapest first, and then the cheapest of the ways to catch up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.changes.source_change import SourceChange, records_changes, source_change
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
-from sparkivm.plan.state import STATE, GroupState, State
-from sparkivm.plan.state_change import Form, StateChange, recomputed, state_change
-from sparkivm.properties.append_only import keeps_append_only
+from sparkivm.plan.state import STATE, GroupState
+from sparkivm.plan.state_change import StateChange, recomputed, state_change
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.apply_form import apply_form, parts_by
 from sparkivm.refresh.cost import Estimate, estimate
 from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
 from sparkivm.refresh.key_ranges import find_key_ranges
+from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.questions import ChangedSources
-from sparkivm.refresh.request import ChangeCapture, RefreshMode
 from sparkivm.refresh.run_memory import Memory
 from sparkivm.refresh.silent_changes import may_be_silent, without_silent
-from sparkivm.refresh.state_part import part_columns
 
-# Up to this size a state is rewritten: to look for its changed part takes longer.
-REWRITTEN_BYTES = 1 << 20
-# A reader adds up at most this many entries per group; the next refresh folds them.
-MOST_APPENDS = 16
 # Sources this small may be read as a whole instead of their changes, which counts as an incremental refresh.
 _TINY_BYTES = 32 << 20
 # More changed rows than this share of a source are not applied one by one.
 _LARGE_SHARE = 0.3
-# Above it there are too many values for a list of them.
-MOST_ROWS_REPLACED = 200_000
 _SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
+
+Changes = Mapping[str, SourceChange]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to catch up: what is computed, and what that costs.
+
+    sizes   of what is read
+    ranges  of the changed keys, as far as they are known
+    kept    sources whose rows are in memory, and where
+    why     it is taken instead of the usual way; "" for that
+    """
+
+    change: StateChange
+    sizes: Sizes
+    costs: Estimate
+    ranges: KeyRanges = field(default_factory=KeyRanges)
+    kept: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """`change` is there for an incremental refresh, `fallback` for a full one."""
+    """`way` is there for an incremental refresh, `fallback` for a full one."""
 
     mode: Literal["no_op", "incremental", "full"]
-    changes: Mapping[str, SourceChange]
-    change: StateChange | None = None
+    changes: Changes
+    way: Way | None = None
     fallback: Fallback | None = None
     explanation: str = ""
-    read_bytes: float = 0.0  # of sources, by an incremental refresh
-    ranges: KeyRanges = field(default_factory=KeyRanges)
-    sizes: Sizes = field(default_factory=Sizes)
-    kept: Mapping[str, str] = field(default_factory=dict)  # sources whose rows are in memory, and where
-    change_by: Callable[[Form, str], StateChange] | None = field(default=None, repr=False)
 
     @property
     def kept_changes(self) -> frozenset[str]:
         """Sources whose changes are in memory."""
         return frozenset(key for key, change in self.changes.items() if change.kept)
 
-    def in_form(self, form: Form, part: str) -> StateChange:
-        """The change in another form, or of another part of the state."""
-        assert self.change_by is not None, "only an incremental refresh has a change"
-        return self.change_by(form, part)
 
-
-def decide(
-    engine: Engine,
-    plan: ViewPlan,
-    frontier: Frontier,
-    state: RelationFacts,
-    tables: Mapping[str, RelationFacts],
-    mode: RefreshMode,
-    capture: ChangeCapture,
-    moments: Mapping[str, str],
-    memory: Memory,
-    adds_up: bool,
-) -> Decision:
+def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     """Compare the sources with the frontier, and the ways to catch up with each other.
 
-    moments  those of the plan, as they are now
-    memory   where rows are that the run reads several times
-    adds_up  whether the public view adds up several entries of a group
+    seen    of a view that has a plan and a frontier
+    memory  where rows are that the run reads several times
     """
-    changes: dict[str, SourceChange] = {}
+    view = _View.of(seen)
     try:
-        for key in sorted(plan.tables):
-            changes[key] = _change_of(engine, tables[key], frontier, key, capture)
+        changes = {key: _change_of(engine, seen, view, key) for key in sorted(view.plan.tables)}
     except NotIncremental as error:
-        return Decision("full", changes, fallback=error.fallback)
-    moving = frozenset(key for key, text in moments.items() if frontier.moments.get(key) != text)
-
-    tiny = sum(estimated_bytes(tables[key]) for key in plan.tables) <= _TINY_BYTES
-    # To compute groups again that did not change may give them other values.
-    depends_on_order = isinstance(plan.state, GroupState) and plan.state.recomputed
-
-    def way(moved: Mapping[str, SourceChange]) -> _Way:
-        sizes = _sizes(tables, state, moved)
-
-        def change_by(form: Form, part: str) -> StateChange:
-            return state_change(plan.state, form, moving.union(moved), sizes, part)
-
-        form = apply_form(plan, frontier, state, moved, moving, adds_up)
-        change = change_by(form, next(iter(parts_by(plan.state, state)), ""))
-        costs = estimate(change, plan.written, state, tables, moved, sizes)
-        # The feed of a rewritten state holds all of its rows as well, so the views above read no more.
-        if mode == "auto" and form == "rewrite" and tiny and not depends_on_order:
-            again = recomputed(plan.state, plan.content)
-            costs_again = estimate(again, plan.written, state, tables, moved, sizes)
-            if costs_again.incremental_s < costs.incremental_s:
-                how = f"estimated {costs_again.incremental_s:.1f} s to compute all again"
-                how += f", {costs.incremental_s:.1f} s from changes"
-                return _Way(again, change_by, sizes, costs_again, how)
-        return _Way(change, change_by, sizes, costs)
-
-    def is_too_expensive(costs: Estimate, *, at_best: bool = False) -> bool:
-        prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
-        return mode == "auto" and prefers_full and (costs.from_changes.steps > 0 or not tiny)
-
-    asked = may_be_silent(plan.core, tables, changes)
+        return Decision("full", {}, fallback=error.fallback)
+    asked = may_be_silent(view.plan.core, view.tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
     # Questions take time too: none if a rebuild is cheaper whatever the answers are.
-    if asked and certain and is_too_expensive(costs := way(certain).costs, at_best=True):
+    if asked and certain and view.is_too_expensive(costs := view.way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
-    changes = without_silent(ChangedSources(engine, tables, changes, memory), plan.core, asked)
+    sources = ChangedSources(engine, view.tables, changes, memory)
+    changes = without_silent(sources, view.plan.core, asked)
     moved = _moved(changes)
-    if not moved and not moving:
+    if not moved and not view.moving:
         return Decision("no_op", changes)
-    if mode == "auto":
-        for key, change in moved.items():
-            large = _too_large(tables[key], change)
-            if large is not None:
-                return Decision("full", changes, fallback=large)
-    found = way(moved)
-    if is_too_expensive(found.costs, at_best=True):
-        return _cheaper_in_full(changes, found.costs)
-    ranges, changes = find_key_ranges(
-        ChangedSources(engine, tables, changes, memory), plan.core, found.change
-    )
-    moved = _moved(changes)
-    costs = found.costs
+    for key, change in moved.items() if view.automatic else ():
+        if large := _too_large(view.tables[key], change):
+            return Decision("full", changes, fallback=large)
+    way = view.way(moved)
+    if view.is_too_expensive(way.costs, at_best=True):
+        return _cheaper_in_full(changes, way.costs)
+    ranges, changes = find_key_ranges(replace(sources, changes=changes), view.plan.core, way.change)
     if ranges.changed:
-        costs = estimate(found.change, plan.written, state, tables, moved, found.sizes, ranges)
-    if is_too_expensive(costs):
-        return _cheaper_in_full(changes, costs)
+        costs = view.estimate(way.change, _moved(changes), way.sizes, ranges)
+        way = replace(way, ranges=ranges, costs=costs)
+    if view.is_too_expensive(way.costs):
+        return _cheaper_in_full(changes, way.costs)
+    changes |= {key: memory.changes(key, changes[key], uses) for key, uses in way.costs.changes_read.items()}
+    kept = {key: memory.rows(key, uses) for key, uses in way.costs.rows_read.items()}
+    way = replace(way, kept={key: name for key, name in kept.items() if name})
+    time = "time went on, " if view.moving else ""
     rows = sum(change.rows for change in moved.values())
-    changes |= {key: memory.changes(key, changes[key], uses) for key, uses in costs.changes_read.items()}
-    kept = {key: memory.rows(key, uses) for key, uses in costs.rows_read.items()}
-    time = "time went on, " if moving else ""
-    explanation = f"{time}{rows} changed rows, {found.how or costs}"
     return Decision(
-        "incremental",
-        changes,
-        found.change,
-        None,
-        explanation,
-        read_bytes=costs.from_changes.bytes,
-        ranges=ranges,
-        sizes=found.sizes,
-        kept={key: name for key, name in kept.items() if name},
-        change_by=found.change_by,
+        "incremental", changes, way, explanation=f"{time}{rows} changed rows, {way.why or way.costs}"
     )
 
 
 @dataclass(frozen=True)
-class _Way:
-    """A way to catch up; `how` says why it is not a refresh from changes, if it is not."""
+class _View:
+    """What ways are computed from.
 
-    change: StateChange
-    change_by: Callable[[Form, str], StateChange]
-    sizes: Sizes
-    costs: Estimate
-    how: str = ""
+    moving     keys of the moments that changed
+    automatic  whether costs decide
+    """
+
+    plan: ViewPlan
+    frontier: Frontier
+    state: RelationFacts
+    tables: Mapping[str, RelationFacts]
+    moving: frozenset[str]
+    automatic: bool
+    adds_up: bool
+
+    @staticmethod
+    def of(seen: Observation) -> _View:
+        plan, frontier, state = seen.compiled.plan, seen.stored.frontier, seen.stored.facts
+        assert plan is not None and frontier is not None and state is not None
+        moving = frozenset(key for key, text in seen.moments.items() if frontier.moments.get(key) != text)
+        automatic = seen.request.refresh_mode == "auto"
+        return _View(plan, frontier, state, seen.compiled.tables, moving, automatic, seen.adds_up)
+
+    @property
+    def tiny(self) -> bool:
+        return sum(estimated_bytes(self.tables[key]) for key in self.plan.tables) <= _TINY_BYTES
+
+    def way(self, moved: Changes) -> Way:
+        """The cheapest way to apply some changes."""
+        sizes = _sizes(self.tables, self.state, moved)
+        form = apply_form(
+            self.plan, self.frontier, self.state, moved.values(),
+            time_went_on=bool(self.moving), adds_up=self.adds_up,
+        )  # fmt: skip
+        column = next(iter(parts_by(self.plan.state, self.state)), "")
+        change = state_change(self.plan.state, form, self.moving.union(moved), sizes, column)
+        way = Way(change, sizes, self.estimate(change, moved, sizes))
+        # The feed of a rewritten state holds all of its rows as well, so the views above read no more.
+        if not (self.automatic and form == "rewrite" and self.tiny and not self._depends_on_order):
+            return way
+        change = recomputed(self.plan.state, self.plan.content)
+        costs = self.estimate(change, moved, sizes)
+        if costs.incremental_s >= way.costs.incremental_s:
+            return way
+        why = f"estimated {costs.incremental_s:.1f} s to compute all again"
+        return Way(change, sizes, costs, why=f"{why}, {way.costs.incremental_s:.1f} s from changes")
+
+    @property
+    def _depends_on_order(self) -> bool:
+        """Whether groups that did not change may get other values if they are computed again."""
+        return isinstance(self.plan.state, GroupState) and self.plan.state.recomputed
+
+    def estimate(
+        self, change: StateChange, moved: Changes, sizes: Sizes, ranges: KeyRanges | None = None
+    ) -> Estimate:
+        return estimate(
+            change, self.plan.written, self.state, self.tables, moved, sizes, ranges or KeyRanges()
+        )
+
+    def is_too_expensive(self, costs: Estimate, *, at_best: bool = False) -> bool:
+        prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
+        return self.automatic and prefers_full and (costs.from_changes.steps > 0 or not self.tiny)
 
 
-def _moved(changes: Mapping[str, SourceChange]) -> dict[str, SourceChange]:
+def _moved(changes: Changes) -> dict[str, SourceChange]:
     return {key: change for key, change in changes.items() if change.how != "none"}
 
 
-def _cheaper_in_full(changes: Mapping[str, SourceChange], costs: Estimate) -> Decision:
+def _cheaper_in_full(changes: Changes, costs: Estimate) -> Decision:
     fallback = Fallback(Reason.CHEAPER_IN_FULL, str(costs))
     return Decision("full", changes, fallback=fallback, explanation=str(costs))
 
 
-def apply_form(
-    plan: ViewPlan,
-    frontier: Frontier,
-    state: RelationFacts,
-    moved: Mapping[str, SourceChange],
-    moving: frozenset[str],
-    adds_up: bool,
-) -> Form:
-    """The cheapest form that is right for this state."""
-    if isinstance(plan.state, GroupState):
-        if adds_up and takes_entries(plan.state, state) and frontier.appended < MOST_APPENDS:
-            return "append"
-        if frontier.several or not plan.state.keys:
-            return "rewrite"
-    elif not moving and keeps_append_only(plan.core) and all(change.append_only for change in moved.values()):
-        return "append"
-    if (state.size_bytes or 0) <= REWRITTEN_BYTES:
-        return "rewrite"
-    few = sum(change.rows for change in moved.values()) <= MOST_ROWS_REPLACED
-    return "replace" if few and parts_by(plan.state, state) else without_parts(state)
-
-
-def without_parts(state: RelationFacts) -> Form:
-    """The form for a large state of which no part is replaced."""
-    return "merge" if all(field.can_be_merged for field in state.fields) else "rewrite"
-
-
-def takes_entries(state: State, facts: RelationFacts) -> bool:
-    """Whether entries may be appended to the groups of a state; of a large one they take long to add up."""
-    linear = isinstance(state, GroupState) and state.linear
-    return linear and (facts.size_bytes or 0) <= SMALL_STATE_BYTES
-
-
-def parts_by(state: State, facts: RelationFacts) -> tuple[str, ...]:
-    """Columns by which a part of the state can be told from the rest."""
-    return part_columns(facts.fields, state.keys if isinstance(state, GroupState) else state.names)
-
-
-def _change_of(
-    engine: Engine, source: RelationFacts, frontier: Frontier, key: str, capture: ChangeCapture
-) -> SourceChange:
-    known = frontier.sources[key]
+def _change_of(engine: Engine, seen: Observation, view: _View, key: str) -> SourceChange:
+    source, known = view.tables[key], view.frontier.sources[key]
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
-    change = source_change(source, known, engine.commits(source.name, known.version - 1))
-    if change.how == "diff" and not records_changes(source) and capture == "never_alter":
-        raise NotIncremental(
-            Fallback(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes")
-        )
+    format = format_of(source)
+    change = format.change(source, known, engine.commits(source.name, known.version - 1))
+    may_alter = seen.request.change_capture != "never_alter"
+    if change.how == "diff" and not may_alter and not format.records_changes(source):
+        detail = f"{source.name} does not record its changes"
+        raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, detail))
     return change
 
 
-def _sizes(
-    tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Mapping[str, SourceChange]
-) -> Sizes:
+def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Changes) -> Sizes:
     rows = {key: estimated_rows(facts) for key, facts in tables.items()}
     rows[STATE] = estimated_rows(state)
     changed = {
@@ -250,7 +212,7 @@ def _sizes(
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
     # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
     small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
-    if small or change.rows <= _SMALL_CHANGE_ROWS:
+    if small or not change.counted or change.rows <= _SMALL_CHANGE_ROWS:
         return None
     share = change.rows / estimated_rows(source)
     if share <= _LARGE_SHARE:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence
-
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
 from sparkivm.refresh.owned import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
+from sparkivm.refresh.recording_engine import RecordingEngine
 
 
 def drop_incremental_view(engine: Engine, view: TableName, project: str, model: str | None = None) -> str:
@@ -28,19 +27,17 @@ def drop_incremental_view(engine: Engine, view: TableName, project: str, model: 
         is_the_views = (owner.project, owner.view) == (project, view.key) and model in (None, owner.model)
         return is_the_views and marker.role in ROLES_OF_A_VIEW
 
-    statements: list[str] = []
-    drop_in_order(engine, relations_kept_for(engine, view, is_kept_for_it), statements)
-    if not statements:
+    recording = RecordingEngine(engine)
+    drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it))
+    if not recording.statements:
         raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
-    return "\n".join(statements)
+    return "\n".join(recording.statements)
 
 
-def drop_auxiliaries(
-    engine: Engine, view: TableName, owner: Owner, first: int, statements: MutableSequence[str]
-) -> None:
+def drop_auxiliaries(engine: RecordingEngine, view: TableName, owner: Owner, first: int) -> None:
     """Drop a view's auxiliary views from this number on, and their states."""
     views = [auxiliary_view(view, number) for number in range(first, MOST_NUMBERED + 1)]
     keys = {name.key for one in views for name in (one, state_table(one))}
     wanted = {Marker(owner, role) for role in (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)}
     found = relations_kept_for(engine, view, wanted.__contains__)
-    drop_in_order(engine, (one for one in found if one[0].name.key in keys), statements)
+    drop_in_order(engine, (one for one in found if one[0].name.key in keys))

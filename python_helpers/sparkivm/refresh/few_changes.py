@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Field
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import WEIGHT, in_changes, quoted
 from sparkivm.refresh.answers import NULL_TEXT, FewRows
 from sparkivm.refresh.questions import ChangedSources

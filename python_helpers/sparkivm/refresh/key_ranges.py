@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from sparkivm.algebra import Relation, Scan
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import in_changes, quoted
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.key_ranges import KeyRanges, Span

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import TableName, name_of
 from sparkivm.refresh.owned import drop_own
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.staging import is_abandoned_step
 
 
@@ -48,10 +49,10 @@ def leftovers(
 
 def drop_leftovers(engine: Engine, found: Iterable[Leftover]) -> list[str]:
     """Returns: the statements."""
-    statements: MutableSequence[str] = []
+    recording = RecordingEngine(engine)
     for one in found:
-        drop_own(engine, one.relation, statements)
-    return list(statements)
+        drop_own(recording, one.relation)
+    return recording.statements
 
 
 def _marked(engine: Engine, schema: TableName) -> Iterator[tuple[RelationFacts, Marker]]:

@@ -9,21 +9,23 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.mirror_texts import MirrorTexts
-from sparkivm.changes.source_change import CHANGE_FEED, DELETION_VECTORS, changes_rows, floating
 from sparkivm.changes.source_declaration import SourceDeclaration
-from sparkivm.engine import Engine, EngineError, Field, RelationFacts
+from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.formats.delta import CHANGE_FEED, DELETION_VECTORS, changes_rows
+from sparkivm.formats.source_change import floating
 from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.commit import Conflict, commit_tagged
 from sparkivm.refresh.new_table import make_table
 from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.types_of_rows import check_no_sessions
 
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
@@ -35,15 +37,13 @@ _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND
 
 @dataclass
 class Mirror:
-    """One source and its mirror. `statements` and `warnings` are told what is done."""
+    """One source and its mirror."""
 
-    engine: Engine
+    engine: RecordingEngine
     project: str
     source: RelationFacts
     name: TableName
     declaration: SourceDeclaration
-    statements: MutableSequence[str]
-    warnings: MutableSequence[str]
 
     def facts(self) -> RelationFacts:
         """The mirror as it is, without a look at the source's rows; the source itself where there is none."""
@@ -84,7 +84,7 @@ class Mirror:
         """Drop the mirror. Returns: what was done."""
         if self._found() is None:
             return f"{self.source.name} has no mirror {self.name}"
-        self._execute(self.engine.render("drop_own_table", table=self.name.sql))
+        self.engine.run("drop_own_table", table=self.name.sql)
         return (
             f"{self.name}, the mirror of {self.source.name}, is dropped; views over it are rebuilt next time"
         )
@@ -93,8 +93,7 @@ class Mirror:
         """Give a mirror that is there the retention that is declared by now."""
         wanted = self._retention()
         if any(mirror.properties.get(name) != value for name, value in wanted.items()):
-            sql = self.engine.render("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
-            self._execute(sql)
+            self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
 
     def _retention(self) -> dict[str, str]:
         kept = self.declaration.mirror.retention
@@ -136,7 +135,7 @@ class Mirror:
     def _fields(self) -> tuple[Field, ...]:
         """The source's columns as they are now; its files too, as a session keeps the list of them."""
         with suppress(EngineError):  # not every catalog knows the statement
-            self._execute(self.engine.render("refresh_source", source=self.source.name.sql))
+            self.engine.run("refresh_source", source=self.source.name.sql)
         fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
         self._check(fields)
         return fields
@@ -177,7 +176,7 @@ class Mirror:
             except EngineError as error:  # files of the mirror may be lost, for one
                 if _files_changed(error) and not repeated:
                     raise
-                self.warnings.append(f"{self.name} is written again, as it could not be updated: {error}")
+                self.engine.warn(f"{self.name} is written again, as it could not be updated: {error}")
         return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
 
     def _make(self, found: RelationFacts | None, texts: MirrorTexts) -> int:
@@ -194,7 +193,7 @@ class Mirror:
             return self._commit(found, sql)
 
         def switch_on_feed() -> None:
-            self._execute(self.engine.render("enable_change_capture", table=self.name.sql))
+            self.engine.run("enable_change_capture", table=self.name.sql)
 
         marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
         properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", **marker.properties}
@@ -211,7 +210,7 @@ class Mirror:
                 )
             ) from error
         if found is None:
-            self.warnings.append(
+            self.engine.warn(
                 f"{self.source.name} keeps no history: {self.name} mirrors it and records its changes"
             )
         return version
@@ -222,10 +221,10 @@ class Mirror:
         with planned_for_changes(self.engine, 2 * (mirror.size_bytes or 0)):
             try:
                 select = texts.differences(mirror.version)
-                self._execute(self.engine.render("stage_changes", name=staged, select=select, later=False))
+                self.engine.run("stage_changes", name=staged, select=select, later=False)
                 counts = self.engine.query(texts.counts(staged))[0]
                 if counts["several"]:
-                    self.warnings.append(
+                    self.engine.warn(
                         f"{self.source.name} has several rows of one {', '.join(texts.key)}, "
                         "which is declared as its key: whole rows are compared"
                     )
@@ -251,7 +250,7 @@ class Mirror:
                     return self._commit(mirror, sql)
             finally:
                 with suppress(EngineError):
-                    self.engine.execute(self.engine.render("drop_own_view", view=staged))
+                    self.engine.execute_quietly(self.engine.render("drop_own_view", view=staged))
         return mirror.version
 
     def _commit(self, mirror: RelationFacts | None, sql: str) -> int:
@@ -259,7 +258,6 @@ class Mirror:
         nonce = uuid.uuid4().hex
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
-        self.statements.append(sql)
         transaction = (f"sparkivm:mirror:{self.name.key}", version + 1)
         committed = commit_tagged(self.engine, self.name, version, transaction, metadata, nonce, sql)
         between = self.engine.commits(self.name, version)
@@ -277,10 +275,6 @@ class Mirror:
     def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
         """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
         return facts.version > version and not any(map(changes_rows, self.engine.commits(self.name, version)))
-
-    def _execute(self, sql: str) -> None:
-        self.statements.append(sql)
-        self.engine.execute(sql)
 
 
 def _files_changed(error: EngineError) -> bool:

@@ -13,6 +13,7 @@ from sparkivm.names import RESERVED_PREFIX, TableName, is_reserved, quoted
 from sparkivm.plan.finalizer import duplicate
 from sparkivm.reasons import Place
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.source_catalog import digest
 from sparkivm.refresh.sources import Sources
 
@@ -79,7 +80,7 @@ def columns_query(
 
     Raises: ModelError, DeclarationError.
     """
-    sources = Sources(engine, Pins(), declared, model.schema, captures=False)
+    sources = Sources(RecordingEngine(engine), Pins(), declared, model.schema, captures=False)
     text = sources.model_text(model, query_text(engine, model, sql))
     columns = model_fields(engine, model, text)
     return "select " + ", ".join(f"cast(null as {f.type}) as {quoted(f.name)}" for f in columns)

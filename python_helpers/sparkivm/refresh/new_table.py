@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from sparkivm.changes.source_change import CHANGE_FEED
 from sparkivm.engine import EngineError
+from sparkivm.formats.delta import CHANGE_FEED
 
 Done = TypeVar("Done")
 

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.engine import Engine, RelationFacts
+from sparkivm.formats import format_of
 from sparkivm.names import state_table
 from sparkivm.plan.state import GroupState
-from sparkivm.refresh.compiled_view import CompiledView
+from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.public_view import public_texts
-from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import digest
 
 
-def next_frontier(
-    engine: Engine,
-    request: RefreshRequest,
-    compiled: CompiledView,
-    settings: Mapping[str, str],
-    moments: Mapping[str, str],
-    old: Frontier | None = None,
-) -> Frontier:
-    """The frontier of a state that is computed from the sources as `compiled` found them.
+def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None) -> Frontier:
+    """The frontier of a state that is computed from the sources as they were seen.
 
-    settings  of the session, those that decide the result
-    moments   that the view depends on, and their values
-    old       of the last refresh, which knows the times of the versions that have not changed
+    old  of the last refresh, which knows the times of the versions that have not changed
     """
+    request, compiled = seen.request, seen.compiled
     plan = compiled.plan
     read = columns_read(plan.core, Scan) if plan is not None else {}
     needed = compiled.tables.keys() if plan is None else plan.tables | compiled.behind
@@ -38,7 +28,8 @@ def next_frontier(
         if key not in needed:
             continue
         commit_id, timestamp_ms = _commit_of(engine, facts, old.sources.get(key) if old else None)
-        fields = {f.name: f.type for f in facts.fields if f.name in read.get(key, ())}
+        identity = format_of(facts).identity
+        fields = {f.name: identity(f) for f in facts.fields if f.name in read.get(key, ())}
         sources[key] = SourceFrontier(
             str(facts.source), facts.table_id, facts.version, commit_id, timestamp_ms, fields
         )
@@ -51,7 +42,7 @@ def next_frontier(
         kind=kind,  # type: ignore[arg-type]
         text=digest(request.sql),
         plan=compiled.plan_hash,
-        settings=settings,
+        settings=seen.settings,
         sources=sources,
         views=compiled.views,
         schemas=compiled.schemas,
@@ -62,7 +53,7 @@ def next_frontier(
         deterministic=not undecided,
         reason=compiled.fallback.reason.name if compiled.fallback else "",
         detail=compiled.fallback.detail if compiled.fallback else "",
-        moments=moments,
+        moments=seen.moments,
         auxiliaries=tuple(compiled.auxiliaries),
         resolved=compiled.resolved,
     )

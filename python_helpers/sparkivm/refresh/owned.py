@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, MutableSequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import STATE_SUFFIX, TableName
+from sparkivm.refresh.recording_engine import RecordingEngine
 
 _SHORTEST_STEM = 200  # bytes of a name that every name made of it begins with, however long it is
 ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
@@ -27,29 +28,21 @@ def relations_kept_for(
             yield facts, marker
 
 
-def drop_in_order(
-    engine: Engine, found: Iterable[tuple[RelationFacts, Marker]], statements: MutableSequence[str]
-) -> None:
+def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, Marker]]) -> None:
     """Drop relations that have roles of a view.
 
     Readers come before what they read, so an interrupted drop leaves no view that cannot be read.
     """
     for facts, _ in sorted(found, key=lambda one: ROLES_OF_A_VIEW.index(one[1].role)):
-        drop_own(engine, facts, statements)
+        drop_own(engine, facts)
 
 
-def drop_own(engine: Engine, relation: RelationFacts, statements: MutableSequence[str]) -> None:
+def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
     """Drop a relation whose marker was looked at."""
     kind = sql_kind(relation)
-    run_macro(engine, statements, f"drop_own_{kind}", **{kind: relation.name.sql})
+    engine.run(f"drop_own_{kind}", **{kind: relation.name.sql})
 
 
 def sql_kind(relation: RelationFacts) -> str:
     """What ALTER and DROP call it."""
     return "view" if relation.kind == "view" else "table"
-
-
-def run_macro(engine: Engine, statements: MutableSequence[str], macro: str, **arguments: object) -> None:
-    """Render a statement, note it and run it."""
-    statements.append(engine.render(macro, **arguments))
-    engine.execute(statements[-1])

@@ -10,7 +10,7 @@ from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.stored_state import is_state_of
 
-_KINDS = {"delta": "a Delta table", "view": "a view", "other": "a table"}
+_KINDS = {"delta": "a Delta table", "iceberg": "an Iceberg table", "view": "a view", "other": "a table"}
 
 
 def check_state_is_ours(engine: Engine, request: RefreshRequest, found: RelationFacts | None) -> None:

@@ -11,7 +11,6 @@ from sparkivm.frontend.stars import has_star
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import quoted
 from sparkivm.refresh.compiled_view import CompiledView
-from sparkivm.refresh.source_catalog import SourceCatalog
 
 
 def pinned_text(sql: str, compiled: CompiledView) -> str | None:
@@ -21,12 +20,12 @@ def pinned_text(sql: str, compiled: CompiledView) -> str | None:
     """
     if compiled.tree is None or compiled.catalog is None or not compiled.complete:
         return None
-    return _pinned(sql, compiled.tree, (), compiled.catalog, has_plan=compiled.plan is not None)
+    return _pinned(sql, compiled.tree, (), compiled)
 
 
-def _pinned(
-    sql: str, tree: exp.Expr, namespace: tuple[str, ...], catalog: SourceCatalog, *, has_plan: bool
-) -> str | None:
+def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], compiled: CompiledView) -> str | None:
+    catalog, has_plan = compiled.catalog, compiled.plan is not None
+    assert catalog is not None, "the names of a complete view were looked up"
     chosen = with_chosen_rows(tree) if has_plan else tree
     if chosen is not tree:
         sql = chosen.sql(dialect=SparkText)
@@ -45,20 +44,21 @@ def _pinned(
             return None
         name = catalog.qualified(reference.parts, namespace)
         facts = catalog.facts(name)
+        facts = compiled.tables.get(facts.key, facts)
         alias = "" if reference.aliased else f" as {quoted(reference.parts[-1])}"
-        if facts.kind == "delta" and facts.mirror_of is None:
-            return f"{facts.name.sql} version as of {facts.version}"
+        if facts.has_versions and facts.mirror_of is None and not facts.read_as:
+            return facts.pinned
         if alias and by_schema:
             unknown = True
             return None
-        if facts.kind == "delta":
-            return f"{facts.name.sql} version as of {facts.version}{alias}"
+        if facts.has_versions:
+            return f"{facts.pinned}{alias}"
         if facts.kind == "view":
             body = parse_model(str(name), facts.view_text)
             inner = None
             # Spark finds the columns of a view by their names, which a star need not have in their order.
             if has_plan or not has_star(body):
-                inner = _pinned(facts.view_text, body, facts.view_namespace, catalog, has_plan=has_plan)
+                inner = _pinned(facts.view_text, body, facts.view_namespace, compiled)
             if inner is None:
                 unknown = True
                 return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import RelationFacts
 from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import TableName, quoted, state_table
 from sparkivm.refresh.aside import bring_back, put_aside
 from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.ownership import in_the_way, is_ours
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import digest
 from sparkivm.refresh.sources import Sources
@@ -28,7 +29,7 @@ def public_texts(compiled: CompiledView, state: TableName) -> tuple[str, str]:
 class PublicView:
     """The public view of one state."""
 
-    def __init__(self, engine: Engine, sources: Sources, request: RefreshRequest) -> None:
+    def __init__(self, engine: RecordingEngine, sources: Sources, request: RefreshRequest) -> None:
         self._engine, self._sources, self._request = engine, sources, request
         self._view, self._comment = request.view, request.comment
         self._looked = False
@@ -94,18 +95,15 @@ class PublicView:
         self.check_name()
         if self._in_the_way:
             assert self._found is not None
-            self.put_aside_as = put_aside(
-                self._engine, self._found, self._request.owner, self._sources.statements
-            )
-            self._sources.warnings.append(
+            self.put_aside_as = put_aside(self._engine, self._found, self._request.owner)
+            self._engine.warn(
                 f"what was {self._view} before it became an incremental view is kept as {self.put_aside_as}; "
                 "drop it when you do not need it any more"
             )
         try:
-            self._sources.statements.append(sql)
             self._engine.execute(sql)
         except BaseException:
-            bring_back(self._engine, self._view, self._request.owner, self._sources.statements)
+            bring_back(self._engine, self._view, self._request.owner)
             raise
         finally:
             self._sources.forget(self._view)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sparkivm.changes.delta_texts import DeltaTexts, PinnedTable
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, RelationFacts, Row
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.refresh.answers import Answers
 from sparkivm.refresh.planning_settings import planned_for_changes
 from sparkivm.refresh.run_memory import Memory
@@ -42,14 +42,14 @@ class ChangedSources:
         """What the run was told of the changes of one source, to be read and added to."""
         return self.memory.answers(table, self.changes[table])
 
-    def texts(self, asked: Iterable[str], *, netted: bool) -> DeltaTexts:
+    def texts(self, asked: Iterable[str], *, netted: bool) -> RefreshTexts:
         """How a question reads the changes of `asked`.
 
         netted  without those that cancel each other
         """
-        return DeltaTexts(
+        return RefreshTexts(
             {
-                key: PinnedTable(table.name, table.version, replace(change, nets=netted and change.nets))
+                key: PinnedTable(table, replace(change, nets=netted and change.nets))
                 for key in asked
                 for table, change in [(self.tables[key], self.changes[key])]
             }

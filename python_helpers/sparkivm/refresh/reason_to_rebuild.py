@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.compiled_view import CompiledView
-from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.source_catalog import digest
-from sparkivm.refresh.stored_state import StoredState
 
 _OF_COMPUTING = (Reason.NUMERIC_OVERFLOW.name, Reason.REFRESH_FAILED.name)  # and not of compiling
 
 
-def reason_to_rebuild(
-    request: RefreshRequest, stored: StoredState, compiled: CompiledView, settings: Mapping[str, str]
-) -> Fallback | None:
+def reason_to_rebuild(seen: Observation) -> Fallback | None:
     """The first reason that holds, None if the view may be refreshed from changes."""
+    request, stored, compiled, settings = seen.request, seen.stored, seen.compiled, seen.settings
     frontier = stored.frontier
     if stored.facts is not None and (request.full_refresh or request.refresh_mode == "full"):
         return Fallback(Reason.FULL_REFRESH_REQUESTED)

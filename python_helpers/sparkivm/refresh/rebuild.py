@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from sparkivm.algebra import Window
 from sparkivm.algebra.exact_sums import OVERFLOW
 from sparkivm.changes.frontier import Frontier
-from sparkivm.changes.source_change import CHANGE_FEED, records_changes
-from sparkivm.engine import EngineError
+from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
+from sparkivm.formats import format_of
+from sparkivm.formats.delta import CHANGE_FEED
 from sparkivm.frontend.chosen_rows import with_chosen_rows
-from sparkivm.names import quoted
+from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Committed
 from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.new_table import make_table
+from sparkivm.refresh.observation import Observation, compiled_for, over
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import StoredState
@@ -31,86 +32,78 @@ from sparkivm.spark_sql.relations import select_text
 _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
 
 
-def rebuild(
-    attempt: Attempt,
-    stored: StoredState,
-    compiled: CompiledView,
-    settings: Mapping[str, str],
-    fallback: Fallback,
-) -> RefreshResult:
+def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
     """Replace the state by what the sources hold now, with the auxiliary views that are worth it by now.
 
-    fallback  why
-    Raises: ModelError if the mode is strict, or the model's config forbids it.
+    If Spark fails to compute the plan, the model's own text is computed.
+
+    Raises: ModelError if the mode is strict, or the model's config forbids it; EngineError; Conflict.
     """
-    first = fallback.reason is Reason.STATE_MISSING
-    asked = fallback.reason is Reason.FULL_REFRESH_REQUESTED
-    strict = attempt.request.refresh_mode == "strict"
-    unmaintainable = compiled.fallback
-    if strict and (unmaintainable is not None or not (first or asked)):
-        cause = unmaintainable or fallback
-        raise ModelError(
-            str(attempt.view), f"{cause}, and refresh_mode is strict", cause.reason.way_out, cause.place
-        )
-    if not first and not attempt.request.full_refresh_allowed and not asked:
-        raise ModelError(
-            str(attempt.view),
-            f"it has to be rebuilt ({fallback}), and its config says full_refresh: false",
-            "remove full_refresh: false for one run",
-        )
-    compiled = attempt.auxiliaries.decided(stored.frontier, compiled, partial(attempt.compile, None))
-    _switch_on_capture(attempt, compiled)
+    _check_allowed(attempt, why, seen.compiled.fallback)
+
+    def compiled_over(auxiliaries: Mapping[str, TableName]) -> CompiledView:
+        return compiled_for(attempt.engine, attempt.sources, attempt.request, None, auxiliaries)
+
+    compiled = attempt.auxiliaries.decided(seen.stored.frontier, seen.compiled, compiled_over)
+    seen = over(attempt.sources, seen, _with_capture(attempt, compiled))
     if compiled.auxiliaries:
         attempt.auxiliaries.check_sources()
-    former = stored.frontier.auxiliaries if stored.frontier else None
-    drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
-    frontier = replace(attempt.frontier(compiled, settings), drops_auxiliaries=drops)
     try:
-        committed = _replace_state(attempt, stored, frontier, _select(attempt, compiled))
+        return _rebuilt(attempt, seen, why)
     except EngineError as error:
-        if stored.facts is None:
+        if seen.stored.facts is None:
             attempt.auxiliaries.drop_from(1)  # else they would be of no view
         failed = _failure_of_plan(error)
         if failed is None or compiled.plan is None:
             raise
-        timeless = not compiled.plan.moments
-        if compiled.auxiliaries:
-            compiled = attempt.compile(None)
-        compiled = replace(compiled, plan=None, fallback=failed, complete=compiled.complete and timeless)
-        return rebuild(attempt, stored, compiled, settings, fallback if first or asked else failed)
-    attempt.publish(compiled, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
+    timeless = not compiled.plan.moments
+    own = compiled_over({}) if compiled.auxiliaries else seen.compiled
+    own = replace(own, plan=None, fallback=failed, complete=own.complete and timeless)
+    if why.reason not in (Reason.STATE_MISSING, Reason.FULL_REFRESH_REQUESTED):
+        why = failed
+    _check_allowed(attempt, why, failed)
+    return _rebuilt(attempt, over(attempt.sources, seen, own), why)
+
+
+def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | None) -> None:
+    """Raises: ModelError if the mode is strict, or the model's config forbids a rebuild for this reason."""
+    request = attempt.request
+    first = why.reason is Reason.STATE_MISSING
+    asked = why.reason is Reason.FULL_REFRESH_REQUESTED
+    if request.refresh_mode == "strict" and (unmaintainable is not None or not (first or asked)):
+        cause = unmaintainable or why
+        raise ModelError(
+            str(attempt.view), f"{cause}, and refresh_mode is strict", cause.reason.way_out, cause.place
+        )
+    if not first and not request.full_refresh_allowed and not asked:
+        raise ModelError(
+            str(attempt.view),
+            f"it has to be rebuilt ({why}), and its config says full_refresh: false",
+            "remove full_refresh: false for one run",
+        )
+
+
+def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
+    stored, compiled = seen.stored, seen.compiled
+    first, unmaintainable = why.reason is Reason.STATE_MISSING, compiled.fallback
+    former = stored.frontier.auxiliaries if stored.frontier else None
+    drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
+    frontier = replace(attempt.frontier(seen), drops_auxiliaries=drops)
+    committed = _replace_state(attempt, stored, frontier, _select(attempt, seen))
+    attempt.publish(seen, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
     if drops or stored.facts is None:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
-    rows = committed.commit.count("numOutputRows")
-    reported = fallback if unmaintainable is None or not first else unmaintainable
+    reported = why if unmaintainable is None or not first else unmaintainable
     mode: Mode = "create" if first else "full"
     return attempt.result(
         mode,
         fallback=None if first and unmaintainable is None else reported,
         form="create" if first else "rebuild",
-        inserted=rows,
+        inserted=committed.commit.count("numOutputRows"),
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
         compiled=compiled,
         created=first,
     )
-
-
-def rebuild_after(
-    attempt: Attempt,
-    stored: StoredState,
-    compiled: CompiledView,
-    settings: Mapping[str, str],
-    error: EngineError | RecursionError,
-) -> RefreshResult:
-    """Rebuild where a refresh from changes failed: old files may be gone, or the delta nested too deeply.
-
-    Raises: ModelError if the mode is strict.
-    """
-    if attempt.request.refresh_mode == "strict":
-        raise ModelError(
-            str(attempt.view), f"the refresh from changes failed: {error}", "see the debug log"
-        ) from error
-    return rebuild(attempt, stored, compiled, settings, Fallback(Reason.REFRESH_FAILED, str(error)))
 
 
 def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
@@ -141,33 +134,38 @@ def _failure_of_plan(error: EngineError) -> Fallback | None:
     return None
 
 
-def _switch_on_capture(attempt: Attempt, compiled: CompiledView) -> None:
-    """Sources that do not record their changes do so from now on."""
+def _with_capture(attempt: Attempt, compiled: CompiledView) -> CompiledView:
+    """Sources that do not record their changes do so from now on. Returns: the view over these sources."""
     if compiled.plan is None or attempt.request.change_capture == "never_alter":
-        return
-    for key in sorted(compiled.plan.tables):
-        source = compiled.tables[key]
-        if records_changes(source):
-            continue
-        problem: EngineError | None = None
-        try:
-            attempt.execute(attempt.engine.render("enable_change_capture", table=source.name.sql))
-            attempt.warnings.append(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
-        except EngineError as error:
-            problem = error
-        attempt.sources.forget(source.source)
-        fresh = attempt.sources.facts(source.source)
-        assert fresh is not None, f"{source.name} was there a moment ago"
-        compiled.tables[key] = fresh
-        # The refresh of another view may have been faster.
-        if problem is not None and not records_changes(fresh):
-            attempt.warnings.append(
-                f"{source.name} does not record its changes, and could not be told to: {problem}"
-            )
+        return compiled
+    fresh = {
+        key: _recording_its_changes(attempt, compiled.tables[key])
+        for key in sorted(compiled.plan.tables)
+        if not format_of(compiled.tables[key]).records_changes(compiled.tables[key])
+    }
+    return replace(compiled, tables={**compiled.tables, **fresh})
 
 
-def _select(attempt: Attempt, compiled: CompiledView) -> str:
+def _recording_its_changes(attempt: Attempt, source: RelationFacts) -> RelationFacts:
+    engine = attempt.engine
+    problem: EngineError | None = None
+    try:
+        engine.run("enable_change_capture", table=source.name.sql)
+        engine.warn(f"{source.name} records its changes from now on ({CHANGE_FEED} = true)")
+    except EngineError as error:
+        problem = error
+    attempt.sources.forget(source.source)
+    fresh = attempt.sources.facts(source.source)
+    assert fresh is not None, f"{source.name} was there a moment ago"
+    # The refresh of another view may have been faster.
+    if problem is not None and not format_of(fresh).records_changes(fresh):
+        engine.warn(f"{source.name} does not record its changes, and could not be told to: {problem}")
+    return fresh
+
+
+def _select(attempt: Attempt, seen: Observation) -> str:
     """The model's own text at the pinned versions where the state is its rows; else what the plan has."""
+    compiled = seen.compiled
     plan = compiled.plan
     pinned = pinned_text(attempt.request.sql, compiled)
     own = pinned if pinned is not None else attempt.request.sql
@@ -184,7 +182,7 @@ def _select(attempt: Attempt, compiled: CompiledView) -> str:
         and plan.state.names == tuple(f.name for f in compiled.fields)
     ):
         return pinned
-    return select_text(plan.content, attempt.texts(compiled))
+    return select_text(plan.content, attempt.texts(seen))
 
 
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
@@ -206,6 +204,6 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         return attempt.commit(stored, frontier, sql)
 
     def switch_on_feed() -> None:
-        attempt.execute(attempt.engine.render("enable_change_capture", table=attempt.state.sql))
+        attempt.engine.run("enable_change_capture", table=attempt.state.sql)
 
     return make_table(properties, made, switch_on_feed)

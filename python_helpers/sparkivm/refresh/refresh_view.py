@@ -16,15 +16,15 @@ from sparkivm.names import name_of, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Conflict
-from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.decide import decide
-from sparkivm.refresh.from_changes import refresh_from_changes
-from sparkivm.refresh.metered_engine import MeteredEngine
+from sparkivm.refresh.from_changes import apply_changes, published
 from sparkivm.refresh.model_query import check_is_query, query_text
+from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.ownership import check_state_is_ours
 from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
-from sparkivm.refresh.rebuild import build_empty, rebuild, rebuild_after
+from sparkivm.refresh.rebuild import build_empty, rebuild
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run_memory import Memory, ViewMemory
@@ -44,14 +44,28 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
     Raises: ModelError, before anything is changed, for what the model's author has to correct; or if Spark
     fails the refresh, in which case the view keeps its contents.
     """
-    sql = request.sql if request.auxiliary else query_text(engine, request.view, request.sql)
+    started = time.perf_counter()
+    recording = RecordingEngine(engine)
+    text = query_text(recording, request.view, request.sql)
+    result = _refreshed(recording, replace(request, sql=text), pins)
+    elapsed_s = time.perf_counter() - started
+    return replace(
+        result,
+        statements=tuple(recording.statements),
+        warnings=tuple(dict.fromkeys(recording.warnings)),  # another try may say the same
+        compile_s=elapsed_s - recording.waited_s,
+        elapsed_s=elapsed_s,
+    )
+
+
+def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> RefreshResult:
+    """The result of the first attempt that no other driver was in the way of."""
     refuse_lossy_settings(engine, str(request.view))
     for number in range(_MOST_TRIES):
-        metered = MeteredEngine(engine)
-        sources = Sources(metered, pins, request.declared, request.view.schema)
+        sources = Sources(engine, pins, request.declared, request.view.schema)
         try:
-            asked = replace(request, sql=sources.model_text(request.view, sql))
-            return _attempted(Attempt(metered, asked, sources, partial(refresh_view, metered, pins=pins)))
+            asked = replace(request, sql=sources.model_text(request.view, request.sql))
+            return _attempted(Attempt(engine, asked, sources, partial(_refreshed, engine, pins=pins)))
         except Conflict:
             sources.forget(state_table(request.view))
             if number + 1 < _MOST_TRIES:
@@ -64,48 +78,59 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
 
 
 def _attempted(attempt: Attempt) -> RefreshResult:
-    stored = read_state(attempt.engine, attempt.view, attempt.request.owner)
-    check_state_is_ours(attempt.engine, attempt.request, stored.facts)
+    """Observe, decide, run."""
+    engine, request = attempt.engine, attempt.request
+    stored = read_state(engine, attempt.view, request.owner)
+    check_state_is_ours(engine, request, stored.facts)
     attempt.public.check_name()
-    check_is_query(attempt.engine, attempt.view, attempt.request.sql, stored.frontier)
-    if attempt.request.empty:
+    check_is_query(engine, attempt.view, request.sql, stored.frontier)
+    if request.empty:
         return build_empty(attempt, stored)
     if stored.frontier is not None and stored.frontier.drops_auxiliaries:
         attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # if that refresh was killed
-    settings = semantic_settings(attempt.engine, attempt.request.header)
+    settings = semantic_settings(engine, request.header)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
-        return _no_op(attempt, stored)
+        _renew(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)
+        return attempt.result("no_op", explanation="no source changed")
     if stored.facts is not None:
-        attempt.engine.expect_commit(attempt.state)
+        engine.expect_commit(attempt.state)
 
-    same = stored.frontier is not None and dict(stored.frontier.settings) == dict(settings)
-    compiled = attempt.compile(
-        stored.frontier if same else None, attempt.auxiliaries.of_state(stored.frontier)
-    )
-    attempt.sources.check_operations(compiled.tables, stored.frontier)
-    fallback = reason_to_rebuild(attempt.request, stored, compiled, settings)
-    if fallback is not None:
-        return rebuild(attempt, stored, compiled, settings, fallback)
-    assert stored.frontier is not None and stored.facts is not None and compiled.plan is not None
+    auxiliaries = attempt.auxiliaries.of_state(stored.frontier)
+    seen = observe(engine, attempt.sources, request, stored, settings, attempt.public, auxiliaries)
+    attempt.sources.check_operations(seen.compiled.tables, stored.frontier)
+    why = reason_to_rebuild(seen)
+    if why is None:
+        found = _caught_up(attempt, seen)
+        if isinstance(found, RefreshResult):
+            return found
+        why = found
+    return rebuild(attempt, seen, why)
+
+
+def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
+    """What was done to catch up with the sources, or why the view has to be rebuilt."""
+    stored = seen.stored
+    assert stored.frontier is not None and stored.facts is not None
     try:
-        decision = decide(
-            attempt.engine, compiled.plan, stored.frontier, stored.facts, compiled.tables,
-            attempt.request.refresh_mode, attempt.request.change_capture, attempt.moments(compiled),
-            _memory(attempt, compiled), attempt.public.adds_up(compiled),
-        )  # fmt: skip
+        decision = decide(attempt.engine, seen, _memory(attempt, seen))
+        if decision.fallback is not None:
+            return decision.fallback
+        applied = apply_changes(attempt, seen, decision) if decision.way is not None else None
     except (EngineError, RecursionError) as error:
-        return rebuild_after(attempt, stored, compiled, settings, error)
-    if decision.fallback is not None:
-        return rebuild(attempt, stored, compiled, settings, decision.fallback)
-    if decision.mode == "no_op":
-        moved = attempt.frontier(compiled, settings, stored.frontier)
-        # Else the next refreshes would read the same changes until their files are gone.
-        limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
-        _renew(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
-        attempt.publish(compiled, stored.frontier, stored.facts)
-        return attempt.result("no_op", explanation="no row of a source changed")
-    return refresh_from_changes(attempt, stored, compiled, settings, decision)
+        # Old files may be gone, or the delta be nested too deeply.
+        if attempt.request.refresh_mode == "strict":
+            what = f"the refresh from changes failed: {error}"
+            raise ModelError(str(attempt.view), what, "see the debug log") from error
+        return Fallback(Reason.REFRESH_FAILED, str(error))
+    if applied is not None:
+        return published(attempt, seen, decision, applied)
+    moved = attempt.frontier(seen, stored.frontier)
+    # Else the next refreshes would read the same changes until their files are gone.
+    limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
+    _renew(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
+    attempt.publish(seen, stored.frontier, stored.facts)
+    return attempt.result("no_op", explanation="no row of a source changed")
 
 
 def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
@@ -151,12 +176,6 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
     return attempt.public.is_as_left(frontier)
 
 
-def _no_op(attempt: Attempt, stored: StoredState) -> RefreshResult:
-    assert stored.frontier is not None
-    _renew(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)
-    return attempt.result("no_op", explanation="no source changed")
-
-
 def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: int) -> None:
     """Write the frontier again before Delta's log clean-up removes the commit that holds it.
 
@@ -173,9 +192,8 @@ def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: 
     attempt.commit(stored, replace(frontier, base=stored.version), sql)
 
 
-def _memory(attempt: Attempt, compiled: CompiledView) -> Memory:
+def _memory(attempt: Attempt, seen: Observation) -> Memory:
+    compiled = seen.compiled
     assert compiled.plan is not None
     read = columns_read(compiled.plan.core, Scan)
-    return ViewMemory(
-        attempt.sources.memory, attempt.engine, compiled.tables, read, attempt.statements, attempt.warnings
-    )
+    return ViewMemory(attempt.sources.memory, attempt.engine, compiled.tables, read)

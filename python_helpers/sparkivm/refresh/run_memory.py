@@ -14,18 +14,19 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Protocol
 
-from sparkivm.changes.delta_texts import changed_rows
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.formats.refresh_texts import changed_rows
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import RESERVED_PREFIX, quoted
 from sparkivm.refresh.answers import Answers
 from sparkivm.refresh.planning_settings import planned_for_changes
+from sparkivm.refresh.recording_engine import RecordingEngine
 
 _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
 # In the run. To keep something takes 0.15 to 0.2 s, which two uses of a feed cost, and three of a table.
@@ -152,11 +153,9 @@ class ViewMemory(Memory):
     """
 
     run: RunMemory
-    engine: Engine
+    engine: RecordingEngine
     tables: Mapping[str, RelationFacts]
     read: Mapping[str, Collection[str]]
-    statements: MutableSequence[str]
-    warnings: MutableSequence[str]
 
     def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         source, key = self.tables[table], self._key(table, change)
@@ -165,7 +164,7 @@ class ViewMemory(Memory):
         few = change.rows * len(source.fields) <= _MOST_VALUES
         fields = self._fields(table, every=every or (few and change.scans == 0))
         read_bytes = change.scans * (source.size_bytes or 0)
-        select = changed_rows(source.name, change, fields)
+        select = changed_rows(source, change, fields)
         return replace(change, kept=self._find(key, fields, select, read_bytes))
 
     def rows(self, table: str, uses: int) -> str:
@@ -174,9 +173,7 @@ class ViewMemory(Memory):
         if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
         fields = self._fields(table, every=True)
-        select = (
-            f"select {', '.join(map(quoted, fields))}\nfrom {source.name.sql} version as of {source.version}"
-        )
+        select = f"select {', '.join(map(quoted, fields))}\nfrom {source.pinned}"
         return self._find(key, fields, select, 0)
 
     def answers(self, table: str, change: SourceChange) -> Answers:
@@ -197,19 +194,15 @@ class ViewMemory(Memory):
     def _find(self, key: _Key, fields: Sequence[str], select: str, read_bytes: int) -> str:
         def make(name: str) -> None:
             with planned_for_changes(self.engine, read_bytes, _STORED_AS_PLANS):
-                self._execute(self.engine.render("keep_in_memory", name=name, select=select))
+                self.engine.run("keep_in_memory", name=name, select=select)
                 try:
-                    self._execute(self.engine.render("cache_when_read", name=name))
+                    self.engine.run("cache_when_read", name=name)
                 except EngineError:
-                    self._execute(self.engine.render("drop_own_view", view=name))
+                    self.engine.run("drop_own_view", view=name)
                     raise
 
         try:
             return self.run.find(key, frozenset(fields), make)
         except EngineError as error:
-            self.warnings.append(f"Spark keeps no rows in memory, so they are read at each use: {error}")
+            self.engine.warn(f"Spark keeps no rows in memory, so they are read at each use: {error}")
             return ""
-
-    def _execute(self, sql: str) -> None:
-        self.engine.execute(sql)
-        self.statements.append(sql)

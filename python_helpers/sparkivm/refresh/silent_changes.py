@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from sparkivm.algebra import Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
-from sparkivm.changes.source_change import SourceChange
 from sparkivm.engine import RelationFacts
+from sparkivm.formats.source_change import SourceChange
 from sparkivm.refresh.few_changes import few_rows
 from sparkivm.refresh.questions import FOR_ANSWER_AND_REFRESH, ChangedSources
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
+from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.formats import format_of
 from sparkivm.frontend.catalog import CatalogTable, CatalogView
-from sparkivm.names import TableName
+from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.session_settings import decisive
 from sparkivm.refresh.sources import Sources
@@ -18,9 +21,10 @@ _SESSION_CATALOG = "spark_catalog"
 class SourceCatalog:
     """Looks names up and remembers what it found."""
 
-    def __init__(self, sources: Sources, model: TableName, own: frozenset[str]) -> None:
-        """own: keys of the view and of its state, which it must not read."""
-        self._sources, self._model, self._own = sources, model, own
+    def __init__(self, sources: Sources, model: TableName, versions: Mapping[str, SourceFrontier]) -> None:
+        """versions  of tables, by their keys, that are read at another one than the newest"""
+        self._sources, self._model, self._versions = sources, model, versions
+        self._own = {model.key, state_table(model).key}  # it must not read itself
         self.resolved: dict[str, str] = {}  # as that of a frontier
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}
@@ -50,7 +54,7 @@ class SourceCatalog:
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
-                    f"{name} is stored as {facts.provider or 'something'}, not as Delta",
+                    f"{name} is stored as {facts.provider or 'something'}, without versions",
                 )
             )
         self.tables[facts.key] = facts
@@ -77,7 +81,8 @@ class SourceCatalog:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
             )
-        return facts
+        known = self._versions.get(facts.key)
+        return facts if known is None else format_of(facts).at(facts, known)
 
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
         """The relation of a name that is read where a catalog and schema are current.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, MutableSequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from sqlglot import exp
 from sparkivm.changes.change_log import ChangeLog, current_rows, field, unknown_operations
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import DeclaredSources
-from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError, NotIncremental
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
@@ -19,6 +19,7 @@ from sparkivm.names import TableName, quoted
 from sparkivm.refresh.mirror import Mirror
 from sparkivm.refresh.moments import moments_at, now
 from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.run_memory import RunMemory
 
 
@@ -30,7 +31,7 @@ class Sources:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: RecordingEngine,
         pins: Pins,
         declared: DeclaredSources,
         home: str,
@@ -42,8 +43,7 @@ class Sources:
         self._pins_of_run = pins
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
-        self.statements: MutableSequence[str] = []
-        self.warnings: MutableSequence[str] = []
+        self._looked_at: set[str] = set()  # by this session, since its refresh began
 
     @cached_property
     def current(self) -> tuple[str, ...]:
@@ -64,7 +64,11 @@ class Sources:
             if found is None or found.temporary:
                 return found
             name = found.name
-        return self._pins.facts(name, self._look)
+        facts = self._pins.facts(name, self._look)
+        if facts is not None and facts.kind == "iceberg" and name.key not in self._looked_at:
+            self._looked_at.add(name.key)
+            self._engine.look_again_at(name)
+        return facts
 
     def look_ahead(self, names: Iterable[TableName]) -> None:
         """Look at relations side by side that are going to be asked for one after the other."""
@@ -124,6 +128,7 @@ class Sources:
         return moments_at(self._engine, self._pins.instant(lambda: now(self._engine)))
 
     def _look(self, name: TableName) -> RelationFacts | None:
+        self._looked_at.add(name.key)
         found = self._ahead.pop(name.key) if name.key in self._ahead else self._engine.describe(name)
         if found is None or not self.is_mirrored(found):
             return found
@@ -137,8 +142,6 @@ class Sources:
             source,
             self._declared.mirror_name(source.name, self._home),
             self._declared.of(source.name),
-            self.statements,
-            self.warnings,
         )
 
     def is_mirrored(self, source: RelationFacts) -> bool:
@@ -233,7 +236,7 @@ class Sources:
             assert log is not None, f"{key} is declared as a log"
             if facts.at in self._pins.checked:
                 continue
-            table = f"{facts.name.sql} version as of {facts.version}"
+            table = facts.pinned
             found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
             if found:
                 raise DeclarationError(

@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Collection, Mapping, MutableSequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from types import TracebackType
 
 from sparkivm.algebra import Relation
-from sparkivm.engine import Engine, EngineError
+from sparkivm.engine import EngineError
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import STEP_SUFFIX, TableName, step_table
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED
 from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.refresh.owned import drop_own, relations_kept_for
+from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.spark_sql.relations import select_text, step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
 
@@ -32,18 +33,11 @@ _STEP_NAME = re.compile(
 
 
 class Staging:
-    """The tables and views of one refresh, gone at its end; `statements` are told how they were made."""
+    """The tables and views of one refresh, gone at its end."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        view: TableName,
-        owner: Owner,
-        statements: MutableSequence[str],
-        kept: Collection[str],
-    ) -> None:
+    def __init__(self, engine: RecordingEngine, view: TableName, owner: Owner, kept: Collection[str]) -> None:
         """kept  tables whose changes are in memory already"""
-        self._engine, self._view, self._statements, self._kept = engine, view, statements, kept
+        self._engine, self._view, self._kept = engine, view, kept
         self._marker = Marker(owner, Role.STEP)
         self._nonce = uuid.uuid4().hex[:8]
         self._step_names = step_names()
@@ -70,7 +64,7 @@ class Staging:
         # An error here would hide the one that led here; the names are never used again.
         for statement in reversed(self._undo):
             with suppress(EngineError):
-                self._engine.execute(statement)
+                self._engine.execute_quietly(statement)
 
     def stage(self, changes: Relation, sources: SourceTexts, sizes: Sizes) -> None:
         """Compute changes now; plans read them as STAGED, statements as `changes`."""
@@ -107,14 +101,13 @@ class Staging:
 
     def _run(self, sql: str, undo: str) -> None:
         self._undo.append(undo)
-        self._statements.append(sql)
         self._engine.execute(sql)
 
     def _drop_left_overs(self) -> None:
         """Tables of earlier refreshes of the view that were killed."""
         for facts, _ in relations_kept_for(self._engine, self._view, self._marker.__eq__):
             if is_abandoned_step(facts.name):
-                drop_own(self._engine, facts, self._statements)
+                drop_own(self._engine, facts)
 
 
 def is_abandoned_step(name: TableName) -> bool:

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
-from sparkivm.changes.source_change import changes_rows
 from sparkivm.changes.state_columns import alters_columns, columns_of, difference
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
+from sparkivm.formats.delta import changes_rows
 from sparkivm.marker import Marker, Owner, read_marker
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason

@@ -1,4 +1,4 @@
-"""How a statement reads Delta sources: every read names a version, a change feed stands there once.
+"""How a statement reads sources: every read names a version, the changes of a table stand there once.
 
 A bare table name beside `table_changes` of the same table returns wrong rows on Spark 4.1 and 4.2: the
 first one resolved is taken for both (SPARK-58330, SPARK-58389; fixed in 4.3).
@@ -14,22 +14,23 @@ from sqlglot import exp
 
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.changes.signed_zeros import grouped
-from sparkivm.changes.source_change import SourceChange
-from sparkivm.names import WEIGHT, TableName, as_in_changes, in_changes, literal, quoted
+from sparkivm.engine import RelationFacts
+from sparkivm.formats import format_of
+from sparkivm.formats.source_change import SourceChange
+from sparkivm.names import WEIGHT, as_in_changes, in_changes, quoted
 
 
 @dataclass(frozen=True)
 class PinnedTable:
-    """A Delta table at its target version, and what changed in it since the frontier."""
+    """A table at its target version, and what changed in it since the frontier."""
 
-    name: TableName
-    version: int
+    facts: RelationFacts
     change: SourceChange | None = None
     where: str = ""  # no other rows are needed
     kept: str = ""  # the relation in which its rows were put in memory
 
 
-class DeltaTexts:
+class RefreshTexts:
     """SourceTexts of one refresh.
 
     others   relations that have no version, as FROM items
@@ -50,13 +51,12 @@ class DeltaTexts:
         if table in self._others:
             return self._others[table]
         pinned = self._tables[table]
-        text = pinned.kept or f"{pinned.name.sql} version as of {pinned.version}"
+        text = pinned.kept or pinned.facts.pinned
         return f"(select * from {text} where {pinned.where})" if pinned.where else text
 
     def old(self, table: str) -> str:
         pinned = self._tables[table]
-        change = self._change(pinned)
-        return f"{pinned.name.sql} version as of {change.old}"
+        return format_of(pinned.facts).old_rows(pinned.facts.name, self._change(pinned))
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
         pinned = self._tables[table]
@@ -65,7 +65,7 @@ class DeltaTexts:
             names = (quoted(in_changes(field)) for field in fields)
             rows = f"select {', '.join([*names, WEIGHT])}\nfrom {change.kept}"
         else:
-            rows = _recorded_rows(pinned.name, change, fields)
+            rows = _recorded_rows(pinned.facts, change, fields)
         return _netted(rows, fields, change.floats) if change.nets else rows
 
     def moment(self, key: str, before: bool) -> exp.Expr:
@@ -73,11 +73,11 @@ class DeltaTexts:
 
     @staticmethod
     def _change(pinned: PinnedTable) -> SourceChange:
-        assert pinned.change is not None, f"{pinned.name} did not change"
+        assert pinned.change is not None, f"{pinned.facts.name} did not change"
         return pinned.change
 
 
-def changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
+def changed_rows(table: RelationFacts, change: SourceChange, fields: Sequence[str]) -> str:
     """The rows that changed, with their weights; what two versions have in common left out.
 
     Their columns are called as `in_changes` says.
@@ -86,9 +86,11 @@ def changed_rows(table: TableName, change: SourceChange, fields: Sequence[str]) 
     return _netted(rows, fields, change.floats) if change.how == "diff" else rows
 
 
-def _recorded_rows(table: TableName, change: SourceChange, fields: Sequence[str]) -> str:
+def _recorded_rows(table: RelationFacts, change: SourceChange, fields: Sequence[str]) -> str:
     columns = [*map(as_in_changes, fields)]
-    return _diff(table, change, columns) if change.how == "diff" else _feed(table, change, columns)
+    if change.how == "diff":
+        return _diff(table, change, columns)
+    return format_of(table).recorded_rows(table.name, change, columns)
 
 
 def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
@@ -100,20 +102,9 @@ def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
     return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"
 
 
-def _diff(table: TableName, change: SourceChange, columns: list[str]) -> str:
+def _diff(table: RelationFacts, change: SourceChange, columns: list[str]) -> str:
+    versions = ((table.pinned, "1"), (format_of(table).old_rows(table.name, change), "-1"))
     return "\nunion all\n".join(
-        f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])}\nfrom {table.sql} version as of {version}"
-        for version, weight in ((change.new, "1"), (change.old, "-1"))
-    )
-
-
-def _feed(table: TableName, change: SourceChange, columns: list[str]) -> str:
-    weight = (
-        f"1 as {WEIGHT}"
-        if change.append_only
-        else f"case when _change_type in ('insert', 'update_postimage') then 1 else -1 end as {WEIGHT}"
-    )
-    name = literal(table.sql)
-    return (
-        f"select {', '.join([*columns, weight])}\nfrom table_changes({name}, {change.old + 1}, {change.new})"
+        f"select {', '.join([*columns, f'{weight} as {WEIGHT}'])}\nfrom {version}"
+        for version, weight in versions
     )

@@ -1,15 +1,17 @@
-"""What happened to one source between the frontier and its version now, from metadata alone."""
+"""Delta tables: what a commit did, and what happened to a source since the frontier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
 from sparkivm.errors import NotIncremental
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.formats.source_change import SourceChange, floating
+from sparkivm.formats.table_format import TableFormat, changed_columns, not_readable
+from sparkivm.names import WEIGHT, TableName, literal
+from sparkivm.reasons import Reason
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
 DELETION_VECTORS = "delta.enableDeletionVectors"
@@ -36,48 +38,60 @@ _MOST_VECTOR_DELETES = 20
 _SAME_COMMIT_MS = 60_000
 
 
-@dataclass(frozen=True)
-class SourceChange:
-    """How the rows that changed in (old, new] can be read.
+class Delta(TableFormat):
+    """Delta tables, by their change data feed or by comparing versions."""
 
-    none  no row changed;  feed  from the change data feed;  diff  by comparing the two versions
-    """
+    def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
+        return _change(self, source, known, commits)
 
-    how: Literal["none", "feed", "diff"]
-    old: int
-    new: int
-    rows: int = 0  # that came or went at most, an update counted twice, as far as the commits say it
-    counted: bool = True  # whether all of them do
-    append_only: bool = False
-    nets: bool = False  # changes may cancel each other
-    scans: int = 0  # how often the table itself is read to find them
-    growth: int | None = None  # rows that came less rows that went, None if the commits do not say
-    kept: str = ""  # the relation in which they were put in memory, with their weights
-    floats: frozenset[str] = frozenset()  # columns of FLOAT or DOUBLE, or with some inside
+    def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
+        return replace(source, version=known.version, commit_id=known.commit_id)
+
+    def old_rows(self, table: TableName, change: SourceChange) -> str:
+        return f"{table.sql} version as of {change.old}"
+
+    def recorded_rows(self, table: TableName, change: SourceChange, columns: Sequence[str]) -> str:
+        weight = (
+            f"1 as {WEIGHT}"
+            if change.append_only
+            else f"case when _change_type in ('insert', 'update_postimage') then 1 else -1 end as {WEIGHT}"
+        )
+        feed = f"table_changes({literal(table.sql)}, {change.old + 1}, {change.new})"
+        return f"select {', '.join([*columns, weight])}\nfrom {feed}"
+
+    def records_changes(self, source: RelationFacts) -> bool:
+        return source.properties.get(CHANGE_FEED, "").lower() == "true"
+
+    def identity(self, column: Field) -> str:
+        return column.type  # ids of columns are known to some engines only
 
 
-def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
-    """Compare a source with what the view knows of it.
+DELTA = Delta()
 
-    commits  those of the source from the frontier's version on, that one included
-    Raises: NotIncremental if the change cannot be read.
-    """
+
+def _change(
+    format: Delta, source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]
+) -> SourceChange:
     old, new = frontier.version, source.version
     replaced = source.table_id != frontier.table_id
     if new < old or not _goes_on(commits, frontier, replaced=replaced):
-        raise _fallback(Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back")
+        raise not_readable(
+            Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
+        )
     if not replaced and old == new:
         return SourceChange("none", old, new)
-    _check_fields(source, frontier)
+    if lost := changed_columns(format, source, frontier):
+        raise NotIncremental(lost)
     later = [commit for commit in commits if commit.version > old]
     first = old if frontier.commit_id else old + 1  # without its commit nobody knows whose history this is
     missing = set(range(first, new + 1)) - {commit.version for commit in commits}
     if missing and not replaced:
-        raise _fallback(
+        raise not_readable(
             Reason.HISTORY_UNAVAILABLE,
             f"the log of {source.source} lacks version {min(missing)} of {first}..{new}",
         )
     changing = [commit for commit in later if changes_rows(commit) or _renames(commit, frontier)]
+    floats = frozenset(floating(source.fields))
     said = [_rows(commit) for commit in changing]
     rows, counted = sum(number or 0 for number in said), None not in said
     if not changing and not replaced:
@@ -89,7 +103,9 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
         or any(map(_loses_columns, later))  # the feed has one schema for all versions
         or vector_deletes > _MOST_VECTOR_DELETES
     ):
-        return SourceChange("diff", old, new, rows, counted, nets=True, scans=2, floats=_floats(source))
+        return SourceChange(
+            "diff", old, new, rows, counted, nets=True, scans=2, floats=frozenset(floating(source.fields))
+        )
     append_only = all(map(_appends, changing))
     nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
     return SourceChange(
@@ -102,7 +118,7 @@ def source_change(source: RelationFacts, frontier: SourceFrontier, commits: Sequ
         nets,
         vector_deletes,
         growth=_growth(changing),
-        floats=_floats(source),
+        floats=floats,
     )
 
 
@@ -124,22 +140,9 @@ def _goes_on(commits: Sequence[Commit], frontier: SourceFrontier, *, replaced: b
     return abs(known.timestamp_ms - frontier.timestamp_ms) <= _SAME_COMMIT_MS
 
 
-def floating(fields: Iterable[Field]) -> tuple[str, ...]:
-    """Columns of FLOAT or DOUBLE, or with some inside."""
-    return tuple(field.name for field in fields if field.spark_type.holds_floating)
-
-
-def _floats(source: RelationFacts) -> frozenset[str]:
-    return frozenset(floating(source.fields))
-
-
 def changes_rows(commit: Commit) -> bool:
     """Whether a commit may have changed the rows of its table."""
     return commit.operation not in _WITHOUT_ROWS
-
-
-def records_changes(source: RelationFacts) -> bool:
-    return source.properties.get(CHANGE_FEED, "").lower() == "true"
 
 
 def _loses_columns(commit: Commit) -> bool:
@@ -157,20 +160,11 @@ def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
     return any(name.lower() in text for name in frontier.fields)
 
 
-def _check_fields(source: RelationFacts, frontier: SourceFrontier) -> None:
-    now = {field.name.lower(): field.type for field in source.fields}
-    for name, type_ in frontier.fields.items():
-        found = now.get(name.lower())
-        if found != type_:
-            what = f"{name} is gone" if found is None else f"{name} is {found}, was {type_}"
-            raise _fallback(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
-
-
 def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:
     """Whether the feed was on in every version: it is on now, and no commit could have switched it."""
     switched = any("TBLPROPERTIES" in c.operation and CHANGE_FEED in str(dict(c.parameters)) for c in later)
     restored = any("REPLACE TABLE" in c.operation or c.operation in ("RESTORE", "CLONE") for c in later)
-    return records_changes(source) and not switched and not restored
+    return DELTA.records_changes(source) and not switched and not restored
 
 
 def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
@@ -235,7 +229,3 @@ def _growth(commits: Sequence[Commit]) -> int | None:
             return None
         total += came - went
     return total
-
-
-def _fallback(reason: Reason, detail: str) -> NotIncremental:
-    return NotIncremental(Fallback(reason, detail))

@@ -1,4 +1,4 @@
-"""An engine that knows how long it was waited for, so that the rest is Python's own share of a refresh."""
+"""An engine that records what a refresh does: its statements, its warnings, the time that Spark takes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,30 @@ from sparkivm.names import TableName
 T = TypeVar("T")
 
 
-class MeteredEngine(Engine):
-    """Hands every call on; `waited_s` are the seconds that Spark and the catalog took."""
+class RecordingEngine(Engine):
+    """Hands every call on.
+
+    statements  that were executed, in order; not those of `execute_quietly`
+    warnings    for the user
+    waited_s    seconds in Spark and the catalog; the rest of a refresh is Python's own share
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.statements: list[str] = []
+        self.warnings: list[str] = []
         self.waited_s = 0.0
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+    def run(self, macro: str, **arguments: Any) -> Sequence[Row]:
+        """Render a statement and execute it."""
+        return self.execute(self.render(macro, **arguments))
+
+    def execute_quietly(self, sql: str) -> None:
+        """Execute what changes nothing that outlives the refresh, and what no reader of the record needs."""
+        self._timed(lambda: self._engine.execute(sql))
 
     def _timed(self, call: Callable[[], T]) -> T:
         started = time.perf_counter()
@@ -30,6 +48,7 @@ class MeteredEngine(Engine):
         return self._timed(lambda: self._engine.query(sql))
 
     def execute(self, sql: str) -> Sequence[Row]:
+        self.statements.append(sql)
         return self._timed(lambda: self._engine.execute(sql))
 
     def render(self, macro: str, **arguments: Any) -> str:
@@ -40,6 +59,9 @@ class MeteredEngine(Engine):
 
     def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
         return self._timed(lambda: self._engine.describe_all(names))
+
+    def look_again_at(self, name: TableName) -> None:
+        self._timed(lambda: self._engine.look_again_at(name))
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         return self._timed(lambda: self._engine.commits(name, after))

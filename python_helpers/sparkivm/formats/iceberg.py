@@ -1,0 +1,114 @@
+"""Iceberg tables: what happened to a source since the frontier, and how its changes are read.
+
+A version is a snapshot: VERSION AS OF takes its id. Which snapshots lie between two is told by their parents
+alone; sequence numbers and times only say which is the newer one.
+
+source  `t.changes` lists the rows of data files that were added or removed, so the rows of a file that an
+        UPDATE rewrote are listed twice. It refuses ranges of a table that has delete files (Iceberg 1.11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.engine import Commit, Field, RelationFacts, snapshot_of
+from sparkivm.errors import NotIncremental
+from sparkivm.formats.iceberg_metadata import PARENT, columns_of_commit, nothing_of
+from sparkivm.formats.source_change import SourceChange, floating
+from sparkivm.formats.table_format import TableFormat, changed_columns, not_readable
+from sparkivm.names import WEIGHT, TableName
+from sparkivm.reasons import Reason
+
+_COMPACTION = "replace"  # other files, the same rows
+_APPEND = "append"
+
+
+class Iceberg(TableFormat):
+    """Tables of format 2 and 3, by `.changes` or by comparing two snapshots."""
+
+    def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
+        old, new = snapshot_of(known.commit_id), source.snapshot
+        if source.table_id != known.table_id:
+            raise not_readable(
+                Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
+            )
+        if lost := changed_columns(self, source, known):
+            raise NotIncremental(lost)
+        if old == new:
+            return SourceChange("none", old, new)
+        by_id = {snapshot_of(commit.id): commit for commit in commits}
+        if old and old not in by_id:
+            raise not_readable(
+                Reason.HISTORY_UNAVAILABLE,
+                f"{source.source} has no snapshot {old} any more",
+            )
+        if old and not _has_columns(by_id[old], known):
+            what = f"columns of {source.source} were altered after snapshot {old}"
+            raise not_readable(Reason.SOURCE_SCHEMA_CHANGED, what)
+        later = list(_back_to(old, new, by_id))
+        if later and all(commit.operation == _COMPACTION for commit in later):
+            return SourceChange("none", old, new)
+        rows = sum(_rows(commit) for commit in later)
+        floats = frozenset(floating(source.fields))
+        files = [*later, by_id[old]] if old else later
+        if not (new and later) or any(commit.count("total-delete-files") for commit in files):
+            return SourceChange("diff", old, new, rows, counted=False, nets=True, scans=2, floats=floats)
+        appends = all(commit.operation in (_APPEND, _COMPACTION) for commit in later)
+        before = by_id[old].count("total-records") if old else 0
+        after = by_id[new].count("total-records")
+        growth = None if before is None or after is None else after - before
+        return SourceChange(
+            "feed", old, new, rows,
+            counted=appends, append_only=appends, nets=not appends, growth=growth, floats=floats,
+        )  # fmt: skip
+
+    def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
+        if source.commit_id == known.commit_id:
+            return source
+        read_as = "" if snapshot_of(known.commit_id) else nothing_of(source.name)
+        return replace(source, version=known.version, commit_id=known.commit_id, read_as=read_as)
+
+    def old_rows(self, table: TableName, change: SourceChange) -> str:
+        return f"{table.sql} version as of {change.old}" if change.old else nothing_of(table)
+
+    def recorded_rows(self, table: TableName, change: SourceChange, columns: Sequence[str]) -> str:
+        weight = f"case _change_type when 'INSERT' then 1 else -1 end as {WEIGHT}"
+        options = [f"'start-snapshot-id' = '{change.old}'"] if change.old else []
+        options.append(f"'end-snapshot-id' = '{change.new}'")
+        return f"select {', '.join([*columns, weight])}\nfrom {table.sql}.changes with ({', '.join(options)})"
+
+    def records_changes(self, source: RelationFacts) -> bool:
+        return True
+
+    def identity(self, column: Field) -> str:
+        return f"{column.type} #{column.mapped_to}"
+
+
+ICEBERG = Iceberg()
+
+
+def _back_to(old: int, new: int, by_id: dict[int, Commit]) -> Iterator[Commit]:
+    """The snapshots after `old` up to `new`, newest first; none if they are not one line of parents."""
+    path = []
+    at = new
+    while at != old:
+        if at not in by_id:
+            return
+        path.append(by_id[at])
+        at = int(by_id[at].parameters[PARENT])
+    yield from path
+
+
+def _has_columns(commit: Commit, known: SourceFrontier) -> bool:
+    """Whether VERSION AS OF a snapshot shows columns that a view read as the view read them."""
+    own = columns_of_commit(commit)
+    return all(own.get(name.lower()) == before.partition(" #")[2] for name, before in known.fields.items())
+
+
+def _rows(commit: Commit) -> int:
+    """Rows in the data files that a commit added or removed: those that changed, and their neighbours."""
+    if commit.operation == _COMPACTION:
+        return 0
+    return (commit.count("added-records") or 0) + (commit.count("deleted-records") or 0)

@@ -1,0 +1,165 @@
+"""The metadata file of an Iceberg table: its columns, its snapshots, and how its newest version is read.
+
+source  https://iceberg.apache.org/spec/#table-metadata-fields
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sparkivm.engine import SNAPSHOT, Commit, Field, RelationFacts
+from sparkivm.names import TableName, quoted
+
+# Parameters of a commit: the snapshot before it, 0 for none, and its own columns with what identifies them.
+PARENT, _COLUMNS = "parent", "columns"
+_MAIN = "main"
+_OLDEST_FORMAT = 2  # before it snapshots have no sequence numbers
+
+
+class NotReadable(Exception):
+    """A table whose versions cannot be read from its metadata; the text says why."""
+
+
+@dataclass(frozen=True)
+class IcebergMetadata:
+    """One metadata file, parsed."""
+
+    values: Mapping[str, Any]
+
+    @staticmethod
+    def parse(text: str) -> IcebergMetadata:
+        """Raises: NotReadable."""
+        values = json.loads(text)
+        if values["format-version"] < _OLDEST_FORMAT:
+            raise NotReadable("it has format 1; ALTER TABLE … SET TBLPROPERTIES ('format-version' = '2')")
+        return IcebergMetadata(values)
+
+    @property
+    def newest(self) -> int:
+        """The snapshot that readers of the table see; 0 if nothing was ever written to it."""
+        main = self.values.get("refs", {}).get(_MAIN, {}).get("snapshot-id")
+        return int(main or max(0, self.values.get("current-snapshot-id") or 0))
+
+    def facts(self, name: TableName, fields: Sequence[Field]) -> RelationFacts:
+        """fields  its columns as Spark has them
+
+        Raises: NotReadable.
+        """
+        columns = self._columns(self.values["current-schema-id"])
+        ids = {column["name"]: column for column in columns}
+        if any(field.name not in ids for field in fields):
+            raise NotReadable("its columns changed meanwhile")
+        found = RelationFacts(
+            name,
+            "iceberg",
+            tuple(replace(field, mapped_to=_identity(ids[field.name])) for field in fields),
+            table_id=str(self.values["table-uuid"]),
+            commit_id=f"{SNAPSHOT}:{self.newest}:{self.values['current-schema-id']}",
+            properties=dict(self.values.get("properties", {})),
+            provider="iceberg",
+            version=0,
+            size_bytes=0,
+        )
+        if not self.newest:
+            return replace(found, read_as=nothing_of(name))
+        snapshot = self._snapshots[self.newest]
+        size = snapshot["summary"].get("total-files-size")
+        return replace(
+            found,
+            version=int(snapshot["sequence-number"]),
+            size_bytes=int(size) if size is not None else None,
+            read_as=self._projected(found),
+        )
+
+    def commits(self, after: int) -> list[Commit]:
+        """All snapshots that are left of the newest one's ancestors above a sequence number, oldest first."""
+        found: list[Commit] = []
+        at = self.newest
+        while at and (snapshot := self._snapshots.get(at)) is not None:
+            if snapshot["sequence-number"] > after:
+                found.append(self._commit(at, snapshot))
+            at = int(snapshot.get("parent-snapshot-id") or 0)
+        # A frontier's snapshot is needed to compare with, also where a rollback left it behind.
+        lineage = {commit.id for commit in found}
+        others = (self._commit(number, one) for number, one in self._snapshots.items())
+        found += [one for one in others if one.version > after and one.id not in lineage]
+        return sorted(found, key=lambda commit: commit.version)
+
+    def _commit(self, number: int, snapshot: Mapping[str, Any]) -> Commit:
+        summary = dict(snapshot["summary"])
+        schema = snapshot.get("schema-id")
+        columns = () if schema is None else self._columns(schema)
+        own = {column["name"].lower(): _identity(column) for column in columns}
+        return Commit(
+            version=int(snapshot["sequence-number"]),
+            timestamp_ms=int(snapshot["timestamp-ms"]),
+            operation=str(summary.pop("operation", "")),
+            metrics=summary,
+            parameters={PARENT: str(snapshot.get("parent-snapshot-id") or 0), _COLUMNS: json.dumps(own)},
+            id=f"{SNAPSHOT}:{number}",
+        )
+
+    @property
+    def _snapshots(self) -> Mapping[int, Mapping[str, Any]]:
+        return {int(one["snapshot-id"]): one for one in self.values.get("snapshots", ())}
+
+    def _columns(self, schema: int) -> Sequence[Mapping[str, Any]]:
+        found = next(one for one in self.values["schemas"] if one["schema-id"] == schema)
+        return found["fields"]  # type: ignore[no-any-return]
+
+    def _projected(self, table: RelationFacts) -> str:
+        """How the newest version is read if columns were altered after it: VERSION AS OF shows old columns.
+
+        Raises: NotReadable.
+        """
+        snapshot, current = self._snapshots[self.newest], self.values["current-schema-id"]
+        own = snapshot.get("schema-id", current)
+        if own == current:
+            return ""
+        before = {column["id"]: column for column in self._columns(own)}
+        columns = {column["name"]: column for column in self._columns(current)}
+        items = []
+        for field in table.fields:
+            column = columns[field.name]
+            if column["id"] in before:
+                former = before[column["id"]]
+                if former["type"] != column["type"] and not isinstance(column["type"], str):
+                    raise NotReadable(f"{field.name} was altered after the newest snapshot")
+                text = quoted(former["name"])
+            elif "initial-default" in column:
+                raise NotReadable(f"{field.name} has a default and was added after the newest snapshot")
+            else:
+                text = "null"
+            items.append(f"cast({text} as {field.spark_type.cast_text}) as {quoted(field.name)}")
+        return f"(select {', '.join(items)} from {table.name.sql} version as of {self.newest})"
+
+
+def columns_of_commit(commit: Commit) -> Mapping[str, str]:
+    """What identifies the columns of a snapshot, by their names in lower case."""
+    return dict(json.loads(commit.parameters[_COLUMNS]))
+
+
+def nothing_of(table: TableName) -> str:
+    """FROM item of a table to which nothing was written."""
+    return f"(select * from {table.sql} where false)"
+
+
+def metadata_query(file: str) -> str:
+    """A query for the text of a metadata file."""
+    return f"select value from text.{quoted(file)}"
+
+
+def _identity(column: Mapping[str, Any]) -> str:
+    """A hash of the ids of a column and of what is inside of it, which stay when names change."""
+    return hashlib.sha256(repr(_ids(column)).encode()).hexdigest()[:16]
+
+
+def _ids(value: Any) -> Any:
+    """What is left of a column's JSON without names and comments."""
+    if isinstance(value, Mapping):
+        return [(key, _ids(value[key])) for key in sorted(value) if key not in ("doc", "name", "required")]
+    return [*map(_ids, value)] if isinstance(value, list) else value

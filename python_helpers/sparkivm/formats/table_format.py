@@ -1,0 +1,68 @@
+"""What a refresh asks of the format of a table that has versions: how its changes are found and read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.errors import NotIncremental
+from sparkivm.formats.source_change import SourceChange
+from sparkivm.names import TableName
+from sparkivm.reasons import Fallback, Reason
+
+
+class TableFormat(ABC):
+    """One implementation for each kind of table."""
+
+    @abstractmethod
+    def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
+        """Compare a source with what the view knows of it, from metadata alone.
+
+        commits  those of the source from the frontier's version on, that one included
+        Raises: NotIncremental if the change cannot be read.
+        """
+
+    @abstractmethod
+    def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
+        """A source as it was at a version that a frontier knows."""
+
+    @abstractmethod
+    def old_rows(self, table: TableName, change: SourceChange) -> str:
+        """FROM item of the table before a change."""
+
+    @abstractmethod
+    def recorded_rows(self, table: TableName, change: SourceChange, columns: Sequence[str]) -> str:
+        """A SELECT of the rows that the table recorded as changed, with their weights.
+
+        columns  items of the SELECT
+        """
+
+    @abstractmethod
+    def records_changes(self, source: RelationFacts) -> bool:
+        """Whether a table records its changes from its newest version on."""
+
+    @abstractmethod
+    def identity(self, column: Field) -> str:
+        """What a frontier notes of a column: another type, or another column of its name, differs in it."""
+
+
+def changed_columns(format: TableFormat, source: RelationFacts, known: SourceFrontier) -> Fallback | None:
+    """The first column that a view read and that is not what it was."""
+    now = {field.name.lower(): field for field in source.fields}
+    for name, before in known.fields.items():
+        found = now.get(name.lower())
+        if found is None or format.identity(found) != before:
+            if found is None:
+                what = f"{name} is gone"
+            elif found.type == before.partition(" #")[0]:
+                what = f"{name} is another column than it was"
+            else:
+                what = f"{name} is {found.type}, was {before.partition(' #')[0]}"
+            return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
+    return None
+
+
+def not_readable(reason: Reason, detail: str) -> NotIncremental:
+    return NotIncremental(Fallback(reason, detail))

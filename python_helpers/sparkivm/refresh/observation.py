@@ -1,0 +1,95 @@
+"""What is known of a view and its sources before it is decided how to refresh it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.names import TableName
+from sparkivm.refresh.compiled_view import CompiledView, compile_view
+from sparkivm.refresh.public_view import PublicView
+from sparkivm.refresh.recording_engine import RecordingEngine
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.source_catalog import SourceCatalog
+from sparkivm.refresh.sources import Sources
+from sparkivm.refresh.stored_state import StoredState
+
+_NO_VIEWS: Mapping[str, TableName] = MappingProxyType({})
+_NO_VERSIONS: Mapping[str, SourceFrontier] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Observation:
+    """All that a decision depends on, but for what is asked about the changed rows.
+
+    request   its SQL is the query as this session reads it
+    settings  of the session, as far as they decide the result
+    moments   that the plan depends on, as literals at the run's instant
+    adds_up   whether the public view adds up several entries of a group
+    """
+
+    request: RefreshRequest
+    stored: StoredState
+    settings: Mapping[str, str]
+    compiled: CompiledView
+    moments: Mapping[str, str]
+    adds_up: bool
+
+
+def observe(
+    engine: RecordingEngine,
+    sources: Sources,
+    request: RefreshRequest,
+    stored: StoredState,
+    settings: Mapping[str, str],
+    public: PublicView,
+    auxiliaries: Mapping[str, TableName],
+) -> Observation:
+    """Compile the model against its sources as this run sees them.
+
+    auxiliaries  views that inner aggregates are read from, by their queries
+    Raises: ModelError for what Spark refuses; EngineError.
+    """
+    frontier = stored.frontier
+    same = frontier is not None and dict(frontier.settings) == dict(settings)
+    compiled = compiled_for(engine, sources, request, frontier if same else None, auxiliaries)
+    return Observation(
+        request, stored, settings, compiled, _moments(sources, compiled), public.adds_up(compiled)
+    )
+
+
+def over(sources: Sources, seen: Observation, compiled: CompiledView) -> Observation:
+    """The same, the model compiled in another way."""
+    return replace(seen, compiled=compiled, moments=_moments(sources, compiled))
+
+
+def _moments(sources: Sources, compiled: CompiledView) -> Mapping[str, str]:
+    return sources.moments(compiled.plan.moments if compiled.plan else ())
+
+
+def compiled_for(
+    engine: RecordingEngine,
+    sources: Sources,
+    request: RefreshRequest,
+    frontier: Frontier | None = None,
+    auxiliaries: Mapping[str, TableName] = _NO_VIEWS,
+    versions: Mapping[str, SourceFrontier] = _NO_VERSIONS,
+) -> CompiledView:
+    """The model of a request, over auxiliary views by their queries.
+
+    frontier  what Spark answered for it is taken for the same text
+    versions  of sources, by their keys, where the view is not compiled at the newest ones
+    """
+    catalog = SourceCatalog(sources, request.view, versions)
+    return compile_view(
+        engine,
+        request.view,
+        request.sql,
+        catalog,
+        frontier,
+        auxiliaries,
+        may_keep=request.may_keep_views,
+        unseen=request.header.fallback,
+    )
