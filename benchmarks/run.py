@@ -30,15 +30,16 @@ class Suite:
     run: Callable[[Bench], Outcome]
     what: str
     scales: Sequence[float] = (1.0,)  # unless the command line says otherwise
+    has_keys: bool = False  # whether it changes keys where `--keys` says
 
 
 SUITES: Mapping[str, Suite] = {
     "demo": Suite(demo.run, "the demo's project, in fresh processes and in warm ones"),
     "fixed": Suite(fixed.run, "one changed row in small and in large tables"),
-    "tpch": Suite(tpch.run, "the 22 queries of TPC-H, changes in every table"),
-    "project": Suite(project.run, "50 models in five layers, by the share that changed"),
+    "tpch": Suite(tpch.run, "the 22 queries of TPC-H, changes in every table", has_keys=True),
+    "project": Suite(project.run, "50 models in five layers, by the share that changed", has_keys=True),
     "seeds": Suite(seeds.run, "views and changes of two papers, beside their numbers"),
-    "growth": Suite(growth.run, "the same change at several scale factors", scales=(1.0, 5.0)),
+    "growth": Suite(growth.run, "the same change at several scale factors", scales=(1.0, 5.0), has_keys=True),
 }
 
 
@@ -71,10 +72,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _conditions(options: argparse.Namespace) -> str:
+    """Under which the suite was run, for the files of its result."""
+    suite = SUITES[options.suite]
+    parts = [suite.what]
     if options.suite == "fixed":
-        return f"tables of {' and '.join(f'{rows:,}' for rows in options.rows)} rows, one changed row"
-    scales = " and ".join(f"{scale:g}" for scale in options.sf)
-    return f"{SUITES[options.suite].what}; scale factor {scales}, changed keys {options.keys}"
+        parts.append(f"{' and '.join(f'{rows:,}' for rows in options.rows)} rows")
+    else:
+        parts.append(f"scale factor {' and '.join(f'{scale:g}' for scale in options.sf)}")
+    if suite.has_keys:
+        parts.append(f"changed keys {options.keys}")
+    return "; ".join(parts)
 
 
 def _list_of(kind: Callable[[str], float]) -> Callable[[str], list[float]]:
