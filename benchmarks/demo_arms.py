@@ -64,57 +64,54 @@ def in_fresh_process(function: Callable[..., T], *arguments: object) -> T:
 
 
 def prepare(parquet: Path, conditions: Conditions) -> list[NodeRun]:
-    """Load the sources, create the views, change the sources. Returns: the runs that created views."""
+    """Load the sources and create the views. Returns: the runs that did."""
     with _spark(conditions, keep=False) as (spark, _):
         load(spark, parquet, SOURCE_SCHEMA)
         _project("tables").parse()  # what dbt keeps of a project is there for both arms
         headline("2. dbt run: the views are created")
-        created = [node for node in _project("views").run().nodes if node.mode == "create"]
-        headline("3. The sources change")
+        return [node for node in _project("views").run().nodes if node.mode == "create"]
+
+
+def run_tables(conditions: Conditions) -> Arm:
+    """Build the models as tables, change the sources, and build them again."""
+    with _spark(conditions) as (spark, spark_start_s):
+        tables = _project("tables")
+        headline("3. dbt run --target tables: the same models as tables, to compare")
+        fresh = tables.run()
+        headline("   the sources change")
         _change(spark, conditions, batch=1)
-    return created
+        headline("   dbt run --target tables: rebuilt, by a Spark that is warm")
+        warm = tables.run()
+        work, work_of_models = _counted(spark, tables, conditions)
+    return Arm(spark_start_s, fresh, warm, None, work, work_of_models)
 
 
 def run_views(conditions: Conditions) -> Arm:
     """Refresh, change the sources, refresh again; then test the views, and run once without a change."""
     with _spark(conditions) as (spark, spark_start_s):
         views = _project("views")
-        headline("4. dbt run: the views are refreshed from the changes")
+        headline("4. dbt run: the views are refreshed from these changes")
         fresh = views.run()
         headline("   the sources change again")
         _change(spark, conditions, batch=2)
-        headline("   dbt run: the views are refreshed again, by a Spark that is warm")
+        headline("   dbt run: refreshed again, by a Spark that is warm")
         warm = views.run()
-        headline("   dbt test: each view equals its SELECT, row by row")
+        headline("5. dbt test: each view equals its SELECT, row by row")
         tests = views.test()
         n_views = sum(bool(node.response.get("mode")) for node in warm.nodes)
         if len(tests) < n_views:
             raise BenchmarkError(f"only {len(tests)} of {n_views} views have a consistency test")
-        headline("   dbt run: nothing has changed")
+        headline("6. dbt run: nothing has changed")
         unchanged = views.run()
-        refreshed = [node for node in unchanged.nodes if node.mode not in {"no_op", "table"}]
-        if refreshed:
-            one = refreshed[0]
-            raise BenchmarkError(
-                f"nothing had changed, but {one.name} was refreshed ({one.mode}) {one.reason}"
-            )
-        _change(spark, conditions, batch=3)
+        for one in unchanged.nodes:
+            if one.mode not in {"no_op", "table"}:
+                raise BenchmarkError(
+                    f"nothing had changed, but {one.name} was refreshed ({one.mode}) {one.reason}"
+                )
+        if conditions.counts:
+            _change(spark, conditions, batch=3)
         work, work_of_models = _counted(spark, views, conditions)
     return Arm(spark_start_s, fresh, warm, unchanged, work, work_of_models)
-
-
-def run_tables(conditions: Conditions) -> Arm:
-    """Rebuild the same models as tables; between the runs the sources change, as for the views."""
-    with _spark(conditions) as (spark, spark_start_s):
-        tables = _project("tables")
-        headline("5. dbt run --target tables: the same models are rebuilt as tables")
-        fresh = tables.run()
-        headline("   the sources change again")
-        _change(spark, conditions, batch=4)
-        headline("   dbt run --target tables: rebuilt again, by a Spark that is warm")
-        warm = tables.run()
-        work, work_of_models = _counted(spark, tables, conditions)
-    return Arm(spark_start_s, fresh, warm, None, work, work_of_models)
 
 
 def _project(target: str) -> DbtProject:
