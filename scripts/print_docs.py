@@ -22,6 +22,8 @@ from sparkivm.algebra import (
     UnionAll,
     Window,
 )
+from sparkivm.algebra.aggregates import average, bit_xor, count, extremum, recomputed
+from sparkivm.algebra.aggregates import sum as sums
 from sparkivm.algebra.linear import Linear
 from sparkivm.normalize import drop_projects, join_groups, prune_empty, push_filters, share_parts
 from sparkivm.plan import bag_changes, group_changes
@@ -36,6 +38,7 @@ _TITLES = {
     "Grouping": (Aggregate, Totals),
     "Windows": (Window,),
 }
+_AGGREGATES = (count, sums, average, bit_xor, extremum, recomputed)
 _GROUP_CHANGES = (
     group_changes.entries,
     group_changes.touched_groups,
@@ -72,6 +75,7 @@ def laws_page() -> str:
     shown = set().union(*_TITLES.values())
     rest = sorted(set(get_args(AnyRelation)) - shown, key=lambda one: (one.__module__, one.__name__))
     parts += ["## Leaves, Z-sets and restriction", *map(_entry, rest)]
+    parts += ["## Aggregates", *map(_entry, _AGGREGATES)]
     parts += ["## How a group state changes", *map(_entry, _GROUP_CHANGES)]
     parts += ["## How a bag state changes", *map(_entry, _BAG_CHANGES)]
     parts += ["## Normalization", *map(_entry, _NORMALIZATION)]

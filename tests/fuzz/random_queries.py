@@ -620,13 +620,14 @@ class QueryMaker:
         if kind in (INT, DEC) or (kind == DBL and self.float_aggregates):
             calls += [f"sum({text})", f"sum({text})"]
         if kind == INT:  # AVG of a decimal is a DOUBLE in DuckDB
-            calls.append(f"avg({text})")
+            calls += [f"avg({text})", f"bit_xor({text})"]
         if rng.random() < 0.2:
             condition = self.predicate(columns)
             calls = [f"{call} filter (where {condition})" for call in calls]
             calls.append(f"count_if({condition})")
         elif rng.random() < 0.15 and kind != DBL:
             calls = [f"count(distinct {text})", *([f"sum(distinct {text})"] if kind in (INT, DEC) else [])]
+            calls += [f"bit_xor(distinct {text})"] if kind == INT else []
         elif rng.random() < 0.05:
             condition = self.predicate(columns)
             return f"case when bool_{rng.choice(('and', 'or'))}({condition}) then 1 else 0 end", INT

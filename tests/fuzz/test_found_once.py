@@ -43,3 +43,15 @@ def test_a_predicate_over_a_union_of_types():
     view.refresh(random.Random(0), 1, dict(WORLD.batches[0]))
     assert view.difference(1) is None
     assert view.visible()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mean_of_distinct_values(seed):
+    """MEAN, unlike AVG, is a function that the parser does not know: its DISTINCT was not seen."""
+    database = Database()
+    world = World({"r": [ONE, ONE]}, ({"r": Change(inserted=((2, 3, 1, None, None, None),))},))
+    database.load(world)
+    view = View(database, "select k, mean(distinct a) as x from r group by k")
+    view.build()
+    view.refresh(random.Random(seed), 1, dict(world.batches[0]))
+    assert view.difference(1) is None

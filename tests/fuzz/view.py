@@ -9,6 +9,8 @@ from typing import Any
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
+from sparkivm.algebra.relation import keeps_append_only
+from sparkivm.algebra.scalar import column
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
@@ -22,10 +24,9 @@ from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STAGED, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
-from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.refresh.state_part import find_part, part_columns
 from sparkivm.spark.data_types import SparkType
-from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.dialects import DUCKDB, SqlDialect
 from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements.applying_statement import applying_statement
 from tests.fuzz.embedded import Embedded, Sources, today
@@ -165,7 +166,7 @@ class View:
         state = self.plan.state
         folded = isinstance(state, GroupState) and self.entries == "several"
         stored = self._text(group_changes.folded(state), Sources(version)) if folded else "from state"
-        return _without_moot_sums(state, self.database.rows(stored))
+        return self._rows_of_state(stored)
 
     def delta(self, version: int, changed: frozenset[str]) -> list[tuple[Any, ...]]:
         """What a refresh would merge into the state."""
@@ -182,8 +183,13 @@ class View:
 
     def table_difference(self, version: int) -> str | None:
         """How the state's table differs from a state built afresh, hidden columns and all."""
-        want = self.database.rows(self._text(self.plan.content, Sources(version)))
-        return self.database.difference(self.hidden(version), _without_moot_sums(self.plan.state, want))
+        want = self._rows_of_state(self._text(self.plan.content, Sources(version)))
+        return self.database.difference(self.hidden(version), want)
+
+    def _rows_of_state(self, text: str) -> list[tuple[Any, ...]]:
+        """Rows of the state's shape. A sum of no values is NULL or 0, and means nothing."""
+        items = presented(self.plan.state, DUCKDB)
+        return self.database.rows(f"select {', '.join(items)} from ({text}) as held")
 
     def _types_of(self, relation: Relation) -> tuple[SparkType, ...]:
         text = select_text(relation, Sources(0), DUCKDB)
@@ -226,15 +232,11 @@ def _versioned(tree: exp.Expr, tables: Collection[str]) -> exp.Expr:
     return tree
 
 
-def _without_moot_sums(state: State, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """A sum of no values is NULL or 0, and means nothing."""
-    if not isinstance(state, GroupState):
-        return rows
-    result = []
-    for row in rows:
-        values = dict(zip(state.names, row, strict=True))
-        for entry in state.columns:
-            if entry.kind == "sum" and not values[entry.counted_by]:
-                values[entry.name] = None
-        result.append(tuple(values.values()))
-    return result
+def presented(state: State, dialect: SqlDialect) -> list[str]:
+    """The items of a SELECT from a state, in which a sum of no values is NULL."""
+    entries = [e for e in state.columns if e.linear] if isinstance(state, GroupState) else []
+    values = {entry.name: entry.presented() for entry in entries}
+    return [
+        f"{values.get(name, column(name)).sql(dialect.scalars)} as {dialect.name(name)}"
+        for name in state.names
+    ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sparkivm.explain.explain_view import plan_lines
+from sparkivm.explain.plan_lines import plan_lines
 from sparkivm.plan.compile_model import ViewPlan
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.files import compare

@@ -1,4 +1,4 @@
-"""The plan, the public view and the delta statements of typical queries, as files whose diff is reviewed.
+"""The plan, the public view and the delta of typical queries, as files whose diff is reviewed; of some steps and SQL.
 
 A query's first line names the tables that change, and the form in which the delta reaches the state:
 `-- changed lineitem; merge`.
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sparkivm.engine import RelationFacts
-from sparkivm.explain.explain_view import tree_lines
-from sparkivm.explain.plan_tree import plan_tree
+from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_steps
+from sparkivm.explain.plan_tree import plan_tree, tree_lines
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
@@ -27,6 +27,8 @@ from tests.golden.tpch import ROWS
 
 HERE = Path(__file__).parent
 QUERIES = sorted(path.stem for path in (HERE / "queries").glob("*.sql"))
+WITH_STEPS = ("late_lines",)
+WITH_SQL = ("customers_with_orders", "latest_orders", "pricing_summary")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def at(table: str, version: int) -> RelationFacts:
     return RelationFacts(TableName(*table.split(".")), "delta", (), version=version)
 
 
-def golden(engine, text: str) -> str:
+def golden(engine, name: str, text: str) -> str:
     changed, form = text.splitlines()[0].removeprefix("-- changed ").split("; ")
     plan = compiled(engine, text)
     keys = frozenset(f"tpch.{table}" for table in changed.split(", "))
@@ -57,15 +59,19 @@ def golden(engine, text: str) -> str:
     parts = {
         "plan": "\n".join(tree_lines(plan_tree(plan))),
         "public view": plan.finalizer.text("tpch.model__ivm", "one", SPARK),
-        **(dict(step_texts(change.staged, texts, STAGED)) if change.staged else {}),
-        f"{form} of {change.kind}": select_text(change.rows, texts),
+        "delta": "\n".join(delta_lines(change)[1:]),
     }
+    if name in WITH_STEPS:
+        parts["steps"] = "\n".join(plan_steps(plan) + delta_steps(change))
+    if name in WITH_SQL:
+        parts |= dict(step_texts(change.staged, texts, STAGED)) if change.staged else {}
+        parts["statement"] = select_text(change.rows, texts)
     return "".join(f"-- {title}\n{body}\n\n" for title, body in parts.items())
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_plan(engine, name, pytestconfig):
-    found = golden(engine, (HERE / "queries" / f"{name}.sql").read_text())
+    found = golden(engine, name, (HERE / "queries" / f"{name}.sql").read_text())
     compare(found, HERE / "plans" / f"{name}.txt", pytestconfig)
 
 

@@ -18,6 +18,7 @@ from sparkivm.algebra import (
     Filter,
     FullJoin,
     Generate,
+    HiddenColumn,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -39,7 +40,10 @@ from sparkivm.algebra import (
     Window,
     WindowCall,
 )
-from sparkivm.algebra.exact_sums import Sum
+from sparkivm.algebra.aggregates.bit_xor import exact_bits
+from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS, ROWS, VALUES
+from sparkivm.algebra.aggregates.extremum import MAX, MIN
+from sparkivm.algebra.aggregates.sum import SUM, exact_sum
 from sparkivm.algebra.moment import moment
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, integer
@@ -268,13 +272,13 @@ def generate(a: Relation) -> Relation:
 
 def aggregate(a: Relation) -> Relation:
     x = column(a.columns[1])
-    calls = (Call(_fresh("m"), "max", x), Call(_fresh("n"), "count_rows"), Call(_fresh("c"), "count", x))
+    calls = (Call(_fresh("m"), MAX, x), Call(_fresh("n"), COUNT_ROWS), Call(_fresh("c"), COUNT, x))
     return Aggregate(a, a.columns[:1], calls)
 
 
 def aggregate_without_keys(a: Relation) -> Relation:
     x = column(a.columns[0])
-    return Aggregate(a, (), (Call(_fresh("m"), "min", x), Call(_fresh("s"), "sum", x)))
+    return Aggregate(a, (), (Call(_fresh("m"), MIN, x), Call(_fresh("s"), SUM, x)))
 
 
 def totals(a: Relation) -> Relation:
@@ -293,10 +297,16 @@ def totals_of_which_rows_are_read(a: Relation) -> Relation:
 
 
 def _totals(a: Relation, keys: tuple[str, ...], read: bool = True) -> Totals:
-    x, rows, values, total = column(a.columns[1]), _fresh("n"), _fresh("c"), _fresh("s")
-    calls = (Call(rows, "count_rows"), Call(values, "count", x), Call(total, "sum", x))
-    names = frozenset({rows, values, total}) if read else frozenset[str]()
-    return Totals(a, keys, calls, sums={total: Sum(BIGINT, values)}, read=names)
+    x, rows, values = column(a.columns[1]), _fresh("n"), _fresh("c")
+    total, bits = _fresh("s"), _fresh("b")
+    calls = (
+        HiddenColumn(rows, ROWS),
+        HiddenColumn(values, VALUES, x),
+        HiddenColumn(total, exact_sum(BIGINT, values), x),
+        HiddenColumn(bits, exact_bits(BIGINT, values), x),
+    )
+    names = frozenset({rows, values, total, bits}) if read else frozenset[str]()
+    return Totals(a, keys, calls, read=names)
 
 
 def distinct(a: Relation) -> Relation:
@@ -382,7 +392,5 @@ def zsets() -> dict[str, Relation]:
         "slice": slice_of(weighed),
         "copies": Copies(Consolidate(Weigh(doubled, integer(2)))),
         "empty": Empty((_fresh("e"), _fresh("e"))),
-        "signed_aggregate": Aggregate(
-            weighed, weighed.columns[:1], (Call(_fresh("n"), "count_rows"),), signed=True
-        ),
+        "signed_aggregate": Aggregate(weighed, weighed.columns[:1], (Call(_fresh("n"), ROWS),), signed=True),
     }

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import get_args
 
 from sparkivm.algebra import AnyRelation, Derivation, Keys, Relation, Scan
-from sparkivm.algebra.inputs import OneInput, TwoSides
+from sparkivm.algebra.inputs import NoInput, OneInput, TwoSides
 from sparkivm.algebra.linear import Linear
 from sparkivm.algebra.relation import Derived
 from sparkivm.algebra.scan import Leaf
 from tests.laws.operators import OPERATORS, over_a_table, zsets
 
 _KINDS = {
+    NoInput,
     OneInput,
     TwoSides,
     Linear,

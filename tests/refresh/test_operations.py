@@ -51,6 +51,28 @@ def test_explain_of_a_view_that_is_not_built(lab):
     assert "STATE_MISSING" in text
 
 
+def test_explain_shows_the_delta(lab):
+    view = lab.view("m", BY_K).build()
+    lab.run("insert into t values (4, 3, 8)")
+    lines = view.explain().split("\n")
+    assert any(line.lstrip().startswith("Changes ") for line in lines), "\n".join(lines)
+
+
+def test_explain_shows_the_plan_after_each_pass_that_changed_it(lab):
+    sql = "select k, count(*) as n from (select k, x from t) as q where x > 0 group by k"
+    view = lab.view("m", sql).build()
+    lab.run("insert into t values (4, 3, 8)")
+    lines = view.explain("steps").split("\n")
+    shown = {line for line in lines if line and not line.startswith(" ")}
+    assert {"plan: query", "plan: drop_projects", "plan: prune_columns", "append of entries: delta"} <= shown
+    assert "plan: lift_moments" not in shown
+
+
+def test_steps_of_what_has_no_plan(lab):
+    text = lab.view("m", "select k, rand() as r from t").explain("steps")
+    assert "not incrementally maintainable" in text
+
+
 @pytest.mark.parametrize("format", ["mermaid", "dot"])
 def test_pictures(lab, view, format):
     assert "linear" in view.explain(format)

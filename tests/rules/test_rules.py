@@ -11,51 +11,30 @@ import pytest
 
 from sparkivm.algebra import Consolidate, Derivation, Relation
 from sparkivm.algebra.project import only
-from sparkivm.algebra.relation import Columns
+from sparkivm.algebra.relation import keeps_append_only
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
+from sparkivm.explain.plan_tree import relation_tree, tree_lines
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
-from sparkivm.normalize.drop_projects import drop_projects
-from sparkivm.normalize.join_groups import join_groups
-from sparkivm.normalize.lift_moments import lift_moments
-from sparkivm.normalize.pipeline import normalize
-from sparkivm.normalize.prune_columns import prune_columns
+from sparkivm.normalize.pipeline import normalization, normalize, traced
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.normalize.push_filters import push_filters
-from sparkivm.normalize.share_parts import share_parts
-from sparkivm.properties.append_only import keeps_append_only
-from sparkivm.properties.single_row import at_most_one_row
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.database import CATALOG, Database
 from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import random_world
-from tests.rules.testdata import RuleCase, RuleFile, is_in, plan_lines, plans
+from tests.rules.testdata import RuleCase, RuleFile, is_in, plans
 
 HERE = Path(__file__).parent
 WORLDS = 12
 
-# Of a relation and the columns that are needed; after the passes that go before.
-PASSES: dict[str, Callable[[Relation, Columns], Relation]] = {
-    "join_groups": lambda relation, needed: join_groups(relation),
-    "drop_projects": lambda relation, needed: drop_projects(relation),
-    "push_filters": lambda relation, needed: push_filters(relation),
-    "null_rejection": lambda relation, needed: push_filters(relation),
-    "share_parts": lambda relation, needed: share_parts(relation),
-    "prune_columns": prune_columns,
-    "lift_moments": lambda relation, needed: lift_moments(relation),
-}
-BEFORE: dict[str, Callable[[Relation], Relation]] = {
-    "push_filters": drop_projects,
-    "null_rejection": drop_projects,
-    "share_parts": lambda relation: push_filters(drop_projects(relation)),
-    "prune_columns": lambda relation: share_parts(push_filters(drop_projects(relation))),
-}
 PROPERTIES: dict[str, Callable[[Relation], bool]] = {
     "append_only": keeps_append_only,
-    "single_row": at_most_one_row,
+    "single_row": lambda relation: relation.at_most_one_row,
 }
+# Files of a pass, or of what it asks.
+PASSES = {name: name for name, _ in normalization(())} | {"null_rejection": "push_filters"}
 FILES = {name: RuleFile.read(HERE / f"{name}.txt") for name in (*PASSES, "prune_empty", *PROPERTIES)}
 CASES = [(file, case) for file, found in FILES.items() for case in found.cases]
 
@@ -70,8 +49,10 @@ def before_and_after(file: str, case: RuleCase) -> tuple[Relation, Relation]:
     if file == "prune_empty":
         before = Derivation(case.changed).delta(normalize(relation, relation.columns))
         return before, prune_empty(before)
-    before = BEFORE.get(file, lambda same: same)(relation)
-    return before, PASSES[file](before, relation.columns)
+    passes = normalization(relation.columns)
+    index = [name for name, _ in passes].index(PASSES[file])
+    *_, before, after = traced("query", relation, passes[: index + 1])
+    return before.relation, after.relation
 
 
 @pytest.mark.parametrize(("file", "case"), CASES, ids=[f"{file}: {case.name}" for file, case in CASES])
@@ -80,12 +61,12 @@ def test_rule(file, case, pytestconfig):
     if file in PROPERTIES:
         relation = read_query(parse_model("model", case.sql), CATALOG).root
         relation = normalize(relation, relation.columns)
-        lines = plan_lines(relation)
+        lines = tree_lines(relation_tree(relation))
         found = plans(lines, ["yes" if PROPERTIES[file](relation) else "no"])
         after = found.splitlines()[-1:]
     else:
         one, other = before_and_after(file, case)
-        lines, after = plan_lines(one), plan_lines(other)
+        lines, after = tree_lines(relation_tree(one)), tree_lines(relation_tree(other))
         found = plans(lines, after)
         _compare_rows(case, one, other)
     for path in case.expect:

@@ -15,12 +15,9 @@ the first case say what the file is about. `--rewrite` writes the plans again, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from sparkivm.algebra import Relation
-from sparkivm.explain.plan_tree import label
 
 _CASE, _BEFORE, _AFTER = "== ", "-- before", "-- after"
 _EXPECT, _EXPECT_NOT, _CHANGED = "expect=", "expect-not=", "changed="
@@ -82,29 +79,6 @@ def _case(text: str) -> RuleCase:
 
 def plans(before: Sequence[str], after: Sequence[str]) -> str:
     return "\n".join([_BEFORE, *before, _AFTER, *(("the same",) if list(before) == list(after) else after)])
-
-
-def plan_lines(relation: Relation) -> list[str]:
-    """A line for each operator, below the one that reads it; what is read twice is written once, and numbered."""
-    readers: dict[int, int] = {}
-    for node in relation.walk():
-        for child in node.children:
-            readers[id(child)] = readers.get(id(child), 0) + 1
-    written: dict[int, int] = {}
-
-    def lines(node: Relation, depth: int) -> Iterator[str]:
-        if id(node) in written:
-            yield f"{'  ' * depth}part {written[id(node)]} again"
-            return
-        text = "  " * depth + label(node)
-        if readers.get(id(node), 0) > 1 and node.children:
-            written[id(node)] = len(written) + 1
-            text += f"    part {written[id(node)]}"
-        yield text
-        for child in node.children:
-            yield from lines(child, depth + 1)
-
-    return list(lines(relation, 0))
 
 
 def is_in(path: str, lines: Sequence[str]) -> bool:

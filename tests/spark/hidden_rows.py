@@ -11,9 +11,9 @@ from sqlglot import exp
 from sparkivm.algebra import Relation
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, RelationFacts
-from sparkivm.names import quoted, state_table
+from sparkivm.names import state_table
 from sparkivm.plan.group_changes import folded
-from sparkivm.plan.state import STATE, GroupState
+from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.refresh.compiled_view import compile_view
 from sparkivm.refresh.model_query import query_text
 from sparkivm.refresh.pins import Pins
@@ -22,7 +22,9 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.source_catalog import SourceCatalog
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import read_state
+from sparkivm.spark_sql.dialects import SPARK
 from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.view import presented
 
 
 def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
@@ -41,21 +43,13 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     tables = {**catalog.tables, STATE: engine.describe(state)}
     texts = _Current(tables, stored.frontier.moments)  # type: ignore[arg-type]
     if not isinstance(plan.state, GroupState):
-        return _signed(plan.state.names, f"select * from {state.sql}", plan.content, texts, {})
+        return _signed(plan.state, f"select * from {state.sql}", plan.content, texts)
     held = select_text(folded(plan.state), texts) if stored.frontier.several else f"select * from {state.sql}"
-    # A sum of no values is NULL or 0, and means nothing.
-    moot = {
-        c.name: f"if({quoted(c.counted_by)} = 0, null, {quoted(c.name)})"
-        for c in plan.state.columns
-        if c.kind == "sum"
-    }
-    return _signed(plan.state.names, held, plan.content, texts, moot)
+    return _signed(plan.state, held, plan.content, texts)
 
 
-def _signed(
-    names: Sequence[str], held: str, wanted: Relation, texts: _Current, moot: Mapping[str, str]
-) -> str:
-    columns = ", ".join(f"{moot.get(name, quoted(name))} as {quoted(name)}" for name in names)
+def _signed(state: State, held: str, wanted: Relation, texts: _Current) -> str:
+    columns = ", ".join(presented(state, SPARK))
     return (
         f"select 1, {columns} from (\n{held}\n) as held "
         f"union all select -1, {columns} from (\n{select_text(wanted, texts)}\n) as wanted"

@@ -171,6 +171,9 @@ FAMILIES = {
         "wide_decimals": "select product, sum(w27) as a, avg(w27) as b, sum(w38) as c, avg(w38) as d, sum(w32) as e, "
         "avg(w32) as f from items group by product",
         "fine_decimals": "select product, sum(w18) as s, avg(w18) as m, max(w18) as most from items group by product",
+        "bits": "select customer, bit_xor(qty) as x, bit_xor(cast(id as tinyint)) as y, bit_xor(cast(amount as bigint)) as z "
+        "from orders group by customer",
+        "distinct_bits": "select customer, bit_xor(distinct qty) as d, count(*) as n from orders group by customer",
         "keys": "select qty % 2 as odd, upper(note) as note, sum(amount) as s from orders group by qty % 2, upper(note)",
         "over_join": "select c.region, sum(o.amount) as s, count(o.id) as n, count(*) as rows "
         "from customers as c left join orders as o on o.customer = c.id group by c.region",
@@ -204,6 +207,8 @@ FAMILIES = {
         "wide": "select product, most from (select product, sum(w32) as s, sum(w27) as most from items group by product) where s > 0",
         "fine": "select o.id, x.s from orders o join (select order_id, sum(w18) as s, max(w18) as m from items group by order_id) as x "
         "on x.order_id = o.id where m is null or s <> m",
+        "bits": "select o.id, x.b from orders o join (select customer, bit_xor(cast(qty as smallint)) as b from orders group by customer) as x "
+        "on x.customer = o.customer",
         "of_everything": "select id from customers where credit > (select avg(amount) from orders where note is not null)",
         "correlated": "select id, (select sum(qty) from orders o where o.customer = c.id) as s, "
         "(select count(*) from orders o where o.customer = c.id) as n from customers c",

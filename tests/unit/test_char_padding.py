@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.algebra.scalars_of import scalars_of
 from sparkivm.engine import Field
 from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.reasons import Reason
@@ -25,7 +24,7 @@ class Tables:
 
 def texts(sql: str) -> str:
     root = read(sql, Tables()).root
-    return " ; ".join(scalar.sql("spark") for node in root.walk() for scalar in scalars_of(node))
+    return " ; ".join(scalar.sql("spark") for node in root.walk() for scalar in node.scalars)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import random
 import duckdb
 import pytest
 
-from sparkivm.algebra.exact_sums import OVERFLOW, Sum
+from sparkivm.algebra import HiddenColumn
+from sparkivm.algebra.aggregates.sum import OVERFLOW, exact_sum
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.spark.data_types import spark_type
 from tests.fuzz.database import Database
@@ -15,12 +16,17 @@ from tests.fuzz.embedded import new_connection
 from tests.fuzz.view import View
 from tests.laws.small_tables import world
 
-WIDE = Sum(spark_type("decimal(38,2)"), "n")
+
+def sum_of(type_: str) -> HiddenColumn:
+    return HiddenColumn("s", exact_sum(spark_type(type_), "n"))
+
+
+WIDE = sum_of("decimal(38,2)")
 LIMIT = 10**34  # 36 digits before the point, of which two are to spare
 
 
-def checked(s: object, n: int, found: Sum = WIDE) -> object:
-    text = found.checked("s", "n").sql("duckdb")
+def checked(s: object, n: int, found: HiddenColumn = WIDE) -> object:
+    text = found.checked().sql("duckdb")
     value = "null" if s is None else str(s)
     (result,) = (
         new_connection()
@@ -48,15 +54,14 @@ def test_a_sum_of_no_values_is_null():
 
 
 def test_narrower_sums_and_whole_numbers_are_not_looked_at():
-    assert not Sum(spark_type("decimal(37,2)"), "n").may_overflow
-    assert not Sum(spark_type("bigint"), "n").may_overflow
-    assert checked(None, 3, Sum(spark_type("decimal(37,2)"), "n")) is None
-    assert Sum(spark_type("bigint"), "n").bounded("t + s") == "t + s"
+    assert sum_of("bigint").additive.checked == sum_of("decimal(37,2)").additive.checked == "s"
+    assert checked(None, 3, sum_of("decimal(37,2)")) is None
+    assert sum_of("bigint").additive.bounded == "{total}"
 
 
 @pytest.mark.parametrize(("total", "fails"), [(LIMIT * 9 // 10, False), (LIMIT, True), (-LIMIT, True)])
 def test_a_total_of_checked_sums_is_checked_again(total, fails):
-    text = expression(WIDE.bounded("x + y"), x="x", y="y").sql("duckdb")
+    text = expression(WIDE.additive.bounded.format(total="x + y"), x="x", y="y").sql("duckdb")
     sql = f"select {text} from (select cast({total} as decimal(38,2)) as x, cast(0 as decimal(38,2)) as y)"
     if fails:
         with pytest.raises(duckdb.Error, match=OVERFLOW):

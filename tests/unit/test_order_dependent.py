@@ -20,6 +20,7 @@ DECIDED = {
     f"select s.k from s join {SUMS} as x on s.f = x.v": "SUM of DOUBLE",
     f"select s.k from s left join {SUMS} as x on s.k = x.k and x.v > 1": "SUM of DOUBLE",
     f"select max(v) as most from {SUMS}": "SUM of DOUBLE",
+    f"select bit_xor(cast(v as bigint)) as x from {SUMS}": "SUM of DOUBLE",
     f"select count_if(v > 1) as n from {SUMS}": "SUM of DOUBLE",
     f"select distinct v from {SUMS}": "SUM of DOUBLE",
     f"select f from s where f in (select v from {SUMS})": "SUM of DOUBLE",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sparkivm.explain.explain_view import tree_lines
 from sparkivm.explain.pictures import dot, mermaid
-from sparkivm.explain.plan_tree import PlanNode
+from sparkivm.explain.plan_tree import PlanNode, tree_lines
 
 TABLE = PlanNode("Scan t", "", ())
 GROUPS = PlanNode("Aggregate by k", "affected keys", (TABLE,))

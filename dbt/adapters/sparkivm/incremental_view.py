@@ -136,7 +136,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse(lambda *args, **kwargs: "")
     def explain_incremental_view(self, model: str, format: str = "text") -> str:
-        """How the next refresh of a model would go, without doing it; `format` is text, mermaid or dot."""
+        """How the next refresh of a model would go, without doing it, as text, steps, mermaid or dot."""
         from sparkivm.explain.explain_view import explain_view
 
         node = self._compiled(model)

@@ -2,7 +2,9 @@
 
 from typing import cast
 
-from sparkivm.algebra.aggregate import Aggregate, Call
+from sparkivm.algebra.aggregate import Aggregate
+from sparkivm.algebra.aggregates.aggregate_function import Call
+from sparkivm.algebra.aggregates.stored_aggregate import HiddenColumn
 from sparkivm.algebra.derivation import Derivation
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.full_join import FullJoin
@@ -39,6 +41,7 @@ __all__ = [
     "Filter",
     "FullJoin",
     "Generate",
+    "HiddenColumn",
     "InnerJoin",
     "JoinCondition",
     "Keys",

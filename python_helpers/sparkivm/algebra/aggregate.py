@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
+from sparkivm.algebra.aggregates.aggregate_function import Call
 from sparkivm.algebra.inputs import OneInput
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import NO_BAGS, Columns, Pruned, Relation, passed_on
 from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-
-# `other`: any aggregate that is a function of the bag of its group's rows; only evaluated, never added up.
-Function = Literal["count_rows", "count", "sum", "avg", "min", "max", "other"]
-
-
-@dataclass(frozen=True)
-class Call:
-    """One aggregate of a group: its result column, and an expression over the input's columns.
-
-    Of a function `other` the expression is the whole call.
-    """
-
-    name: str
-    function: Function
-    argument: Scalar | None = None
-    factor: str = "{weight}"  # how a weight multiplies the argument, so that no digit is lost
-    sum_type: str = ""  # of a weighted sum, whose product has more digits than can be added up without loss
-
-    def weighed(self, weight: str, argument: str) -> str:
-        """SUM of the argument, each as often as its weight says."""
-        total = f"sum({self.factor.format(weight=weight)} * {argument})"
-        return f"cast({total} as {self.sum_type})" if self.sum_type else total
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(OneInput):
     """γ(A): one row per group; without keys exactly one row, also for no input. Without calls it is DISTINCT.
 
-    `signed` groups a Z-set by its weights: COUNT and SUM weigh each row, a group stays even if its
+    `signed` groups a Z-set by its weights: calls that add up weigh each row, a group stays even if its
     count is 0. Otherwise the input is a plain bag.
 
     delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both
@@ -54,21 +35,33 @@ class Aggregate(OneInput):
     calls: tuple[Call, ...]
     signed: bool = False
 
+    groups = True
+    weighted = False
+    monotone = False  # a group that changes is replaced
+
     @property
     def columns(self) -> Columns:
         return (*self.keys, *(call.name for call in self.calls))
 
     @property
-    def weighted(self) -> bool:
-        return False
-
-    @property
-    def groups(self) -> bool:
-        return True
-
-    @property
     def bag_inputs(self) -> frozenset[int]:
-        return frozenset() if self.signed else frozenset({0})
+        return NO_BAGS if self.signed else frozenset({0})
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return not self.keys or self.input.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        if self.keys and not self.calls:
+            return f"Distinct {', '.join(self.keys)}"
+        by = f" by {', '.join(self.keys)}" if self.keys else ""
+        calls = ", ".join(f"{call.name} = {call.shown}" for call in self.calls)
+        return f"{'Weighted ' if self.signed else ''}Aggregate{by}" + (f": {calls}" if calls else "")
+
+    @property
+    def strategy(self) -> str:
+        return "affected keys" if self.keys else "recomputed when its input changes"
 
     def delta(self, d: Derivation) -> Relation:
         return delta_by_keys(self, self.keys, d)
@@ -78,3 +71,22 @@ class Aggregate(OneInput):
 
     def restrict(self, keys: Keys) -> Relation:
         return restricted_by_keys(self, self.keys, keys)
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        calls = (
+            replace(call, argument=change(call.argument)) if call.argument is not None else call
+            for call in self.calls
+        )
+        return replace(self, calls=tuple(calls))
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return passed_on(name, self.input) if name in self.keys else None
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        calls = tuple(call for call in self.calls if call.name in wanted)
+        arguments = (call.argument.columns for call in calls if call.argument is not None)
+        read = frozenset(self.keys).union(*arguments)
+        return (read,), lambda children: replace(self, input=children[0], calls=calls)
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return Empty(self.columns) if self.keys else self

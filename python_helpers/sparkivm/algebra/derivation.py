@@ -52,10 +52,10 @@ class Derivation:
     def __init__(self, changed: Collection[str], narrowing: Narrowing = NO_NARROWING) -> None:
         self._changed = frozenset(changed)
         self.narrowing = narrowing
-        self._deltas: dict[int, tuple[Relation, Relation]] = {}
-        self._olds: dict[int, tuple[Relation, Relation]] = {}
-        self._bags: dict[int, tuple[Relation, Relation]] = {}
-        self._touched: dict[tuple[int, Columns, bool], tuple[Relation, Relation]] = {}
+        self._deltas: dict[Relation, Relation] = {}
+        self._olds: dict[Relation, Relation] = {}
+        self._bags: dict[Relation, Relation] = {}
+        self._touched: dict[tuple[Relation, Columns, bool], Relation] = {}
 
     def changes(self, relation: Relation) -> bool:
         """Whether the relation reads a table that changed."""
@@ -67,11 +67,11 @@ class Derivation:
 
     def delta(self, relation: Relation) -> Relation:
         """new − old of a relation of the query."""
-        known = self._deltas.get(id(relation))
-        if known is None:
-            result = relation.delta(self) if self.changes(relation) else Empty(relation.columns)
-            known = self._deltas[id(relation)] = (relation, result)
-        return known[1]
+        if not self.changes(relation):
+            return Empty(relation.columns)
+        if relation not in self._deltas:
+            self._deltas[relation] = relation.delta(self)
+        return self._deltas[relation]
 
     def touched(self, relation: Relation, columns: Columns, *, exact: bool = False) -> Relation:
         """The values of `columns` in the rows of delta(relation), and maybe more, if that spares a join.
@@ -80,10 +80,10 @@ class Derivation:
         """
         if not self.changes(relation):
             return Empty(columns)
-        key = (id(relation), columns, exact)
+        key = (relation, columns, exact)
         if key not in self._touched:
-            self._touched[key] = (relation, self._find_touched(relation, columns, exact))
-        return self._touched[key][1]
+            self._touched[key] = self._find_touched(relation, columns, exact)
+        return self._touched[key]
 
     def _find_touched(self, relation: Relation, columns: Columns, exact: bool) -> Relation:
         delta = self.delta(relation)
@@ -116,10 +116,9 @@ class Derivation:
         """Old = new ⊎ −delta at the leaves: as cheap as new, and never too long ago to be read."""
         if not self.changes(relation):
             return relation
-        known = self._olds.get(id(relation))
-        if known is None:
-            known = self._olds[id(relation)] = (relation, self._compute_old(relation))
-        return known[1]
+        if relation not in self._olds:
+            self._olds[relation] = self._compute_old(relation)
+        return self._olds[relation]
 
     def _compute_old(self, relation: Relation) -> Relation:
         match relation:
@@ -142,10 +141,9 @@ class Derivation:
         """A slice is small: rebuilt from its new rows and the delta. A whole table is read at old."""
         if not self.changes(relation):
             return relation
-        known = self._bags.get(id(relation))
-        if known is None:
-            known = self._bags[id(relation)] = (relation, self._compute_old_bag(relation))
-        return known[1]
+        if relation not in self._bags:
+            self._bags[relation] = self._compute_old_bag(relation)
+        return self._bags[relation]
 
     def _compute_old_bag(self, relation: Relation) -> Relation:
         match relation:

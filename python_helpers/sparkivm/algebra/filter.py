@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.moment import before, moments
-from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.moment import before, moments, shown
+from sparkivm.algebra.relation import Columns, Relation, from_children, kept_whole
+from sparkivm.algebra.scalar import Scalar, conjunction, conjuncts
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import negated
+from sparkivm.algebra.zset import negated, nothing
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -31,6 +32,20 @@ class Filter(Linear):
     """
 
     predicate: Scalar
+
+    groups = False
+    if_empty = nothing
+    monotone = True
+    source_of = from_children
+    pruned = kept_whole
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return self.input.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        return f"Filter {shown(self.predicate)}"
 
     @cached_property
     def tables(self) -> frozenset[str]:
@@ -56,3 +71,8 @@ class Filter(Linear):
         if self.predicate.columns <= set(columns):
             return Filter(d.touched(self.input, columns, exact=True), self.predicate)
         return d.touched(self.input, columns, exact=exact)
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        predicate = conjunction(map(change, conjuncts(self.predicate)))
+        assert predicate is not None, "a predicate has a conjunct"
+        return replace(self, predicate=predicate)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.inputs import TwoSides, map_on
 from sparkivm.algebra.left_join import LeftJoin
-from sparkivm.algebra.project import Project
-from sparkivm.algebra.relation import Relation
-from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import column, null
+from sparkivm.algebra.match_counts import transition_strategy
+from sparkivm.algebra.moment import all_shown
+from sparkivm.algebra.project import padded
+from sparkivm.algebra.relation import Relation, from_children, kept_whole
+from sparkivm.algebra.restricted import above
 from sparkivm.algebra.semi_join import SemiJoin
 from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-    from sparkivm.algebra.keys import Keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +30,30 @@ class FullJoin(TwoSides):
     tested    tests/laws/test_delta_law.py
     """
 
-    @property
-    def weighted(self) -> bool:
-        return False
+    bag_inputs = frozenset({0, 1})
+    groups = False
+    weighted = False
+    restrict = above
+    map_scalars = map_on
+    source_of = from_children
+    pruned = kept_whole
+    monotone = False  # a match takes padding away
+    at_most_one_row = False
 
     @property
-    def bag_inputs(self) -> frozenset[int]:
-        return frozenset({0, 1})
+    def label(self) -> str:
+        return f"FullJoin {all_shown(self.predicates) or 'true'}"
+
+    @property
+    def strategy(self) -> str:
+        return transition_strategy(self.on)
 
     def delta(self, d: Derivation) -> Relation:
         left_rows = LeftJoin(self.left, self.right, self.on)
         right_only = SemiJoin(self.right, self.left, self.on.flipped, anti=True)
-        nulls = [(name, null()) for name in self.left.columns]
-        mine = [(name, column(name)) for name in self.right.columns]
-        return plus(d.delta(left_rows), Project(d.delta(right_only), (*nulls, *mine)))
+        return plus(d.delta(left_rows), padded(d.delta(right_only), self.columns))
 
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        if all(gone):
+            return Empty(self.columns)
+        return padded(self.right if gone[0] else self.left, self.columns)

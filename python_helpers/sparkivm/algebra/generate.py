@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.affected_keys import restricted_by_keys
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.moment import shown
+from sparkivm.algebra.relation import Columns, Relation, from_children, kept_whole, stays
 from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -29,9 +31,23 @@ class Generate(Linear):
     outer: bool = False
     in_select: bool = False  # the function is one that Spark has in SELECT lists only
 
+    groups = False
+    if_empty = stays
+    monotone = True
+    at_most_one_row = False
+    source_of = from_children
+    pruned = kept_whole
+
+    @property
+    def label(self) -> str:
+        return f"Generate {', '.join(self.names)} = {shown(self.generator)}"
+
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, *self.names)
 
     def restrict(self, keys: Keys) -> Relation:
         return restricted_by_keys(self, self.input.columns, keys)
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        return replace(self, generator=change(self.generator))

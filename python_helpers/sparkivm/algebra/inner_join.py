@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.join_condition import JoinCondition
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Relation, has_groups
+from sparkivm.algebra.moment import all_shown
+from sparkivm.algebra.relation import NO_BAGS, Columns, Relation, from_children, has_groups, kept_whole
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import Scalar, equality
+from sparkivm.algebra.scalar import Scalar, conjuncts, equality
 from sparkivm.algebra.union_all import total
+from sparkivm.algebra.zset import nothing
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -36,6 +39,26 @@ class InnerJoin(Relation):
     inputs: tuple[Relation, ...]
     predicates: tuple[Scalar, ...]
     broadcast: int | None = None  # index of an input small enough to be sent to every task
+
+    bag_inputs = NO_BAGS
+    groups = False
+    if_empty = nothing
+    monotone = True
+    source_of = from_children
+    pruned = kept_whole
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return all(child.at_most_one_row for child in self.inputs)
+
+    @property
+    def label(self) -> str:
+        hint = "" if self.broadcast is None else f" (broadcast input {self.broadcast + 1})"
+        return (f"InnerJoin {all_shown(self.predicates)}" if self.predicates else "CrossJoin") + hint
+
+    @property
+    def strategy(self) -> str:
+        return f"linear, one term per changed input of {len(self.inputs)}"
 
     @cached_property
     def columns(self) -> Columns:
@@ -135,13 +158,12 @@ class InnerJoin(Relation):
 
     def _equal_columns(self, child: Relation) -> dict[str, str]:
         """Columns of the join that equal a column of `child`: their names, and its."""
-        known = self._known_equal.get(id(child))
-        if known is None:
-            known = self._known_equal[id(child)] = (child, self._find_equal_columns(child))
-        return known[1]
+        if child not in self._known_equal:
+            self._known_equal[child] = self._find_equal_columns(child)
+        return self._known_equal[child]
 
     @cached_property
-    def _known_equal(self) -> dict[int, tuple[Relation, dict[str, str]]]:
+    def _known_equal(self) -> dict[Relation, dict[str, str]]:
         return {}
 
     def _find_equal_columns(self, child: Relation) -> dict[str, str]:
@@ -165,6 +187,10 @@ class InnerJoin(Relation):
         narrowed = replace(self, inputs=tuple(inputs))
         owners = [child for child in self.inputs if keys.within(child.columns)]
         return narrowed if len(owners) == 1 else Restricted(narrowed, keys)
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        predicates = chain.from_iterable(map(conjuncts, self.predicates))
+        return replace(self, predicates=tuple(map(change, predicates)))
 
     def _equal(self, one: Relation, other: Relation) -> list[tuple[str, str]]:
         """Pairs (column of `one`, equal column of `other`), also those that are equal to a third."""

@@ -1,12 +1,33 @@
-"""What operators over one relation, and joins of two, have in common."""
+"""What operators over nothing, over one relation, and joins of two have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sparkivm.algebra.join_condition import JoinCondition
-from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.relation import NO_BAGS, Columns, Relation, stays
+from sparkivm.algebra.scalar import Scalar, conjuncts
+
+
+@dataclass(frozen=True, eq=False)
+class NoInput(Relation):
+    """An operator over nothing."""
+
+    bag_inputs = NO_BAGS
+    groups = False
+    if_empty = stays
+
+    @property
+    def children(self) -> tuple[Relation, ...]:
+        return ()
+
+    def with_children(self, children: tuple[Relation, ...]) -> Relation:
+        return self
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +71,9 @@ class TwoSides(Relation):
 
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
         return replace(self, left=children[0], right=children[1])
+
+
+def map_on(join: TwoSides, change: Callable[[Scalar], Scalar]) -> Relation:
+    """The `map_scalars` of a join that has no expressions but its condition."""
+    predicates = map(change, chain.from_iterable(map(conjuncts, join.predicates)))
+    return replace(join, on=JoinCondition.of(predicates, join.left.columns, join.right.columns))

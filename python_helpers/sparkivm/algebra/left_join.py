@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.inputs import TwoSides, map_on
 from sparkivm.algebra.join_condition import JoinCondition, Pair
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.match_counts import TRANSITION, TURNED, MatchCounts, counts_by_key, counts_by_row
-from sparkivm.algebra.project import Project, only
-from sparkivm.algebra.relation import Columns, Relation, has_groups
+from sparkivm.algebra.match_counts import (
+    TRANSITION,
+    TURNED,
+    MatchCounts,
+    counts_by_key,
+    counts_by_row,
+    transition_strategy,
+)
+from sparkivm.algebra.moment import all_shown
+from sparkivm.algebra.project import Project, only, padded
+from sparkivm.algebra.relation import Columns, Relation, from_children, has_groups, kept_whole
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null, null
+from sparkivm.algebra.scalar import column, conjunction, equal, is_not_null
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import Weigh
+from sparkivm.algebra.zset import Empty, Weigh
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -40,9 +49,25 @@ class LeftJoin(TwoSides):
 
     broadcast_right: bool = False  # B is small enough to be sent to every task
 
+    bag_inputs = frozenset({1})
+    groups = False
+    map_scalars = map_on
+    source_of = from_children
+    pruned = kept_whole
+    monotone = False  # a match takes padding away
+
     @property
-    def bag_inputs(self) -> frozenset[int]:
-        return frozenset({1})
+    def at_most_one_row(self) -> bool:
+        return self.left.at_most_one_row and self.right.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        hint = " (broadcast right)" if self.broadcast_right else ""
+        return f"LeftJoin {all_shown(self.predicates) or 'true'}{hint}"
+
+    @property
+    def strategy(self) -> str:
+        return transition_strategy(self.on)
 
     def delta(self, d: Derivation) -> Relation:
         right = self._narrowed_right(d)
@@ -51,8 +76,6 @@ class LeftJoin(TwoSides):
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
         from_left = LeftJoin(d_left, right_new, self.on)
 
-        nulls = [(name, null()) for name in right.columns]
-
         if self.on.pairs and not self.on.residual:
             # A NULL key matches nothing, so such rows of B never reach the result.
             keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
@@ -60,7 +83,7 @@ class LeftJoin(TwoSides):
             counts = counts_by_key(d, right, matching, self.on)
             copied = [(key, column(of)) for key, of in zip(counts.keys, counts.of, strict=True)]
             rows = Project(matching, (*((name, column(name)) for name in right.columns), *copied))
-            padding = Project(transition(counts), (*nulls, *((key, column(key)) for key in counts.keys)))
+            padding = padded(transition(counts), (*right.columns, *counts.keys))
             on = zip(self.on.pairs, counts.keys, strict=True)
             matched = InnerJoin(
                 (left_old, plus(rows, padding)),
@@ -74,8 +97,7 @@ class LeftJoin(TwoSides):
             (left_old, transition(counts)),
             tuple(equal(of, key, null_safe=True) for of, key in zip(counts.of, counts.keys, strict=True)),
         )
-        padding = Project(repadded, (*((name, column(name)) for name in self.left.columns), *nulls))
-        return plus(from_left, matched, padding)
+        return plus(from_left, matched, padded(repadded, self.columns))
 
     def _narrowed_right(self, d: Derivation) -> Relation:
         keys = Keys.of(self.left, self.on.right_to_left)
@@ -94,6 +116,9 @@ class LeftJoin(TwoSides):
         right = self.right.restrict(copied) if copied else self.right
         narrowed = replace(self, left=self.left.restrict(preserved), right=right)
         return narrowed if preserved == keys else Restricted(narrowed, keys)
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return Empty(self.columns) if gone[0] else padded(self.left, self.columns)
 
 
 def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:

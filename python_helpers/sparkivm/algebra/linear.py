@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.inputs import OneInput
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import NO_BAGS, Columns, Relation
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Linear(OneInput):
     """f(A ⊎ B) = f(A) ⊎ f(B), hence d f(A) = f(dA)."""
+
+    bag_inputs = NO_BAGS
+    strategy = "linear"
 
     def delta(self, d: Derivation) -> Relation:
         return self.with_children((d.delta(self.input),))

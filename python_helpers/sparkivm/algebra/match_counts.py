@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.aggregate import Aggregate, Call
+from sparkivm.algebra.aggregate import Aggregate
+from sparkivm.algebra.aggregates.aggregate_function import Call
+from sparkivm.algebra.aggregates.count import ROWS
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
 from sparkivm.algebra.join_condition import JoinCondition
@@ -39,6 +41,10 @@ class MatchCounts:
     keys: tuple[str, ...]
     new_keys: tuple[str, ...]
     of: tuple[str, ...]  # the columns that keys are copies of
+
+
+def transition_strategy(on: JoinCondition) -> str:
+    return "transition by key" if on.pairs and not on.residual else "transition by row"
 
 
 def counts_by_key(d: Derivation, right: Relation, d_right: Relation, on: JoinCondition) -> MatchCounts:
@@ -77,9 +83,7 @@ def _counts_of_all(d: Derivation, right: Relation, d_right: Relation, on: JoinCo
     def counted(rows: Relation, key: str, count: str, signed: bool = False) -> Relation:
         matching = Filter(rows, condition) if condition is not None else rows
         # Grouped by a constant, so that no rows are no group.
-        return Aggregate(
-            Project(matching, ((key, integer(1)),)), (key,), (Call(count, "count_rows"),), signed=signed
-        )
+        return Aggregate(Project(matching, ((key, integer(1)),)), (key,), (Call(count, ROWS),), signed=signed)
 
     (key,), (new_key,) = _copies("k", ("all",)), _copies("b", ("all",))
     changed, new = counted(d_right, key, _CHANGED, signed=True), counted(d.new(right), new_key, _NEW)
@@ -89,9 +93,7 @@ def _counts_of_all(d: Derivation, right: Relation, d_right: Relation, on: JoinCo
 def _counted(
     rows: Relation, by: tuple[str, ...], keys: tuple[str, ...], count: str, signed: bool = False
 ) -> Aggregate:
-    return Aggregate(
-        renamed(rows, zip(keys, by, strict=True)), keys, (Call(count, "count_rows"),), signed=signed
-    )
+    return Aggregate(renamed(rows, zip(keys, by, strict=True)), keys, (Call(count, ROWS),), signed=signed)
 
 
 def _copies(letter: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ operators see it as a column of their input (normalize/lift_moments.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
@@ -59,6 +59,20 @@ def at(scalar: Scalar, text_of: Callable[[str, bool], exp.Expr]) -> Scalar:
     if not moments(scalar):
         return scalar
     return _replaced(scalar, lambda node: text_of(_key(node), str(node.this).endswith(_BEFORE)))
+
+
+def shown(scalar: Scalar) -> str:
+    """The expression as people read it, its moments as calls."""
+
+    def call(key: str, before: bool) -> exp.Expr:
+        return exp.Anonymous(this=f"old_{key.removeprefix(_PREFIX)}") if before else function_of(key)
+
+    return at(scalar, call).sql("spark")
+
+
+def all_shown(scalars: Iterable[Scalar]) -> str:
+    """A condition as people read it, empty if there is none."""
+    return " and ".join(map(shown, scalars))
 
 
 def _key(node: exp.Expr) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.moment import before, moments
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.moment import moments, shown
+from sparkivm.algebra.relation import Columns, Pruned, Relation
 from sparkivm.algebra.restricted import Restricted
-from sparkivm.algebra.scalar import Scalar, column
+from sparkivm.algebra.scalar import Scalar, column, null
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import negated
+from sparkivm.algebra.zset import negated, nothing
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -33,6 +33,20 @@ class Project(Linear):
 
     items: tuple[tuple[str, Scalar], ...]  # (name, expression over the input's columns)
 
+    groups = False
+    if_empty = nothing
+    monotone = True
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return self.input.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        texts = [(name, shown(scalar)) for name, scalar in self.items]
+        items = (name if text.strip("`") == name else f"{name} = {text}" for name, text in texts)
+        return f"Project {', '.join(items)}"
+
     @property
     def columns(self) -> Columns:
         return tuple(name for name, _ in self.items)
@@ -40,9 +54,6 @@ class Project(Linear):
     @cached_property
     def tables(self) -> frozenset[str]:
         return self.input.tables.union(*(moments(scalar) for _, scalar in self.items))
-
-    def before(self) -> Relation:
-        return replace(self, items=tuple((name, before(scalar)) for name, scalar in self.items))
 
     def delta(self, d: Derivation) -> Relation:
         kept = replace(self, input=d.delta(self.input))
@@ -65,6 +76,19 @@ class Project(Linear):
         narrowed = replace(self, input=self.input.restrict(below.renamed(passed_on))) if below else self
         return narrowed if below == keys else Restricted(narrowed, keys)
 
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        return replace(self, items=tuple((name, change(scalar)) for name, scalar in self.items))
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        item = dict(self.items).get(name)
+        source = None if item is None else item.as_column
+        return None if source is None else (self.input, source)
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        items = tuple(item for item in self.items if item[0] in wanted) or self.items[:1]
+        read = frozenset[str]().union(*(scalar.columns for _, scalar in items))
+        return (read,), lambda children: Project(children[0], items)
+
 
 def renamed(relation: Relation, names: Iterable[tuple[str, str]]) -> Project:
     """Columns of a relation under other names: pairs of (new, old)."""
@@ -74,3 +98,9 @@ def renamed(relation: Relation, names: Iterable[tuple[str, str]]) -> Project:
 def only(relation: Relation, columns: Iterable[str]) -> Project:
     """Some columns of a relation."""
     return renamed(relation, ((name, name) for name in columns))
+
+
+def padded(relation: Relation, columns: Iterable[str]) -> Project:
+    """The columns of a relation, NULL for those that it has not."""
+    own = frozenset(relation.columns)
+    return Project(relation, tuple((name, column(name) if name in own else null()) for name in columns))

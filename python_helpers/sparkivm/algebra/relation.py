@@ -1,13 +1,15 @@
-"""What an operator can say of itself: its columns, how it changes, how it narrows to some keys."""
+"""What an operator says of itself: its columns, how it changes, and what passes ask of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sparkivm.algebra.moment import before
+from sparkivm.algebra.scalar import Scalar
 from sparkivm.errors import InternalError
 
 if TYPE_CHECKING:
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from sparkivm.algebra.keys import Keys
 
 Columns = tuple[str, ...]
+# The columns that are read of each child, in order where that matters; and the operator over such children.
+Pruned = tuple[tuple[frozenset[str] | Columns, ...], Callable[[tuple["Relation", ...]], "Relation"]]
+
+# The operator is linear in all of its inputs.
+NO_BAGS = frozenset[int]()
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +31,8 @@ class Relation(ABC):
     Relations are compared by identity: one that stands in a plan several times is shared, and may be
     computed once. Column names are unique among the relations that a join brings together, so expressions
     need no qualifiers.
+
+    What is abstract has no answer that is right for all operators: each gives its own, in its file.
     """
 
     @property
@@ -45,18 +54,53 @@ class Relation(ABC):
         return any(child.weighted for child in self.children)
 
     @property
+    @abstractmethod
     def bag_inputs(self) -> frozenset[int]:
         """Indexes of the children that have to be plain bags, because the operator is not linear in them."""
-        return frozenset()
 
     @property
+    @abstractmethod
     def groups(self) -> bool:
         """Whether rows of the input are combined into one."""
-        return False
+
+    @property
+    @abstractmethod
+    def monotone(self) -> bool:
+        """Whether more rows of the inputs take no row of the result away."""
+
+    @property
+    @abstractmethod
+    def at_most_one_row(self) -> bool:
+        """Whether it is known to have one row at most, whatever its sources hold."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What it does, in one line."""
+
+    @property
+    @abstractmethod
+    def strategy(self) -> str:
+        """How its delta is derived; empty for a source, and for what has no delta."""
+
+    @abstractmethod
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        """The operator with each of its expressions changed, its predicates conjunct by conjunct."""
+
+    @abstractmethod
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        """The child's column that a column is, passed on as it is.
+
+        None of a column that is read or computed here, or of which each branch of a union has its own.
+        """
+
+    @abstractmethod
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        """What it reads for the columns in `wanted`, and itself without what it does for others."""
 
     def before(self) -> Relation:
         """The same operator over the same inputs, its own expressions at the moments of the frontier."""
-        return self
+        return self.with_scalars(before)
 
     @abstractmethod
     def delta(self, d: Derivation) -> Relation:
@@ -83,6 +127,42 @@ class Relation(ABC):
         """
         return None
 
+    @abstractmethod
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        """What it is if the children that `gone` is true for, at least one, have no rows."""
+
+    @property
+    def scalars(self) -> list[Scalar]:
+        """Its expressions, its predicates conjunct by conjunct."""
+        found: list[Scalar] = []
+
+        def kept(scalar: Scalar) -> Scalar:
+            found.append(scalar)
+            return scalar
+
+        self.map_scalars(kept)
+        return found
+
+    def with_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        """The operator with each of `scalars` changed; the same object if `change` changes none."""
+        changed: list[bool] = []
+
+        def tried(scalar: Scalar) -> Scalar:
+            new = change(scalar)
+            changed.append(new is not scalar)
+            return new
+
+        new = self.map_scalars(tried)
+        return new if any(changed) else self
+
+    def origin(self, name: str) -> tuple[Relation, str]:
+        """The relation that a column comes from as it is, and its name there.
+
+        That is where it is read or computed, or a UNION ALL. A column of an outer query has no other origin.
+        """
+        source = self.source_of(name)
+        return (self, name) if source is None else source[0].origin(source[1])
+
     @cached_property
     def tables(self) -> frozenset[str]:
         """Keys of the source tables, and of the moments, that it reads."""
@@ -90,16 +170,13 @@ class Relation(ABC):
 
     def walk(self) -> Iterator[Relation]:
         """Every relation below and including this one, each once, children first."""
-        seen: set[int] = set()
-        found: list[Relation] = []
+        found: dict[Relation, None] = {}
 
         def visit(relation: Relation) -> None:
-            if id(relation) in seen:
-                return
-            seen.add(id(relation))
-            for child in relation.children:
-                visit(child)
-            found.append(relation)
+            if relation not in found:
+                for child in relation.children:
+                    visit(child)
+                found[relation] = None
 
         visit(self)
         return iter(found)
@@ -109,22 +186,48 @@ class Relation(ABC):
 class Derived(Relation):
     """A relation that stands in derived plans only: it is part of a delta, and has none of its own."""
 
+    strategy = ""
+
     def delta(self, d: Derivation) -> Relation:
-        raise InternalError(f"{type(self).__name__} is part of a delta already")
+        raise InternalError(f"{self.label} is part of a delta already")
+
+
+def kept_whole(relation: Relation, wanted: frozenset[str]) -> Pruned:
+    """The `pruned` of an operator that does the same whatever is wanted of the columns that it passes on."""
+    read = wanted.union(*(scalar.columns for scalar in relation.scalars))
+    return (read,) * len(relation.children), relation.with_children
+
+
+def from_children(relation: Relation, name: str) -> tuple[Relation, str] | None:
+    """The `source_of` of an operator that passes on the columns of its children, and may add others."""
+    return passed_on(name, *relation.children)
+
+
+def stays(relation: Relation, gone: Sequence[bool]) -> Relation:
+    """The `if_empty` of an operator that is not made simpler."""
+    return relation
+
+
+def no_scalars(relation: Relation, change: Callable[[Scalar], Scalar]) -> Relation:
+    """The `map_scalars` of an operator without expressions."""
+    return relation
+
+
+def passed_on(name: str, *children: Relation) -> tuple[Relation, str] | None:
+    """The column of this name in the child that has one."""
+    return next(((child, name) for child in children if name in child.columns), None)
 
 
 def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
     """Apply `change` to every relation, children first; what is shared stays shared."""
-    done: dict[int, tuple[Relation, Relation]] = {}
+    done: dict[Relation, Relation] = {}
 
     def visit(node: Relation) -> Relation:
-        if id(node) in done:
-            return done[id(node)][1]
-        children = tuple(visit(child) for child in node.children)
-        same = all(new is old for new, old in zip(children, node.children, strict=True))
-        result = change(node if same else node.with_children(children))
-        done[id(node)] = (node, result)  # the node is kept alive, so that its id stays its own
-        return result
+        if node not in done:
+            children = tuple(map(visit, node.children))
+            same = all(new is old for new, old in zip(children, node.children, strict=True))
+            done[node] = change(node if same else node.with_children(children))
+        return done[node]
 
     return visit(relation)
 
@@ -132,3 +235,8 @@ def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relat
 def has_groups(relation: Relation) -> bool:
     """Whether rows are combined anywhere in it: changed groups are read again."""
     return any(node.groups for node in relation.walk())
+
+
+def keeps_append_only(relation: Relation) -> bool:
+    """Whether it only gains rows when its sources only gain rows."""
+    return all(node.monotone for node in relation.walk())

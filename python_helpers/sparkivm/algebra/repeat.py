@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.moment import shown
+from sparkivm.algebra.relation import Relation, from_children, kept_whole
 from sparkivm.algebra.scalar import Scalar
+from sparkivm.algebra.zset import nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,3 +22,17 @@ class Repeat(Linear):
     """
 
     times: Scalar
+
+    groups = False
+    if_empty = nothing
+    monotone = True
+    at_most_one_row = False
+    source_of = from_children
+    pruned = kept_whole
+
+    @property
+    def label(self) -> str:
+        return f"Repeat {shown(self.times)} times"
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        return replace(self, times=change(self.times))

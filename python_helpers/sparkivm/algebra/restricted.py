@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import NO_BAGS, Columns, Pruned, Relation, no_scalars, passed_on
+from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -26,6 +28,12 @@ class Restricted(Relation):
     excluded: bool = False
     broadcast: bool = False  # the keys are few enough to be sent to every task
 
+    bag_inputs = NO_BAGS
+    groups = False
+    at_most_one_row = False
+    strategy = "linear"
+    map_scalars = no_scalars
+
     @property
     def columns(self) -> Columns:
         return self.input.columns
@@ -37,6 +45,16 @@ class Restricted(Relation):
     @property
     def weighted(self) -> bool:
         return self.input.weighted
+
+    @property
+    def monotone(self) -> bool:
+        return not self.excluded
+
+    @property
+    def label(self) -> str:
+        keys = ", ".join(one if one == key else f"{one} = {key}" for one, key in self.keys.pairs)
+        hint = " (broadcast keys)" if self.broadcast else ""
+        return f"{'Exclude' if self.excluded else 'Restrict to'} {keys}{hint}"
 
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
         return replace(self, input=children[0], keys=Keys(children[1], self.keys.pairs))
@@ -51,3 +69,18 @@ class Restricted(Relation):
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return passed_on(name, self.input)
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        keys = frozenset(key for _, key in self.keys.pairs)
+        return (wanted | self.keys.columns, keys), self.with_children
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return self.input if self.excluded and not gone[0] else Empty(self.columns)
+
+
+def above(relation: Relation, keys: Keys) -> Relation:
+    """The `restrict` of an operator into which keys cannot go."""
+    return Restricted(relation, keys)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.relation import Columns, Derived, Relation
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.inputs import NoInput
+from sparkivm.algebra.relation import Columns, Derived, Pruned, Relation, no_scalars
+from sparkivm.algebra.restricted import above
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-    from sparkivm.algebra.keys import Keys
 
 
 class At(Enum):
@@ -23,7 +23,7 @@ class At(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Leaf(Relation):
+class Leaf(NoInput):
     """A source table, once for each place where the query reads it.
 
     table   the source's key
@@ -33,23 +33,26 @@ class Leaf(Relation):
     table: str
     fields: tuple[tuple[str, str], ...]
 
+    monotone = True
+    at_most_one_row = False
+    restrict = above
+    map_scalars = no_scalars
+
     @property
     def columns(self) -> Columns:
         return tuple(name for name, _ in self.fields)
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return ()
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return self
 
     @cached_property
     def tables(self) -> frozenset[str]:
         return frozenset({self.table})
 
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        fields = tuple(field for field in self.fields if field[0] in wanted)
+        return (), lambda _: replace(self, fields=fields)
+
+    @property
+    def _shown(self) -> str:
+        return f"{self.table}: {', '.join(source for _, source in self.fields) or 'rows only'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,12 @@ class Scan(Leaf):
 
     at: At = At.NEW
 
+    strategy = ""
+
+    @property
+    def label(self) -> str:
+        return f"{'Scan' if self.at is At.NEW else 'Scan old'} {self._shown}"
+
     def delta(self, d: Derivation) -> Relation:
         return Changes(self.table, self.fields)
 
@@ -71,6 +80,8 @@ class Scan(Leaf):
 class Changes(Derived, Leaf):
     """What changed in a source between the frontier and the target: new − old, as weights."""
 
+    weighted = True
+
     @property
-    def weighted(self) -> bool:
-        return True
+    def label(self) -> str:
+        return f"Changes {self._shown}"

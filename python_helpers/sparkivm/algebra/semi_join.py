@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.inner_join import InnerJoin
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra.inputs import TwoSides, map_on
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.left_join import touched_left_rows, transition
-from sparkivm.algebra.match_counts import counts_by_key, counts_by_row
+from sparkivm.algebra.match_counts import counts_by_key, counts_by_row, transition_strategy
+from sparkivm.algebra.moment import all_shown
 from sparkivm.algebra.project import only
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.relation import Columns, Relation, kept_whole, passed_on
 from sparkivm.algebra.scalar import conjunction, equal, is_not_null
 from sparkivm.algebra.union_all import plus
-from sparkivm.algebra.zset import negated
+from sparkivm.algebra.zset import Empty, negated
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -35,6 +37,11 @@ class SemiJoin(TwoSides):
     anti: bool = False
     broadcast_right: bool = False  # B is small enough to be sent to every task
 
+    bag_inputs = frozenset({1})
+    groups = False
+    map_scalars = map_on
+    pruned = kept_whole
+
     @property
     def columns(self) -> Columns:
         return self.left.columns
@@ -44,8 +51,21 @@ class SemiJoin(TwoSides):
         return self.left.weighted
 
     @property
-    def bag_inputs(self) -> frozenset[int]:
-        return frozenset({1})
+    def monotone(self) -> bool:
+        return not self.anti  # a match takes a row away
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return self.left.at_most_one_row
+
+    @property
+    def label(self) -> str:
+        hint = " (broadcast right)" if self.broadcast_right else ""
+        return f"{'Anti' if self.anti else 'Semi'}Join {all_shown(self.predicates) or 'true'}{hint}"
+
+    @property
+    def strategy(self) -> str:
+        return transition_strategy(self.on)
 
     def delta(self, d: Derivation) -> Relation:
         d_left, d_right = d.delta(self.left), d.delta(self.right)
@@ -78,3 +98,9 @@ class SemiJoin(TwoSides):
         copied = keys.across(self.on.left_to_right)
         right = self.right.restrict(copied) if copied else self.right
         return replace(self, left=self.left.restrict(keys), right=right)
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return passed_on(name, self.left)
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        return self.left if self.anti and not gone[0] else Empty(self.columns)

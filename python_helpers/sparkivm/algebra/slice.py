@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra.join_condition import Pair
-from sparkivm.algebra.keys import Keys
-from sparkivm.algebra.relation import Columns, Derived, Relation
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.relation import (
+    NO_BAGS,
+    Columns,
+    Derived,
+    Pruned,
+    Relation,
+    no_scalars,
+    passed_on,
+    stays,
+)
+from sparkivm.algebra.restricted import above
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,14 @@ class Slice(Derived):
     input: Relation
     lookups: tuple[Lookup, ...]
 
+    bag_inputs = NO_BAGS
+    groups = False
+    if_empty = stays
+    monotone = True
+    at_most_one_row = False
+    restrict = above
+    map_scalars = no_scalars
+
     @property
     def columns(self) -> Columns:
         return self.input.columns
@@ -40,6 +56,11 @@ class Slice(Derived):
     def weighted(self) -> bool:
         return self.input.weighted
 
+    @property
+    def label(self) -> str:
+        compared = (", ".join(pair.left for pair in lookup.pairs) for lookup in self.lookups)
+        return f"Slice by {' or '.join(compared)}"
+
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
         pairs = zip(self.lookups, children[1:], strict=True)
         return replace(
@@ -48,5 +69,10 @@ class Slice(Derived):
             lookups=tuple(Lookup(keys, lookup.pairs) for lookup, keys in pairs),
         )
 
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return passed_on(name, self.input)
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        compared = frozenset(pair.left for lookup in self.lookups for pair in lookup.pairs)
+        keys = (frozenset(pair.right for pair in lookup.pairs) for lookup in self.lookups)
+        return (wanted | compared, *keys), self.with_children

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sparkivm.algebra.aggregate import Aggregate, Call
-from sparkivm.algebra.exact_sums import Sum
+from sparkivm.algebra.aggregate import Aggregate
+from sparkivm.algebra.aggregates.aggregate_function import Call
+from sparkivm.algebra.aggregates.stored_aggregate import HiddenColumn
 from sparkivm.algebra.filter import Filter
 from sparkivm.algebra.generate import Generate
 from sparkivm.algebra.join_condition import JoinCondition, Pair
@@ -35,7 +35,7 @@ _SIDES = Scalar(exp.Explode(this=expression("array(1, -1)").tree.copy()))
 
 @dataclass(frozen=True, eq=False)
 class Totals(Aggregate):
-    """γ(A) of COUNT(*), the first of `calls`, and of counts and sums whose differences are exact.
+    """γ(A) of hidden columns that add up, of which the first one is COUNT(*).
 
     A is read once for both of its times, T = γ±(dA) and K the keys of T:
 
@@ -47,12 +47,14 @@ class Totals(Aggregate):
     tested    tests/laws/test_delta_law.py
     """
 
-    sums: Mapping[str, Sum] = field(default_factory=dict)  # by the name of the call; the others are counts
+    calls: tuple[HiddenColumn, ...]
     read: frozenset[str] = frozenset()  # calls of which something above makes use
     written: Aggregate | None = None  # as the query has it
     # a restricted one is part of this, by these keys
     whole: Totals | None = None
     within: tuple[Keys, ...] = ()
+
+    strategy = "counts and sums, old ones from new ones and the delta"
 
     def restrict(self, keys: Keys) -> Relation:
         below = keys.within(self.keys)
@@ -77,17 +79,8 @@ class Totals(Aggregate):
             JoinCondition(tuple(Pair(key, _NOW + key, null_safe=True) for key in self.keys)),
         )
         both = Generate(Filter(beside, self._effect()), _SIDES, (_SIDE,))
-        is_or_was = "coalesce(now, 0) - case when side < 0 then coalesce(more, 0) else 0 end"
-        items = [
-            (
-                call.name,
-                expression(
-                    is_or_was, now=self._checked(call, _NOW), more=self._checked(call, _MORE), side=_SIDE
-                ),
-            )
-            for call in self.calls
-        ]
-        sided = Project(both, (*self._key_items, *items, (_SIDE, column(_SIDE))))
+        sides = (*self._key_items, *((call.name, self._of_side(call)) for call in self.calls))
+        sided = Project(both, (*sides, (_SIDE, column(_SIDE))))
         return only(Weigh(self._presented(sided), column(_SIDE)), self.columns)
 
     def old(self, d: Derivation) -> Relation | None:
@@ -97,9 +90,10 @@ class Totals(Aggregate):
         change: Relation = whole._change(d)
         for keys in self.within:
             change = change.restrict(keys)
-        now = Project(self, (*self._key_items, *((c.name, self._checked(c)) for c in self.calls)))
-        less = ((c.name, expression("0 - x", x=self._checked(c))) for c in self.calls)
-        added = tuple(Call(call.name, "sum", column(call.name)) for call in self.calls)
+        now = Project(self, (*self._key_items, *((c.name, c.checked()) for c in self.calls)))
+        texts = ((c, c.additive.minus.format(one="0", other="x")) for c in self.calls)
+        less = ((c.name, expression(text, x=c.checked())) for c, text in texts)
+        added = tuple(Call(c.name, c.additive.adder, column(c.name)) for c in self.calls)
         summed = Aggregate(plus(now, Project(change, (*self._key_items, *less))), self.keys, added)
         return only(self._presented(summed), self.columns)
 
@@ -111,12 +105,11 @@ class Totals(Aggregate):
     def _key_items(self) -> list[tuple[str, Scalar]]:
         return [(key, column(key)) for key in self.keys]
 
-    def _checked(self, call: Call, prefix: str = "") -> Scalar:
-        """The column of a call, under a prefix, in which a sum that overflowed is an error."""
-        found = self.sums.get(call.name)
-        if found is None:
-            return column(prefix + call.name)
-        return found.checked(prefix + call.name, prefix + found.counted_by)
+    def _of_side(self, call: HiddenColumn) -> Scalar:
+        """A total as it is or was."""
+        change = "case when side < 0 then coalesce(more, 0) else 0 end"
+        text = call.additive.minus.format(one="coalesce(now, 0)", other=change)
+        return expression(text, now=call.checked(_NOW), more=call.checked(_MORE), side=_SIDE)
 
     def _names(self, prefix: str) -> list[tuple[str, str]]:
         """The calls under a prefix, the keys as they are."""
@@ -132,11 +125,8 @@ class Totals(Aggregate):
         return disjunction(effects) if effects else expression("false")
 
     def _presented(self, totals: Relation) -> Relation:
-        """Groups with rows, sums of nothing NULL and all of their types; other columns are passed on."""
-        items: list[tuple[str, Scalar]] = []
-        for name in totals.columns:
-            found = self.sums.get(name)
-            text = f"case when n <> 0 then cast(s as {found.type}) end" if found else "s"
-            items.append((name, expression(text, s=name, n=found.counted_by) if found else column(name)))
+        """Groups with rows, their totals as aggregates have them; other columns are passed on."""
+        values = {call.name: call.presented() for call in self.calls}
+        items = tuple((name, values.get(name, column(name))) for name in totals.columns)
         alive = expression("n > 0", n=self.calls[0].name)
-        return Project(Filter(totals, alive) if self.keys else totals, tuple(items))
+        return Project(Filter(totals, alive) if self.keys else totals, items)

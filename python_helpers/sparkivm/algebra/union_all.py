@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.zset import Consolidate, negated
+from sparkivm.algebra.relation import NO_BAGS, Columns, Pruned, Relation, no_scalars
+from sparkivm.algebra.zset import Consolidate, Empty, negated
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
@@ -29,6 +29,17 @@ class UnionAll(Relation):
     # Read by `align_unions` alone.
     in_pairs: bool = False
 
+    bag_inputs = NO_BAGS
+    groups = False
+    monotone = True
+    at_most_one_row = False
+    strategy = "linear"
+    map_scalars = no_scalars
+
+    @property
+    def label(self) -> str:
+        return f"UnionAll of {len(self.inputs)}"
+
     @property
     def columns(self) -> Columns:
         return self.inputs[0].columns
@@ -48,6 +59,18 @@ class UnionAll(Relation):
 
     def restrict(self, keys: Keys) -> Relation:
         return UnionAll(tuple(child.restrict(keys) for child in self.inputs))
+
+    def source_of(self, name: str) -> tuple[Relation, str] | None:
+        return None
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        columns = tuple(name for name in self.columns if name in wanted) or self.columns[:1]
+        positions = [self.columns.index(name) for name in columns]
+        return tuple(tuple(child.columns[i] for i in positions) for child in self.inputs), UnionAll
+
+    def if_empty(self, gone: Sequence[bool]) -> Relation:
+        rest = tuple(child for child, is_gone in zip(self.inputs, gone, strict=True) if not is_gone)
+        return plus(*rest) if rest else Empty(self.columns)
 
 
 def plus(*relations: Relation) -> Relation:

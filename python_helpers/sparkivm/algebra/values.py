@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.relation import Columns, Relation
-from sparkivm.algebra.restricted import Restricted
+from sparkivm.algebra.inputs import NoInput
+from sparkivm.algebra.relation import Columns, Relation, kept_whole, no_scalars
+from sparkivm.algebra.restricted import above
 from sparkivm.algebra.zset import Empty
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
-    from sparkivm.algebra.keys import Keys
 
 
 @dataclass(frozen=True, eq=False)
-class OneRow(Relation):
+class OneRow(NoInput):
     """The bag {()}.
 
     delta     nothing: it is a constant
@@ -23,19 +23,17 @@ class OneRow(Relation):
     tested    tests/laws/test_delta_law.py
     """
 
+    monotone = True
+    at_most_one_row = True
+    restrict = above
+    map_scalars = no_scalars
+    pruned = kept_whole
+    label = "OneRow"
+    strategy = "constant"
+
     @property
     def columns(self) -> Columns:
         return ()
 
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return ()
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return self
-
     def delta(self, d: Derivation) -> Relation:
         return Empty(())
-
-    def restrict(self, keys: Keys) -> Relation:
-        return Restricted(self, keys)

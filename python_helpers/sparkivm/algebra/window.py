@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sparkivm.algebra.affected_keys import delta_by_keys, restricted_by_keys
 from sparkivm.algebra.inputs import OneInput
-from sparkivm.algebra.relation import Columns, Relation
+from sparkivm.algebra.moment import shown
+from sparkivm.algebra.relation import Columns, Pruned, Relation, from_children, stays
 from sparkivm.algebra.scalar import Scalar
 
 if TYPE_CHECKING:
@@ -58,21 +60,29 @@ class Window(OneInput):
     partition: tuple[str, ...]
     calls: tuple[WindowCall, ...]
 
+    bag_inputs = frozenset({0})
+    groups = True
+    if_empty = stays
+    weighted = False
+    monotone = False  # a row that comes may change the others of its partition
+    source_of = from_children
+
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, *(call.name for call in self.calls))
 
     @property
-    def weighted(self) -> bool:
-        return False
+    def at_most_one_row(self) -> bool:
+        return self.input.at_most_one_row
 
     @property
-    def groups(self) -> bool:
-        return True
+    def label(self) -> str:
+        by = f" by {', '.join(self.partition)}" if self.partition else ""
+        return f"Window{by}: {', '.join(f'{call.name} = {shown(call.call)}' for call in self.calls)}"
 
     @property
-    def bag_inputs(self) -> frozenset[int]:
-        return frozenset({0})
+    def strategy(self) -> str:
+        return "affected partitions" if self.partition else "recomputed when its input changes"
 
     def delta(self, d: Derivation) -> Relation:
         return delta_by_keys(self, self.partition, d)
@@ -82,3 +92,21 @@ class Window(OneInput):
 
     def restrict(self, keys: Keys) -> Relation:
         return restricted_by_keys(self, self.partition, keys)
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        calls = (
+            replace(
+                call,
+                call=change(call.call),
+                order=tuple(replace(one, key=change(one.key)) for one in call.order),
+            )
+            for call in self.calls
+        )
+        return replace(self, calls=tuple(calls))
+
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        calls = tuple(call for call in self.calls if call.name in wanted)
+        if not calls:
+            return (wanted,), lambda children: children[0]
+        read = wanted.union(self.partition, *(call.columns for call in calls))
+        return (read,), lambda children: replace(self, input=children[0], calls=calls)

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sparkivm.algebra.inputs import OneInput
+from sparkivm.algebra.inputs import NoInput, OneInput
 from sparkivm.algebra.linear import Linear
-from sparkivm.algebra.relation import Columns, Derived, Relation
+from sparkivm.algebra.moment import shown
+from sparkivm.algebra.relation import (
+    NO_BAGS,
+    Columns,
+    Derived,
+    Pruned,
+    Relation,
+    from_children,
+    kept_whole,
+    no_scalars,
+)
 from sparkivm.algebra.scalar import Scalar, integer
 
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
     from sparkivm.algebra.keys import Keys
 
+_MINUS_ONE = integer(-1)
+
 
 @dataclass(frozen=True, eq=False)
-class Empty(Relation):
+class Empty(NoInput):
     """No rows: the delta of what did not change."""
 
     names: Columns
 
+    monotone = True
+    at_most_one_row = True
+    map_scalars = no_scalars
+    label = "Empty"
+    strategy = "constant"
+    pruned = kept_whole
+
     @property
     def columns(self) -> Columns:
         return self.names
-
-    @property
-    def children(self) -> tuple[Relation, ...]:
-        return ()
-
-    def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        return self
 
     def delta(self, d: Derivation) -> Relation:
         return self
@@ -39,24 +52,48 @@ class Empty(Relation):
         return self
 
 
+def nothing(relation: Relation, gone: Sequence[bool]) -> Relation:
+    """The `if_empty` of an operator without rows if one of its inputs has none."""
+    return Empty(relation.columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Weigh(Linear):
     """Each row's weight multiplied by an integer expression over its columns."""
 
     factor: Scalar
 
+    groups = False
+    weighted = True
+    monotone = False
+    at_most_one_row = False
+    source_of = from_children
+    if_empty = nothing
+    pruned = kept_whole
+
     @property
-    def weighted(self) -> bool:
-        return True
+    def label(self) -> str:
+        return "Negate" if self.factor == _MINUS_ONE else f"Multiply weights by {shown(self.factor)}"
+
+    def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
+        return replace(self, factor=change(self.factor))
 
 
 @dataclass(frozen=True, eq=False)
 class Consolidate(OneInput):
     """The weights of equal rows added up, rows of weight 0 gone. Needs neither key nor order."""
 
-    @property
-    def weighted(self) -> bool:
-        return True
+    bag_inputs = NO_BAGS
+    groups = False
+    weighted = True
+    monotone = True
+    at_most_one_row = False
+    map_scalars = no_scalars
+    source_of = from_children
+    if_empty = nothing
+    pruned = kept_whole
+    label = "Consolidate"
+    strategy = "linear"
 
     def delta(self, d: Derivation) -> Relation:
         return Consolidate(d.delta(self.input))
@@ -69,9 +106,15 @@ class Consolidate(OneInput):
 class Copies(Linear):
     """A consolidated Z-set without negative weights as a plain bag: each row as often as its weight says."""
 
-    @property
-    def weighted(self) -> bool:
-        return False
+    groups = False
+    weighted = False
+    monotone = True
+    at_most_one_row = False
+    map_scalars = no_scalars
+    source_of = from_children
+    if_empty = nothing
+    pruned = kept_whole
+    label = "Repeat by weight"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +123,32 @@ class Unweigh(Derived, OneInput):
 
     name: str
 
+    bag_inputs = NO_BAGS
+    groups = False
+    weighted = False
+    monotone = False
+    at_most_one_row = False
+    map_scalars = no_scalars
+    source_of = from_children
+    if_empty = nothing
+
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, self.name)
 
     @property
-    def weighted(self) -> bool:
-        return False
+    def label(self) -> str:
+        return f"Weight as column {self.name}"
 
     def restrict(self, keys: Keys) -> Relation:
         return replace(self, input=self.input.restrict(keys))
 
+    def pruned(self, wanted: frozenset[str]) -> Pruned:
+        return (wanted - {self.name},), self.with_children
+
 
 def negated(relation: Relation) -> Relation:
-    return Weigh(relation, integer(-1))
+    return Weigh(relation, _MINUS_ONE)
 
 
 def plain(relation: Relation) -> Relation:

@@ -12,7 +12,7 @@ from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 
 # Raise it when a state written before could be misread, also if the compiler asks for types in another order.
-STATE_FORMAT = 6
+STATE_FORMAT = 7
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that a SQL statement or a session setting could take for its own.

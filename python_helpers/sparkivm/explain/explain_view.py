@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from textwrap import indent
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
+from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_lines, plan_steps
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
-from sparkivm.plan.compile_model import ViewPlan
-from sparkivm.plan.state import GroupState
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.auxiliaries import auxiliaries_of
 from sparkivm.refresh.compiled_view import CompiledView
-from sparkivm.refresh.decide import decide
+from sparkivm.refresh.decide import Decision, decide
 from sparkivm.refresh.model_query import check_is_query, query_text
 from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.pins import Pins
@@ -28,12 +26,13 @@ from sparkivm.refresh.session_settings import semantic_settings
 from sparkivm.refresh.sources import Sources
 from sparkivm.refresh.stored_state import read_state
 
-_FORMATS = ("text", "mermaid", "dot")
+_FORMATS = ("text", "steps", "mermaid", "dot")
 
 
 def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") -> str:
     """The plan, what is incremental and what is not, and what a refresh would do now.
 
+    format  text; steps: plan and delta after each pass that changed them; mermaid, dot: the plan drawn
     Raises: ModelError as a refresh would.
     """
     if format not in _FORMATS:
@@ -52,29 +51,24 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ()),
     )  # fmt: skip
     compiled = seen.compiled
-    if format != "text":
+    if format in ("mermaid", "dot"):
         root = (
             plan_tree(compiled.plan)
             if compiled.plan
             else PlanNode("full refresh", str(compiled.fallback), ())
         )
         return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
-    return "\n".join(
-        [
-            str(view),
-            *_plan_lines(compiled),
-            *_auxiliary_lines(compiled),
-            "",
-            *_decision_lines(engine, seen),
-        ]
-    )
-
-
-def _plan_lines(compiled: CompiledView) -> list[str]:
     if compiled.plan is None:
         assert compiled.fallback is not None
-        return ["", "not incrementally maintainable", *_reason_lines(compiled.fallback)]
-    return ["", *plan_lines(compiled.plan)]
+        lines = ["not incrementally maintainable", *_reason_lines(compiled.fallback)]
+    else:
+        lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
+    decided = _decide(engine, seen)
+    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), "", *_decision_lines(decided, compiled)]
+    if isinstance(decided, Decision) and decided.way is not None:
+        change = decided.way.change
+        lines += delta_steps(change) if format == "steps" else delta_lines(change)
+    return "\n".join(lines)
 
 
 def _auxiliary_lines(compiled: CompiledView) -> list[str]:
@@ -84,54 +78,13 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
     return lines
 
 
-def plan_lines(plan: ViewPlan) -> list[str]:
-    """Each operator with its strategy, and what the state table holds."""
-    lines = ["plan", *(f"  {line}" for line in tree_lines(plan_tree(plan))), "", "state"]
-    if isinstance(plan.state, GroupState):
-        lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
-        lines += [
-            f"  {column.name}: {column.kind} {column.type or ''}".rstrip() for column in plan.state.columns
-        ]
-    else:
-        lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.names)}")
-    return lines
+def _decide(engine: Engine, seen: Observation) -> Decision | Fallback:
+    return reason_to_rebuild(seen) or decide(engine, seen, NoMemory())
 
 
-def tree_lines(root: PlanNode) -> list[str]:
-    """A line for each operator. What is used in several places is a numbered part, written out once."""
-    uses = Counter[PlanNode]()
-
-    def count(node: PlanNode) -> None:
-        uses[node] += 1
-        if uses[node] == 1:
-            for child in node.children:
-                count(child)
-
-    parts: dict[PlanNode, int] = {}
-    lines: list[str] = []
-
-    def write(node: PlanNode, depth: int) -> None:
-        if node in parts:
-            lines.append("  " * depth + f"part {parts[node]}, as above")
-            return
-        text = node.label + (f"    [{node.strategy}]" if node.strategy else "")
-        if uses[node] > 1 and node.children:
-            parts[node] = len(parts) + 1
-            text += f"    part {parts[node]}"
-        lines.append("  " * depth + text)
-        for child in node.children:
-            write(child, depth + 1)
-
-    count(root)
-    write(root, 0)
-    return lines
-
-
-def _decision_lines(engine: Engine, seen: Observation) -> list[str]:
-    fallback = reason_to_rebuild(seen)
-    if fallback is not None:
-        return ["next refresh: full", *_reason_lines(fallback)]
-    decision = decide(engine, seen, NoMemory())
+def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> list[str]:
+    if isinstance(decision, Fallback):
+        return ["next refresh: full", *_reason_lines(decision)]
     form = f" by {decision.way.change.form}" if decision.way else ""
     lines = [f"next refresh: {decision.mode}{form}"]
     if decision.fallback is not None:
@@ -144,7 +97,7 @@ def _decision_lines(engine: Engine, seen: Observation) -> list[str]:
         ]
         lines.append(f"  {key}: versions {change.old}..{change.new}, {read}, {change.rows} changed rows")
     for key in decision.changes:
-        facts = seen.compiled.tables[key]
+        facts = compiled.tables[key]
         if facts.mirror_of is not None:
             lines.append(f"  {key}: by its mirror {facts.name}, which the next run compares with it first")
     return lines

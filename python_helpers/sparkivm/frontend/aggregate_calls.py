@@ -5,31 +5,19 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sparkivm.algebra import Scalar
-from sparkivm.algebra.aggregate import Function
+from sparkivm.algebra.aggregates.aggregate_function import QueryAggregate
+from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
+from sparkivm.algebra.aggregates.functions import FUNCTIONS
+from sparkivm.algebra.aggregates.recomputed import Evaluated, evaluated
 from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import conjunction
-from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, ARBITRARY_AGGREGATES
+from sparkivm.algebra.spark_functions import ARBITRARY_AGGREGATES
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.stars import counts_rows
 from sparkivm.reasons import Reason
 
-ReadCall = tuple[Function, Scalar | None]  # as in `Call`
-
-_FUNCTIONS: dict[str, Function] = {
-    "count": "count",
-    "count_if": "count",
-    "sum": "sum",
-    "avg": "avg",
-    "mean": "avg",
-    "min": "min",
-    "max": "max",
-    # FALSE is below TRUE.
-    "bool_and": "min",
-    "every": "min",
-    "bool_or": "max",
-    "some": "max",
-}
+ReadCall = tuple[QueryAggregate, Scalar | None]  # as in `Call`
 
 
 def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
@@ -41,17 +29,17 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
     condition = node.expression.this if isinstance(node, exp.Filter) else None
     call = node.this if isinstance(node, exp.Filter) else node
     name = function_name(call.this if isinstance(call, exp.WithinGroup) else call)
-    if name not in _FUNCTIONS and name not in AGGREGATE_FUNCTIONS:
+    function = FUNCTIONS.get(name)
+    if function is None:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {name} has no rule", whole)
     arguments = _values_given(call)
     for part in (*arguments, *([condition] if condition is not None else [])):
         check_accepted(part)
-    function = _FUNCTIONS.get(name, "other")
-    if isinstance(call.this, exp.Distinct) and function not in ("min", "max"):
-        function = "other"
-    if function == "other":
-        return "other", Scalar(node)
-    if function == "count":
+    if _is_distinct(call) and not function.ignores_copies:
+        function = evaluated(function.over_no_rows)
+    if isinstance(function, Evaluated):
+        return function, Scalar(node)
+    if function == COUNT:
         return _count(name, arguments, condition)
     return function, Scalar(_where(condition, arguments[0]))
 
@@ -64,9 +52,9 @@ def _count(name: str, arguments: list[exp.Expr], condition: exp.Expr | None) -> 
     elif len(arguments) > 1:
         conditions += [exp.Not(this=exp.Is(this=_operand(a), expression=exp.Null())) for a in arguments]
     elif arguments and not isinstance(arguments[0], exp.Literal):
-        return "count", Scalar(_where(condition, arguments[0]))
+        return COUNT, Scalar(_where(condition, arguments[0]))
     counted = conjunction(map(Scalar, conditions))
-    return ("count_rows", None) if counted is None else ("count", Scalar(_where(counted.tree, _ONE)))
+    return (COUNT_ROWS, None) if counted is None else (COUNT, Scalar(_where(counted.tree, _ONE)))
 
 
 _ONE = exp.Literal.number(1)
@@ -88,9 +76,13 @@ def _values_given(call: exp.Expr) -> list[exp.Expr]:
     parts = arguments_of(call)
     if isinstance(call, exp.WithinGroup):
         return [*_values_given(call.this), *(ordered.this for ordered in call.expression.expressions)]
-    if parts and isinstance(parts[0], exp.Distinct):
+    if _is_distinct(call):
         parts = parts[0].expressions
     return [] if counts_rows(call) else parts
+
+
+def _is_distinct(call: exp.Expr) -> bool:
+    return any(isinstance(part, exp.Distinct) for part in arguments_of(call)[:1])
 
 
 def _refuse_arbitrary(node: exp.Expr, whole: exp.Expr) -> None:

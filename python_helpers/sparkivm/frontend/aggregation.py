@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
+from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import column, integer, replace_nodes
 from sparkivm.algebra.sql_expression import expression
@@ -101,7 +102,8 @@ class Aggregation:
         if known is None:
             function, argument = call
             plain = argument.as_column if argument is not None else None
-            wanted = "aggregate" if function == "other" else f"{function}_{plain}" if plain else function
+            wanted = f"{function.name}_{plain}" if plain else function.name
+            wanted = "aggregate" if isinstance(function, Evaluated) else wanted
             known = self._calls[call] = Call(self._names.fresh(wanted), function, argument)
         return known.name
 

@@ -22,10 +22,8 @@ from sqlglot import exp
 
 from sparkivm.algebra import Project, Relation, Scalar, Scan, UnionAll
 from sparkivm.algebra.function_call import spark_name
-from sparkivm.algebra.origin import origin
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import rewrite
-from sparkivm.algebra.scalars_of import with_scalars
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import not_incremental
@@ -53,7 +51,7 @@ def char_length(relation: Relation, name: str, types: Mapping[str, SparkType]) -
 
     types  those of the columns of tables
     """
-    owner, source = origin(relation, name)
+    owner, source = relation.origin(name)
     if isinstance(owner, Scan):
         type_ = types.get(source)
         return None if type_ is None else type_.char_length
@@ -86,7 +84,7 @@ def with_padding(query: Query, types: Mapping[str, SparkType]) -> Query:
             child = next((child for child in node.children if name in child.columns), None)
             return None if child is None else char_length(child, name, types)
 
-        return with_scalars(node, lambda scalar: _padded(scalar, length_of))
+        return node.with_scalars(lambda scalar: _padded(scalar, length_of))
 
     return replace(query, root=rewrite(query.root, padded))
 

@@ -36,10 +36,8 @@ from sparkivm.algebra import (
     UnionAll,
     Window,
 )
-from sparkivm.algebra.of_nothing import EMPTY_OF_NOTHING, NULL_OF_NOTHING, ZERO_OF_NOTHING
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
-from sparkivm.algebra.scalars_of import scalars_of
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.scope import NameAllocator
@@ -51,7 +49,7 @@ def free_columns(relation: Relation) -> frozenset[str]:
     free: frozenset[str] = frozenset()
     for node in relation.walk():
         known = frozenset(name for child in node.children for name in child.columns)
-        free = free.union(*(scalar.columns - known for scalar in scalars_of(node)))
+        free = free.union(*(scalar.columns - known for scalar in node.scalars))
     return free
 
 
@@ -61,7 +59,7 @@ def reads_outer_columns_only_among_themselves(relation: Relation) -> bool:
     Spark tests such an expression outside of the subquery, which it then takes for a query on its own.
     """
     free = free_columns(relation)
-    parts = (p for node in relation.walk() for scalar in scalars_of(node) for p in conjuncts(scalar))
+    parts = (p for node in relation.walk() for scalar in node.scalars for p in conjuncts(scalar))
     correlated = [part for part in parts if part.columns & free]
     return bool(correlated) and all(part.columns <= free for part in correlated)
 
@@ -134,7 +132,7 @@ class Correlation:
             case Filter():
                 return self._filtered(self.bind(relation.input), conjuncts(relation.predicate))
             case Project():
-                below = self._with(self.bind(relation.input), map(self._outside, scalars_of(relation)))
+                below = self._with(self.bind(relation.input), map(self._outside, relation.scalars))
                 items = tuple((name, scalar.rename(below.columns)) for name, scalar in relation.items)
                 taken = {name for name, scalar in items if scalar.as_column != name}
                 columns = {of: self._names.fresh(of) if c in taken else c for of, c in below.columns.items()}
@@ -293,7 +291,7 @@ class Correlation:
         return replace(bound, relation=replace(relation, input=bound.relation, partition=partition))
 
     def _grouped(self, relation: Aggregate) -> Bound:
-        bound = self._with(self.bind(relation.input), map(self._outside, scalars_of(relation)))
+        bound = self._with(self.bind(relation.input), map(self._outside, relation.scalars))
         own = tuple(bound.columns.values())
         calls = tuple(
             replace(call, argument=call.argument.rename(bound.columns)) if call.argument is not None else call
@@ -307,7 +305,7 @@ class Correlation:
         groups = Aggregate(bound.relation, own, calls)
         pairs = tuple(Pair(domain.columns[of], mine, True) for of, mine in bound.columns.items())
         joined = LeftJoin(domain.relation, groups, JoinCondition(pairs))
-        values = tuple((call.name, or_of_nothing(call)) for call in relation.calls)
+        values = tuple((call.name, or_over_no_rows(call)) for call in relation.calls)
         passed = tuple((name, column(name)) for name in domain.columns.values())
         return replace(domain, relation=Project(joined, (*passed, *values)))
 
@@ -317,20 +315,15 @@ def _no_rule(relation: Relation) -> NotIncremental:
     return NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what))
 
 
-def or_of_nothing(call: Call) -> Scalar:
+def or_over_no_rows(call: Call) -> Scalar:
     """An aggregate beside an outer join: its value for no rows where no group was found.
 
     Raises: NotIncremental for an aggregate of which that value is not known.
     """
-    if call.function == "other" and call.argument is not None:
-        function = call.argument.sql("spark").partition("(")[0].lower()
-    else:
-        function = "count" if call.function == "count_rows" else call.function
-    if function in ZERO_OF_NOTHING:
-        return expression("coalesce(x, 0)", x=call.name)
-    if function in EMPTY_OF_NOTHING:
-        return expression("coalesce(x, array())", x=call.name)
-    if function in NULL_OF_NOTHING:
-        return column(call.name)
-    detail = f"{function} in a correlated subquery: it is not known what it is over no rows"
-    raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
+    value = call.called.over_no_rows
+    if value == "unknown":
+        text = call.function.text(call.argument.sql("spark") if call.argument is not None else "")
+        name = text.partition("(")[0].lower()
+        detail = f"{name} in a correlated subquery: it is not known what it is over no rows"
+        raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
+    return column(call.name) if value == "null" else expression(f"coalesce(x, {value})", x=call.name)

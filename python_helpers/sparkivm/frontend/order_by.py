@@ -14,7 +14,6 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.expressions import direction, resolve
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible
-from sparkivm.properties.single_row import at_most_one_row
 from sparkivm.reasons import Reason
 
 
@@ -80,7 +79,7 @@ def number_of(tree: exp.Query, clause: str) -> int | None:
 
 def takes_all(relation: Relation, offset: int | None) -> bool:
     """Whether OFFSET and a LIMIT above 0 leave nothing to choose, as there is one row at most."""
-    return not offset and at_most_one_row(relation)
+    return not offset and relation.at_most_one_row
 
 
 def any_rows(tree: exp.Query) -> NotIncremental:

@@ -8,8 +8,8 @@ from itertools import chain
 from sqlglot import exp
 
 from sparkivm.algebra import Filter, Project, Relation, Scalar, UnionAll
+from sparkivm.algebra.aggregates.functions import FUNCTIONS
 from sparkivm.algebra.function_call import AROUND_AGGREGATES, spark_name
-from sparkivm.algebra.of_nothing import EMPTY_OF_NOTHING, NULL_OF_NOTHING, ZERO_OF_NOTHING
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.aggregate_calls import read_call
@@ -24,11 +24,8 @@ from sparkivm.frontend.windows import Windows
 from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import STRING, SparkType
 
-_OF_TYPE = {
-    **dict.fromkeys(ZERO_OF_NOTHING, SparkType("bigint")),
-    **dict.fromkeys(("bool_and", "bool_or", "every", "some"), SparkType("boolean")),
-    **dict.fromkeys(EMPTY_OF_NOTHING, SparkType("array")),
-}
+_TYPE_OVER_NO_ROWS = {"0": SparkType("bigint"), "array()": SparkType("array")}
+_BOOLEAN = ("bool_and", "bool_or", "every", "some")
 _NULL_OF_NULL = (
     exp.Abs, exp.Add, exp.Cast, exp.Ceil, exp.Div, exp.Floor, exp.Mul, exp.Neg, exp.Paren, exp.Round, exp.Sub
 )  # fmt: skip
@@ -125,7 +122,7 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
         )
     for call in chain.from_iterable(map(aggregate_calls, calls)):
         read_call(call, pivot)
-    if all(map(_is_null_of_nothing, calls)):
+    if all(map(_is_null_over_no_rows, calls)):
         return True
     types = [_type_of(call, relation, names) for call in calls]
     if any(type_ is not None and type_.word not in _PIVOTED_AT_ONCE for type_ in types):
@@ -138,11 +135,12 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
     return True
 
 
-def _is_null_of_nothing(tree: exp.Expr) -> bool:
+def _is_null_over_no_rows(tree: exp.Expr) -> bool:
     """Whether an expression of aggregates is NULL over no rows."""
     if is_aggregate(tree):
-        return spark_name(tree) in NULL_OF_NOTHING
-    return isinstance(tree, _NULL_OF_NULL) and any(map(_is_null_of_nothing, tree.iter_expressions()))
+        function = FUNCTIONS.get(spark_name(tree))
+        return function is not None and function.over_no_rows == "null"
+    return isinstance(tree, _NULL_OF_NULL) and any(map(_is_null_over_no_rows, tree.iter_expressions()))
 
 
 def _type_of(call: exp.Expr, relation: Relation, names: NameAllocator) -> SparkType | None:
@@ -153,7 +151,10 @@ def _type_of(call: exp.Expr, relation: Relation, names: NameAllocator) -> SparkT
     if name in _OF_ARGUMENT and isinstance(call.this, exp.Expr):
         type_ = names.type_of(relation, Scalar(call.this))
         return _DOUBLE if type_ == STRING and name in _ADDING else type_
-    return _OF_TYPE.get(name)
+    if name in _BOOLEAN:
+        return SparkType("boolean")
+    function = FUNCTIONS.get(name)
+    return _TYPE_OVER_NO_ROWS.get(function.over_no_rows) if function is not None else None
 
 
 def _where(tree: exp.Expr, condition: exp.Expr) -> exp.Expr:

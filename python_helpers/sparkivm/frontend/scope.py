@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from sparkivm.algebra import Relation, Scalar, Scan
-from sparkivm.algebra.origin import origin
 from sparkivm.errors import UnknownName
 from sparkivm.frontend.named_types import type_named_in
 from sparkivm.frontend.place import not_incremental, place_of
@@ -99,7 +98,7 @@ class NameAllocator:
         """The type of a column that is passed on from a table, None of other expressions."""
         if scalar.as_column is None:
             return None
-        owner, source = origin(relation, scalar.as_column)
+        owner, source = relation.origin(scalar.as_column)
         return self.types.get(source) if isinstance(owner, Scan) else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Call, Filter, Project, Relation, Repeat, UnionAll
+from sparkivm.algebra.aggregates.sum import SUM
 from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.sql_expression import expression
@@ -57,7 +58,7 @@ class SetOperations:
             tags = ((name, integer(int(index == i))) for i, name in enumerate(counts))
             inputs.append(Project(branch.input, (*branch.items, *tags)))
         keys = tuple(name for _, name in output)
-        calls = tuple(Call(self._names.fresh(name), "sum", column(name)) for name in counts)
+        calls = tuple(Call(self._names.fresh(name), SUM, column(name)) for name in counts)
         counted = Aggregate(UnionAll(tuple(inputs)), keys, calls)
         a, b = (call.name for call in calls)
         both = isinstance(tree, exp.Intersect)

@@ -32,13 +32,15 @@ from sparkivm.algebra import (
     Scalar,
     SemiJoin,
 )
+from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
+from sparkivm.algebra.aggregates.recomputed import evaluated
 from sparkivm.algebra.membership import membership
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, equality, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
-from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_of_nothing
+from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_over_no_rows
 from sparkivm.frontend.expressions import has_aggregate, resolve
 from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.place import not_incremental, place_of
@@ -271,8 +273,8 @@ class Subqueries:
         bound = correlation.bind(waiting.rows)
         n, v = self._fresh("n"), self._fresh("value")
         calls = (
-            Call(n, "count_rows"),
-            Call(v, "other", expression("any_value(x)", x=waiting.values[0])),
+            Call(n, COUNT_ROWS),
+            Call(v, evaluated(), expression("any_value(x)", x=waiting.values[0])),
         )
         joined = self._beside(relation, bound, calls)
         return joined, expression(_TWO_ROWS, n=n, v=v)
@@ -303,14 +305,14 @@ class Subqueries:
             value = expression("case when p then v end", p=kept, v=value)
         bound = correlation.bind(node.input)
         if bound.columns:
-            value = value.substitute({call.name: or_of_nothing(call) for call in node.calls})
+            value = value.substitute({call.name: or_over_no_rows(call) for call in node.calls})
         return self._beside(relation, bound, node.calls), value
 
     def _exists(
         self, relation: Relation, waiting: _Waiting, correlation: Correlation
     ) -> tuple[Relation, Scalar]:
         n = self._fresh("n")
-        joined = self._beside(relation, correlation.bind(waiting.rows), (Call(n, "count_rows"),))
+        joined = self._beside(relation, correlation.bind(waiting.rows), (Call(n, COUNT_ROWS),))
         return joined, expression("coalesce(n, 0) > 0", n=n)
 
     def _in(
@@ -327,8 +329,8 @@ class Subqueries:
         x, y = operands[0], waiting.values[0]
         n, u = self._fresh("n"), self._fresh("nulls")
         counted = (
-            Call(n, "count_rows"),
-            Call(u, "count", expression("case when y is null then 1 end", y=y)),
+            Call(n, COUNT_ROWS),
+            Call(u, COUNT, expression("case when y is null then 1 end", y=y)),
         )
         beside = self._beside(relation, bound, counted)
         hit, found = self._fresh("hit"), self._fresh(y)
@@ -357,8 +359,8 @@ class Subqueries:
         assert condition is not None, "IN compares something"
         h, u = self._fresh("hits"), self._fresh("unknown")
         calls = (
-            Call(h, "count", expression("case when p then 1 end", p=condition)),
-            Call(u, "count", expression("case when (p) is null then 1 end", p=condition)),
+            Call(h, COUNT, expression("case when p then 1 end", p=condition)),
+            Call(u, COUNT, expression("case when (p) is null then 1 end", p=condition)),
         )
         text = _IN_COUNTED.format(unknown=waiting.unknown)
         return self._beside(relation, every, calls), expression(text, h=h, u=u)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sparkivm.algebra import Ordering, Project, Relation, Scalar, Window, WindowCall
+from sparkivm.algebra.aggregates.functions import FUNCTIONS
 from sparkivm.algebra.function_call import arguments_of, call_within
 from sparkivm.algebra.scalar import column, replace_nodes
-from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.expressions import direction, outside_of_subqueries
@@ -24,7 +24,6 @@ _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 # Some row of a frame. Unless it counts rows, a frame has all or none of those that tie: any may be its last.
 _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
 _FIRST = frozenset({"first_value", "first", "any_value"})
-_AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"}) | AGGREGATE_FUNCTIONS
 
 
 def with_named_windows(tree: exp.Expr, definitions: Sequence[exp.Expr]) -> exp.Expr:
@@ -128,7 +127,7 @@ class Windows:
         call = node.this
         inner = call_within(call)
         function = function_name(inner)
-        known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _FIRST | _AGGREGATES
+        known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _FIRST | FUNCTIONS.keys()
         if function not in known:
             raise not_incremental(
                 Reason.OPERATOR_NOT_SUPPORTED, f"the window function {function} has no rule", node

@@ -26,14 +26,9 @@ def _joined(node: Relation) -> Relation:
 
 
 def _is_unique(relation: Relation, columns: frozenset[str]) -> bool:
-    """Whether no two rows have the same values in `columns`."""
-    match relation:
-        case Aggregate():
-            return bool(relation.keys) and columns.issuperset(relation.keys)
-        case Filter():
-            return _is_unique(relation.input, columns)
-        case Project():
-            sources = (scalar.as_column for name, scalar in relation.items if name in columns)
-            return _is_unique(relation.input, frozenset(source for source in sources if source))
-        case _:
-            return False
+    """Whether it is groups below filters and projections, and `columns` hold all of their keys."""
+    while isinstance(relation, (Filter, Project)):
+        sources = (relation.source_of(name) for name in columns)
+        columns = frozenset(source[1] for source in sources if source is not None)
+        relation = relation.input
+    return isinstance(relation, Aggregate) and bool(relation.keys) and columns.issuperset(relation.keys)

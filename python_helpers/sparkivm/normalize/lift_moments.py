@@ -13,7 +13,6 @@ from sparkivm.algebra.moment import at, moment, moments
 from sparkivm.algebra.project import only
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column, conjunction
-from sparkivm.algebra.scalars_of import with_scalars
 
 
 def lift_moments(relation: Relation) -> Relation:
@@ -34,7 +33,7 @@ def _lifted(node: Relation) -> Relation:
         read.update(moments(scalar))
         return at(scalar, lambda key, _: column(key).tree)
 
-    changed = with_scalars(node, collected)
+    changed = node.with_scalars(collected)
     if not read:
         return node
     first, *others = changed.children

@@ -1,10 +1,13 @@
-"""The passes in their order, and where each is used."""
+"""Passes: named rewrites, each of which keeps the rows of a relation; those of a query in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 
 from sparkivm.algebra import Relation
+from sparkivm.algebra.relation import Columns
 from sparkivm.normalize.drop_projects import drop_projects
 from sparkivm.normalize.join_groups import join_groups
 from sparkivm.normalize.lift_moments import lift_moments
@@ -12,8 +15,43 @@ from sparkivm.normalize.prune_columns import prune_columns
 from sparkivm.normalize.push_filters import push_filters
 from sparkivm.normalize.share_parts import share_parts
 
+# A name, and what is done.
+Pass = tuple[str, Callable[[Relation], Relation]]
 
-def normalize(relation: Relation, needed: Iterable[str]) -> Relation:
-    """A query's relation in the form that the rules are made for, with at least the columns in `needed`."""
-    flat = push_filters(drop_projects(join_groups(relation)))
-    return lift_moments(prune_columns(share_parts(flat), needed))
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A relation after a pass."""
+
+    by: str
+    relation: Relation
+
+
+# What each pass made of a relation, in their order.
+Trace = tuple[Rewritten, ...]
+
+
+def traced(name: str, relation: Relation, passes: Iterable[Pass]) -> Trace:
+    """The relation, under a name, and after each pass; the last one is the result."""
+    trace = [Rewritten(name, relation)]
+    for by, change in passes:
+        relation = change(relation)
+        trace.append(Rewritten(by, relation))
+    return tuple(trace)
+
+
+def normalization(needed: Columns) -> tuple[Pass, ...]:
+    """To the form that the rules are made for, with at least the columns in `needed`."""
+    return (
+        ("join_groups", join_groups),
+        ("drop_projects", drop_projects),
+        ("push_filters", push_filters),
+        ("share_parts", share_parts),
+        ("prune_columns", partial(prune_columns, needed=needed)),
+        ("lift_moments", lift_moments),
+    )
+
+
+def normalize(relation: Relation, needed: Columns) -> Relation:
+    """A query's relation in normal form."""
+    return traced("query", relation, normalization(needed))[-1].relation

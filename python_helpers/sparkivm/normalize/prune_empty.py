@@ -2,60 +2,15 @@
 
 from __future__ import annotations
 
-from sparkivm.algebra import (
-    Aggregate,
-    Consolidate,
-    Copies,
-    Empty,
-    Filter,
-    FullJoin,
-    InnerJoin,
-    LeftJoin,
-    Project,
-    Relation,
-    Repeat,
-    Restricted,
-    SemiJoin,
-    UnionAll,
-    Unweigh,
-    Weigh,
-)
+from sparkivm.algebra import Empty, Relation
 from sparkivm.algebra.relation import rewrite
-from sparkivm.algebra.scalar import column, null
 
 
 def prune_empty(relation: Relation) -> Relation:
     """∅ ⋈ A = ∅, ∅ ⊎ A = A, ∅ ⟕ A = ∅, A ⟕ ∅ = A × NULL, and so on."""
 
     def prune(node: Relation) -> Relation:
-        empty = [isinstance(child, Empty) for child in node.children]
-        if not any(empty):
-            return node
-        match node:
-            case (
-                Filter() | Project() | Repeat() | Weigh() | Consolidate() | Copies() | Unweigh() | InnerJoin()
-            ):
-                return Empty(node.columns)
-            case Aggregate() if node.keys:
-                return Empty(node.columns)
-            case Restricted():
-                return node.input if node.excluded and not empty[0] else Empty(node.columns)
-            case SemiJoin():
-                return node.left if node.anti and not empty[0] else Empty(node.columns)
-            case LeftJoin() if empty[0]:
-                return Empty(node.columns)
-            case LeftJoin() | FullJoin():
-                if all(empty):
-                    return Empty(node.columns)
-                kept = node.children[empty.index(False)]
-                padded = ((n, column(n) if n in kept.columns else null()) for n in node.columns)
-                return Project(kept, tuple(padded))
-            case UnionAll():
-                rest = tuple(child for child in node.inputs if not isinstance(child, Empty))
-                if not rest:
-                    return Empty(node.columns)
-                return rest[0] if len(rest) == 1 else UnionAll(rest)
-            case _:
-                return node
+        gone = [isinstance(child, Empty) for child in node.children]
+        return node.if_empty(gone) if any(gone) else node
 
     return rewrite(relation, prune)

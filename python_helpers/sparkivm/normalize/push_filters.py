@@ -17,33 +17,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkivm.algebra import (
-    Aggregate,
-    Changes,
-    Consolidate,
-    Copies,
-    Empty,
-    Filter,
-    FullJoin,
-    Generate,
-    InnerJoin,
-    JoinCondition,
-    LeftJoin,
-    OneRow,
-    Project,
-    Relation,
-    Repeat,
-    Restricted,
-    Scalar,
-    Scan,
-    SemiJoin,
-    Slice,
-    UnionAll,
-    Unweigh,
-    Weigh,
-    Window,
-    operator,
-)
+from sparkivm import algebra as ra
+from sparkivm.algebra import JoinCondition, Relation, Scalar, operator
 from sparkivm.algebra.scalar import conjunction, conjuncts
 from sparkivm.errors import InternalError, no_rule
 from sparkivm.properties.null_rejection import all_rejected
@@ -59,52 +34,52 @@ def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> R
     """`node` under `predicates`; rows where a column of `not_null` is NULL do not matter to what is above."""
     node = operator(node)
     match node:
-        case Filter():
+        case ra.Filter():
             return _push(node.input, (*conjuncts(node.predicate), *predicates), not_null)
-        case Generate():
+        case ra.Generate():
             own = frozenset(node.input.columns)
             passed = tuple(p for p in predicates if p.columns and p.columns <= own)
             generated = replace(node, input=_push(node.input, passed, not_null & own))
             return _filtered(generated, tuple(p for p in predicates if p not in passed))
-        case Repeat():
+        case ra.Repeat():
             return replace(node, input=_push(node.input, predicates, not_null))
-        case Project():
+        case ra.Project():
             items = dict(node.items)
             passed_on = {s.as_column for n, s in node.items if n in not_null and s.as_column}
             below = tuple(predicate.substitute(items) for predicate in predicates)
             return replace(node, input=_push(node.input, below, frozenset(filter(None, passed_on))))
-        case UnionAll():
-            return UnionAll(tuple(_push(child, predicates, not_null) for child in node.inputs))
-        case InnerJoin():
+        case ra.UnionAll():
+            return ra.UnionAll(tuple(_push(child, predicates, not_null) for child in node.inputs))
+        case ra.InnerJoin():
             return _push_into_join(node, predicates, not_null)
-        case LeftJoin():
+        case ra.LeftJoin():
             return _push_into_left_join(node, predicates, not_null)
-        case FullJoin():
+        case ra.FullJoin():
             return _push_into_full_join(node, predicates, not_null)
-        case SemiJoin():
+        case ra.SemiJoin():
             return _push_into_semi_join(node, predicates, not_null)
-        case Window():
+        case ra.Window():
             own = frozenset(node.partition)
             passed = tuple(p for p in predicates if p.columns and p.columns <= own)
             window = replace(node, input=_push(node.input, passed, not_null & own))
             return _filtered(window, tuple(p for p in predicates if p not in passed))
-        case Aggregate() if node.keys:
+        case ra.Aggregate() if node.keys:
             keys = frozenset(node.keys)
             below = tuple(p for p in predicates if p.columns and p.columns <= keys)
             inner = replace(node, input=_push(node.input, below, not_null & keys))
             return _filtered(inner, tuple(p for p in predicates if p not in below))
-        case Aggregate():
+        case ra.Aggregate():
             inner = replace(node, input=_push(node.input, (), frozenset()))
             return _filtered(inner, predicates)
-        case Restricted() | Slice() | Weigh() | Consolidate() | Copies() | Unweigh():
+        case ra.Restricted() | ra.Slice() | ra.Weigh() | ra.Consolidate() | ra.Copies() | ra.Unweigh():
             raise InternalError("filters are pushed down before a query is derived")
-        case Scan() | Changes() | OneRow() | Empty():
+        case ra.Scan() | ra.Changes() | ra.OneRow() | ra.Empty():
             return _filtered(node, predicates)
         case _:
             raise no_rule(node)
 
 
-def _push_into_join(node: InnerJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+def _push_into_join(node: ra.InnerJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
     inputs, mine = _flattened(node)
     everything = _distinct((*mine, *predicates))
     rejected = not_null | all_rejected(everything)
@@ -120,19 +95,19 @@ def _push_into_join(node: InnerJoin, predicates: Predicates, not_null: frozenset
         _push(child, tuple(ps), rejected & frozenset(child.columns))
         for child, ps in zip(inputs, local, strict=True)
     )
-    if any(isinstance(child, InnerJoin) for child in pushed):  # a LEFT JOIN became an inner one
-        return _push_into_join(InnerJoin(pushed, tuple(across)), (), not_null)
-    return InnerJoin(pushed, tuple(across))
+    if any(isinstance(child, ra.InnerJoin) for child in pushed):  # a LEFT JOIN became an inner one
+        return _push_into_join(ra.InnerJoin(pushed, tuple(across)), (), not_null)
+    return ra.InnerJoin(pushed, tuple(across))
 
 
-def _flattened(node: InnerJoin) -> tuple[list[Relation], list[Scalar]]:
+def _flattened(node: ra.InnerJoin) -> tuple[list[Relation], list[Scalar]]:
     inputs: list[Relation] = []
     predicates = list(node.predicates)
     for child in node.inputs:
-        while isinstance(child, Filter) and isinstance(child.input, (InnerJoin, Filter)):
+        while isinstance(child, ra.Filter) and isinstance(child.input, (ra.InnerJoin, ra.Filter)):
             predicates.extend(conjuncts(child.predicate))
             child = child.input
-        if isinstance(child, InnerJoin):
+        if isinstance(child, ra.InnerJoin):
             inner, more = _flattened(child)
             inputs.extend(inner)
             predicates.extend(more)
@@ -141,11 +116,11 @@ def _flattened(node: InnerJoin) -> tuple[list[Relation], list[Scalar]]:
     return inputs, predicates
 
 
-def _push_into_left_join(node: LeftJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+def _push_into_left_join(node: ra.LeftJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
     left, right = frozenset(node.left.columns), frozenset(node.right.columns)
     rejected = not_null | all_rejected(predicates)
     if rejected & right:
-        return _push(InnerJoin((node.left, node.right), node.predicates), predicates, not_null)
+        return _push(ra.InnerJoin((node.left, node.right), node.predicates), predicates, not_null)
     to_left = tuple(p for p in predicates if p.columns and p.columns <= left)
     above = tuple(p for p in predicates if p not in to_left)
     to_right = tuple(p for p in node.on.residual if p.columns and p.columns <= right)
@@ -159,7 +134,7 @@ def _push_into_left_join(node: LeftJoin, predicates: Predicates, not_null: froze
     return _filtered(joined, above)
 
 
-def _push_into_full_join(node: FullJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+def _push_into_full_join(node: ra.FullJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
     """A side whose NULLs cannot survive pads nothing: the join is a LEFT JOIN of that side."""
     rejected = not_null | all_rejected(predicates)
     for preserved, other, on in (
@@ -167,12 +142,12 @@ def _push_into_full_join(node: FullJoin, predicates: Predicates, not_null: froze
         (node.right, node.left, node.on.flipped),
     ):
         if rejected & frozenset(preserved.columns):
-            return _push(LeftJoin(preserved, other, on), predicates, not_null)
+            return _push(ra.LeftJoin(preserved, other, on), predicates, not_null)
     sides = (_push(side, (), frozenset()) for side in node.children)
     return _filtered(node.with_children(tuple(sides)), predicates)
 
 
-def _push_into_semi_join(node: SemiJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
+def _push_into_semi_join(node: ra.SemiJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
     right = frozenset(node.right.columns)
     to_right = tuple(p for p in node.on.residual if p.columns and p.columns <= right)
     return replace(
@@ -189,4 +164,4 @@ def _distinct(predicates: Predicates) -> Predicates:
 
 def _filtered(relation: Relation, predicates: Predicates) -> Relation:
     predicate = conjunction(_distinct(predicates))
-    return relation if predicate is None else Filter(relation, predicate)
+    return relation if predicate is None else ra.Filter(relation, predicate)

@@ -12,21 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
-from sparkivm.algebra import (
-    Aggregate,
-    Filter,
-    InnerJoin,
-    LeftJoin,
-    OneRow,
-    Project,
-    Relation,
-    Scalar,
-    Scan,
-    SemiJoin,
-    UnionAll,
-    Window,
-)
+from sparkivm import algebra as ra
+from sparkivm.algebra import Relation, Scalar, operator
 from sparkivm.algebra.project import renamed
+from sparkivm.errors import InternalError, no_rule
 
 _Label = Hashable  # of a column, the same for all relations of a kind
 
@@ -51,10 +40,10 @@ def _alike(relation: Relation) -> frozenset[int]:
     numbers: dict[Hashable, int] = {}
     found: dict[int, list[Relation]] = {}
     for node in relation.walk():  # children first
-        table = node.table if isinstance(node, Scan) else ""
+        table = node.table if isinstance(node, ra.Scan) else ""
         shape = (type(node), table, len(node.columns), *(shapes[id(child)] for child in node.children))
         number = shapes[id(node)] = numbers.setdefault(shape, len(numbers))
-        if isinstance(node, (Aggregate, Window)):
+        if isinstance(node, (ra.Aggregate, ra.Window)):
             found.setdefault(number, []).append(node)
     several = (nodes for nodes in found.values() if len(nodes) > 1)
     return frozenset(id(part) for nodes in several for node in nodes for part in node.walk())
@@ -84,7 +73,7 @@ class _Sharing:
             return (node.with_children(tuple(child for child, _ in found)) if found else node), _NO_KIND
         kind = self._kind(node, [kind for _, kind in found])
         known = self._first.get(kind.number)
-        if known is not None and isinstance(node, (Aggregate, Window)):
+        if known is not None and isinstance(node, (ra.Aggregate, ra.Window)):
             first, its = known
             name_of = {label: name for name, label in its.labels.items()}
             return renamed(first, ((name, name_of[kind.labels[name]]) for name in node.columns)), kind
@@ -98,34 +87,35 @@ class _Sharing:
         passed = {name: (i, label) for i, one in enumerate(children) for name, label in one.labels.items()}
         identity: Hashable
         labels: dict[str, _Label]
+        node = operator(node)
         match node:
-            case Scan():
+            case ra.Scan():
                 labels = dict(node.fields)
                 identity = (node.table, node.at, frozenset(labels.values()))
-            case OneRow():
+            case ra.OneRow():
                 labels, identity = {}, ()
-            case Filter():
+            case ra.Filter():
                 labels, identity = dict(passed), text(node.predicate)
-            case Project():
+            case ra.Project():
                 labels = {name: i for i, (name, _) in enumerate(node.items)}
                 identity = tuple(text(scalar) for _, scalar in node.items)
-            case UnionAll():
+            case ra.UnionAll():
                 labels = {name: i for i, name in enumerate(node.columns)}
                 identity = tuple(
                     tuple(child.labels[name] for name in input.columns)
                     for child, input in zip(children, node.inputs, strict=True)
                 )
-            case InnerJoin():
+            case ra.InnerJoin():
                 labels, identity = dict(passed), frozenset(map(text, node.predicates))
-            case LeftJoin() | SemiJoin():
+            case ra.LeftJoin() | ra.SemiJoin():
                 labels = {name: passed[name] for name in node.columns}
                 identity = (getattr(node, "anti", None), frozenset(map(text, node.predicates)))
-            case Aggregate():
+            case ra.Aggregate():
                 labels = {key: passed[key] for key in node.keys}
                 labels |= {call.name: i for i, call in enumerate(node.calls)}
                 calls = ((call.function, call.argument and text(call.argument)) for call in node.calls)
                 identity = (frozenset(labels[key] for key in node.keys), tuple(calls))
-            case Window():
+            case ra.Window():
                 labels = dict(passed) | {call.name: i for i, call in enumerate(node.calls)}
                 identity = (
                     frozenset(passed[name] for name in node.partition),
@@ -139,8 +129,14 @@ class _Sharing:
                         for call in node.calls
                     ),
                 )
-            case _:
+            case ra.Generate() | ra.Repeat() | ra.FullJoin():
                 labels, identity = {name: name for name in node.columns}, id(node)
+            case ra.Changes() | ra.Empty() | ra.Restricted() | ra.Slice() | ra.Unweigh():
+                raise InternalError("parts are shared before a query is derived")
+            case ra.Weigh() | ra.Consolidate() | ra.Copies():
+                raise InternalError("parts are shared before a query is derived")
+            case _:
+                raise no_rule(node)
         key = (type(node), below, identity)
         if len(set(labels.values())) < len(labels):
             key = (type(node), below, id(node))  # a field under two names

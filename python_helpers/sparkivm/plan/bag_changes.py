@@ -18,6 +18,7 @@ from sparkivm.algebra import (
     Unweigh,
     Weigh,
 )
+from sparkivm.algebra.aggregates.count import COUNT_ROWS
 from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
@@ -58,7 +59,7 @@ def merged(state: BagState, changed: Relation) -> Relation:
     less = Filter(changed, expression("w < 0", w=WEIGHT_COLUMN))
     more = Filter(changed, expression("w > 0", w=WEIGHT_COLUMN))
     keys = Keys.of(less, ((name, name) for name in state.names))
-    counts = Aggregate(stored(state, keys), state.names, (Call(_STORED, "count_rows"),))
+    counts = Aggregate(stored(state, keys), state.names, (Call(_STORED, COUNT_ROWS),))
     counted = renamed(
         counts, [*((f"{RESERVED_PREFIX}s_{i}", n) for i, n in enumerate(state.names)), (_STORED, _STORED)]
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-from sparkivm.algebra import Aggregate, Project, Relation, Scalar
+from sparkivm.algebra import Aggregate, Relation, Scalar
 from sparkivm.algebra.moment import is_moment
-from sparkivm.algebra.project import renamed
+from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.query import Query
-from sparkivm.algebra.scalar import column
 from sparkivm.engine import Field
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.normalize.pipeline import normalize
+from sparkivm.normalize.pipeline import Pass, Trace, normalization, traced
 from sparkivm.plan.align_unions import align_unions
 from sparkivm.plan.distinct_arguments import taken_apart, with_distinct_arguments_apart
 from sparkivm.plan.exact_equalities import with_exact_equalities
@@ -28,11 +28,13 @@ class ViewPlan:
     """What a view stores and how it is read; everything a refresh derives its statements from.
 
     written  the core as the query has it, without what only its changes need: a rebuild computes this
+    trace    the query, and what the passes made of it until it was the core
     """
 
     state: State
     finalizer: Finalizer
     written: Relation
+    trace: Trace
 
     @property
     def core(self) -> Relation:
@@ -71,22 +73,26 @@ def compile_query(
               arguments of aggregates
     read_from_views  the core with parts that are kept as views of their own read from these
     """
-    # Predicates are pushed below a UNION with the types that its columns have above.
-    aligned = align_unions(with_exact_equalities(query.root, types_of), types_of)
-    root = normalize(aligned, query.root.columns)
-    halves = split(Query(_ordered(root, query), query.output, query.sort, query.limit, query.offset))
+    columns = query.root.columns
+    of_query: tuple[Pass, ...] = (
+        ("exact_equalities", partial(with_exact_equalities, types_of=types_of)),
+        # Predicates are pushed below a UNION with the types that its columns have above.
+        ("align_unions", partial(align_unions, types_of=types_of)),
+        *normalization(columns),
+        ("order_columns", lambda root: root if root.columns == columns else only(root, columns)),
+    )
+    trace = traced("query", query.root, of_query)
+    halves = split(replace(query, root=trace[-1].relation))
     written = read_from_views(halves.core)
-    core = read_from_views(with_distinct_arguments_apart(halves.core, types_of))
-    halves = replace(halves, core=with_inner_totals(core, types_of))
+    of_core: tuple[Pass, ...] = (
+        ("distinct_arguments", partial(with_distinct_arguments_apart, types_of=types_of)),
+        ("auxiliary_views", read_from_views),
+        ("inner_totals", partial(with_inner_totals, types_of=types_of)),
+    )
+    trace += traced("split", halves.core, of_core)
+    halves = replace(halves, core=trace[-1].relation)
     state = _state(halves, fields, types_of)
-    return ViewPlan(state, Finalizer(halves, state, fields), written)
-
-
-def _ordered(root: Relation, query: Query) -> Relation:
-    """The root with exactly the query's columns."""
-    if root.columns == query.root.columns:
-        return root
-    return Project(root, tuple((name, column(name)) for name in query.root.columns))
+    return ViewPlan(state, Finalizer(halves, state, fields), written, trace)
 
 
 def _state(halves: Split, fields: tuple[Field, ...], types_of: TypesOf) -> State:

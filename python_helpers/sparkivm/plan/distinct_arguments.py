@@ -16,15 +16,16 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Call, Filter, Project, Relation, Scalar, UnionAll
-from sparkivm.algebra.aggregate import Function
+from sparkivm.algebra.aggregates.aggregate_function import QueryAggregate
+from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
+from sparkivm.algebra.aggregates.functions import FUNCTIONS
+from sparkivm.algebra.aggregates.recomputed import Evaluated, evaluated
+from sparkivm.algebra.function_call import arguments_of, spark_name
 from sparkivm.algebra.scalar import column, conjunction, integer, null
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.inner_totals import is_row_by_row
 from sparkivm.plan.state import GroupState, group_state, guarded
 from sparkivm.plan.types_of import TypesOf
-
-_FUNCTIONS: Mapping[type[exp.Expr], Function] = {exp.Count: "count", exp.Sum: "sum", exp.Avg: "avg"}
-_PASS_OVER_NULL: frozenset[Function] = frozenset({"count", "sum", "avg", "min", "max"})
 
 Values = tuple[Scalar, ...]  # the arguments of one DISTINCT, over the columns of R
 
@@ -46,18 +47,17 @@ class DistinctArguments:
     def groups(self, state: GroupState) -> Relation:
         """The state's rows from R itself, which is read once."""
         calls: list[Call] = []
-        rows = [Call(f"{state.columns[0].name}rows", "count_rows")]
+        rows = [Call(f"{state.columns[0].name}rows", COUNT_ROWS)]
         for number, arguments in enumerate(dict.fromkeys(self.values.values()), 1):
-            rows.append(_distinct(Call(f"{rows[0].name}{number}", "count"), arguments))
+            rows.append(_distinct(Call(f"{rows[0].name}{number}", COUNT), arguments))
         for entry in state.columns[1:]:
-            call, argument = entry.call, entry.call.argument
-            name = argument.as_column if argument is not None else None
+            name = entry.argument.as_column if entry.argument is not None else None
             assert name is not None, "U has a column for each argument"
             if name in self.values:
-                calls.append(_distinct(call, self.values[name]))
+                calls.append(_distinct(entry, self.values[name]))
             else:
                 of = self.plain[name]
-                calls.append(Call(call.name, "count_rows") if of is None else replace(call, argument=of))
+                calls.append(Call(entry.name, COUNT_ROWS) if of is None else replace(entry, argument=of))
         grouped = Aggregate(self.written.input, state.keys, (*rows, *calls))
         count = expression(
             " + ".join(f"n{i}" for i in range(len(rows))), **{f"n{i}": r.name for i, r in enumerate(rows)}
@@ -98,12 +98,12 @@ def taken_apart(written: Aggregate) -> DistinctArguments | None:
             if values not in parts:
                 parts[values] = tuple(name_for(f"distinct_{x.as_column or 'value'}") for x in values)
             calls.append(Call(call.name, function, column(parts[values][0])))
-        elif call.function == "count_rows" or call.function in _PASS_OVER_NULL:
+        elif not isinstance(call.function, Evaluated):
             if call.argument not in known:
                 wanted = "marked" if call.argument is None else call.argument.as_column or "argument"
                 known[call.argument] = name_for(wanted)
                 plain[known[call.argument]] = call.argument
-            function = "count" if call.argument is None else call.function
+            function = COUNT if call.argument is None else call.called
             calls.append(replace(call, function=function, argument=column(known[call.argument])))
         else:
             return None
@@ -129,24 +129,29 @@ def taken_apart(written: Aggregate) -> DistinctArguments | None:
     return DistinctArguments(written, core, plain, values_by_name)
 
 
-def _read(call: Call) -> tuple[Function, Values] | None:
+def _read(call: Call) -> tuple[QueryAggregate, Values] | None:
     """Function and arguments of a call with DISTINCT; what its FILTER leaves out is NULL."""
-    tree = call.argument.tree if call.function == "other" and call.argument is not None else None
+    if not isinstance(call.function, Evaluated) or call.argument is None:
+        return None
+    tree = call.argument.tree
     condition = tree.expression.this if isinstance(tree, exp.Filter) else None
     inner = tree.this if isinstance(tree, exp.Filter) else tree
-    if inner is None:
+    function = FUNCTIONS.get(spark_name(inner))
+    arguments = arguments_of(inner)
+    if function is None or not function.may_add_up or function.name != spark_name(inner):
+        return None  # of COUNT_IF the argument is another one than of COUNT
+    if len(arguments) != 1 or not isinstance(arguments[0], exp.Distinct):
         return None
-    function = _FUNCTIONS.get(type(inner))
-    if function is None or not isinstance(inner.this, exp.Distinct) or inner.expressions:
-        return None
-    values = [Scalar(value) for value in inner.this.expressions]
+    values = [Scalar(value) for value in arguments[0].expressions]
     if condition is not None:
         values = [expression("case when c then x end", c=Scalar(condition), x=value) for value in values]
     return function, tuple(values)
 
 
 def _distinct(call: Call, values: Values) -> Call:
-    """COUNT or SUM of the distinct ones of some values in R."""
-    arguments = exp.Distinct(expressions=[value.tree.copy() for value in values])
-    tree = exp.Count(this=arguments) if call.function == "count" else exp.Sum(this=arguments)
-    return Call(call.name, "other", Scalar(tree))
+    """The aggregate of the distinct ones of some values in R."""
+    tree = expression(call.function.text("distinct x")).tree.copy()
+    arguments = tree.find(exp.Distinct)
+    assert arguments is not None, "DISTINCT was written"
+    arguments.set("expressions", [value.tree.copy() for value in values])
+    return Call(call.name, evaluated(), Scalar(tree))

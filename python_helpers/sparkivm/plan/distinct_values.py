@@ -36,16 +36,11 @@ def distinct_values(relation: Relation, rows: Mapping[str, float]) -> dict[str, 
 
 def _equal_columns(relation: Relation) -> Iterator[tuple[str, str]]:
     for node in relation.walk():
-        match node:
-            case InnerJoin():
-                for predicate in node.predicates:
-                    pair = equality(predicate)
-                    if pair is not None:
-                        yield pair[0], pair[1]
-            case LeftJoin() | SemiJoin():
-                yield from node.on.left_to_right
-            case _:
-                pass
+        if isinstance(node, InnerJoin):
+            for one, other, _ in filter(None, map(equality, node.predicates)):
+                yield one, other
+        elif isinstance(node, (LeftJoin, SemiJoin)):
+            yield from node.on.left_to_right
 
 
 def _other_names(relation: Relation) -> Iterator[tuple[str, str]]:

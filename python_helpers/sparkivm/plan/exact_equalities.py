@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sparkivm.algebra import Aggregate, Filter, InnerJoin, Relation, Scalar
-from sparkivm.algebra.inputs import TwoSides
+from sparkivm.algebra import Aggregate, Generate, InnerJoin, Project, Relation, Repeat, Scalar, Window
 from sparkivm.algebra.membership import Membership, as_equalities, memberships
-from sparkivm.algebra.origin import origin
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import equality, opaque
-from sparkivm.algebra.scalars_of import scalars_of, with_scalars
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import SparkType
 
-_COMPARING = (Filter, InnerJoin, TwoSides, Aggregate)
+# Operators whose expressions compute values. Those of all others decide which rows match or are counted.
+_COMPUTING = (Project, Generate, Repeat, Window)
 
 _Column = tuple[Relation, str]  # a column of a relation
 
@@ -53,7 +51,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
         return opaque(scalar) if _pair(scalar) in inexact else as_equalities(scalar)
 
     def changed(node: Relation) -> Relation:
-        return with_scalars(node, change) if isinstance(node, _COMPARING) else node
+        return node if isinstance(node, _COMPUTING) else node.with_scalars(change)
 
     needs_change = inexact or any(found.within for found in compared)
     return rewrite(relation, changed) if needs_change else relation
@@ -72,13 +70,13 @@ class _Compared:
 
 
 def _compared(node: Relation) -> Iterator[_Compared]:
-    if not isinstance(node, _COMPARING):
+    if isinstance(node, _COMPUTING):
         return
 
     def of(one: str, other: str, within: Membership | None = None) -> _Compared:
         return _Compared((one, other), (_origin(node, one), _origin(node, other)), within)
 
-    for scalar in scalars_of(node):
+    for scalar in node.scalars:
         for within in memberships(scalar):
             yield of(within.operand, within.value, within)
         pair = _pair(scalar)
@@ -94,7 +92,7 @@ def _pair(predicate: Scalar) -> tuple[str, str] | None:
 
 def _origin(node: Relation, name: str) -> _Column:
     """Where a column below `node` comes from."""
-    return origin(next(child for child in node.children if name in child.columns), name)
+    return next(child for child in node.children if name in child.columns).origin(name)
 
 
 def _types(origins: Sequence[_Column], types_of: TypesOf) -> tuple[SparkType, ...]:

@@ -140,17 +140,13 @@ def _over_state(node: Relation, state: GroupState) -> Relation:
 def added_up(state: GroupState, table: str, dialect: SqlDialect = SPARK) -> str:
     """One row per group from the entries of a linear state."""
     keys = [dialect.name(key) for key in state.keys]
-    sums: list[str] = []
-    for entry in state.columns:
-        name = dialect.name(entry.name)
-        total = f"sum({name})"
-        if entry.type:
-            total = f"cast({total} as {entry.type})"
-        sums.append(f"{total} as {name}")
-    text = f"select {', '.join([*keys, *sums])}\nfrom {table}"
+    names = [dialect.name(entry.name) for entry in state.columns]
+    values = zip(state.columns, names, strict=True)
+    totals = [f"{entry.additive.of_entries(name)} as {name}" for entry, name in values]
+    text = f"select {', '.join([*keys, *totals])}\nfrom {table}"
     if not keys:
         return text
-    return f"{text}\ngroup by {', '.join(keys)}\nhaving sum({dialect.name(state.columns[0].name)}) > 0"
+    return f"{text}\ngroup by {', '.join(keys)}\nhaving sum({names[0]}) > 0"
 
 
 def duplicate(names: Sequence[str]) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from sparkivm.algebra import (
     Aggregate,
@@ -21,12 +22,13 @@ from sparkivm.algebra import (
     UnionAll,
     Unweigh,
 )
+from sparkivm.algebra.aggregates.extremum import CAME, WENT, StoredExtremum
 from sparkivm.algebra.project import only, renamed
-from sparkivm.algebra.scalar import column
+from sparkivm.algebra.scalar import column, disjunction, null
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.plan.state import WEIGHT_COLUMN, GroupState, StateColumn, guarded, stored
+from sparkivm.plan.state import WEIGHT_COLUMN, GroupState, groups_of, guarded, stored
 
 _REDO = f"{RESERVED_PREFIX}redo"
 
@@ -44,10 +46,10 @@ class GroupRows:
 
 def entries(state: GroupState, d: Derivation) -> Relation:
     """dS = γ±(d core input): for a linear state, the entries whose addition is the refresh."""
-    calls = tuple(entry.call for entry in state.columns)
-    grouped = Aggregate(d.delta(state.core.input), state.keys, calls, signed=True)
-    effect = " or ".join(f"coalesce(c{i}, 0) <> 0" for i in range(len(calls)))
-    changed = Filter(grouped, expression(effect, **{f"c{i}": call.name for i, call in enumerate(calls)}))
+    grouped = Aggregate(d.delta(state.core.input), state.keys, state.columns, signed=True)
+    effects = {f"c{i}": entry.name for i, entry in enumerate(state.columns)}
+    effect = " or ".join(f"coalesce({c}, 0) <> 0" for c in effects)
+    changed = Filter(grouped, expression(effect, **effects))
     return guarded(state, changed)
 
 
@@ -56,7 +58,7 @@ def folded(state: GroupState, *more: Relation, part: Keys | None = None) -> Rela
 
     With `part`, which holds the keys of `more`, only the groups with these keys.
     """
-    calls = tuple(Call(entry.name, "sum", column(entry.name)) for entry in state.columns)
+    calls = tuple(Call(entry.name, entry.additive.adder, column(entry.name)) for entry in state.columns)
     # Without keys there is one row whatever the table holds.
     total = Aggregate(plus(stored(state, part), *more), state.keys, calls)
     alive = expression("n > 0", n=state.columns[0].name)
@@ -73,9 +75,7 @@ def arguments(state: GroupState, d: Derivation) -> Relation:
     """dR in the columns that keys and aggregates read, as changes of others cancel; weights in a column."""
     read = dict.fromkeys(state.keys)
     for entry in state.columns:
-        read.update(
-            dict.fromkeys(sorted(entry.call.argument.columns)) if entry.call.argument is not None else {}
-        )
+        read.update(dict.fromkeys(sorted(entry.argument.columns)) if entry.argument is not None else {})
     delta = d.delta(state.core.input)
     return Unweigh(Consolidate(only(delta, read or delta.columns[:1])), WEIGHT_COLUMN)
 
@@ -97,71 +97,47 @@ def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> 
 
 def _reread(state: GroupState, changed: Relation) -> GroupRows:
     """S₁|K = γ(R₁|K): right for every aggregate."""
-    calls = tuple(entry.call for entry in state.columns)
     if not state.keys:
-        return GroupRows(guarded(state, Aggregate(state.core.input, (), calls)), changed)
+        return GroupRows(groups_of(state, state.core.input), changed)
     narrowed = state.core.input.restrict(Keys.of(changed, ((key, key) for key in state.keys)))
-    found = guarded(state, Aggregate(narrowed, state.keys, calls))
+    found = groups_of(state, narrowed)
     rows = _beside(changed, _prefixed(found, state.keys), state.keys, _NEW)
     return GroupRows(only(rows, state.names), changed)
 
 
 def _merged(state: GroupState, changed: Relation) -> GroupRows:
-    """Counts and sums: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again.
-
-    Read again is a group that lost a value which may have been its extremum.
-
-    law  with I, D the values that came and went (net), c the stored minimum, and n₁ > 0 non-NULL values left:
-         no c, or min I ≤ c → min I;   else min D ≤ c → read the group again;   else c
-    """
-    keys, extrema = state.keys, [entry for entry in state.columns if not entry.linear]
+    """What adds up: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again."""
+    keys = state.keys
+    extrema = [(e, e.function) for e in state.columns if isinstance(e.function, StoredExtremum)]
     grouped = Aggregate(changed, keys, tuple(_delta_calls(state)))
     joined = _beside(grouped, stored(state, prefix=_OLD), keys, _OLD)
     items: list[tuple[str, Scalar]] = [(key, column(key)) for key in keys]
     for entry in state.columns:
         if entry.linear:
-            change = f"cast(d as {entry.call.sum_type})" if entry.call.sum_type else "d"
-            added = f"coalesce(o, 0) + coalesce({change}, 0)"
+            change = entry.additive.change.format(total="d")
+            added = entry.additive.plus.format(one="coalesce(o, 0)", other=f"coalesce({change}, 0)")
             items.append((entry.name, expression(added, o=_OLD + entry.name, d=_D + entry.name)))
-    merged = Project(joined, (*items, *((c, column(c)) for c in _extrema_inputs(extrema))))
+    inputs = [prefix + entry.name for entry, _ in extrema for prefix in (_OLD, _CAME, _WENT)]
+    merged = Project(joined, (*items, *((name, column(name)) for name in inputs)))
     values: list[tuple[str, Scalar]] = [(name, column(name)) for name, _ in items]
     redo: list[str] = []
-    for index, entry in enumerate(extrema):
-        names = {
-            "n": entry.counted_by,
-            "c": _OLD + entry.name,
-            "i": _CAME + entry.name,
-            "g": _WENT + entry.name,
-        }
-        at_least = "<=" if entry.kind == "min" else ">="
-        kept = f"case when n = 0 then null when c is null then i when i {at_least} c then i else c end"
-        values.append((entry.name, expression(kept, **names)))
-        beats = f"coalesce(i {at_least} c, false)"
-        lost = f"(n > 0 and c is not null and not {beats} and coalesce(g {at_least} c, false))"
-        values.append((f"{_REDO}{index}", expression(lost, **names)))
+    for index, (entry, extremum) in enumerate(extrema):
+        old, came, went = _OLD + entry.name, _CAME + entry.name, _WENT + entry.name
         redo.append(f"{_REDO}{index}")
+        values.append((entry.name, extremum.kept(old, came)))
+        values.append((redo[-1], extremum.is_lost(old, came, went)))
     decided = Project(merged, tuple(values))
     if not redo:
         return GroupRows(guarded(state, decided), only(decided, keys))
-    lost_some = Filter(
-        decided,
-        expression(
-            " or ".join(f"r{i}" for i in range(len(redo))), **{f"r{i}": r for i, r in enumerate(redo)}
-        ),
-    )
+    lost_some = Filter(decided, disjunction([column(name) for name in redo]))
     again = Keys.of(only(lost_some, (*keys, redo[0])), ((key, key) for key in keys))
     narrowed = state.core.input.restrict(again) if keys else Restricted(state.core.input, again)
-    calls = tuple(Call(_NEW + entry.name, entry.call.function, entry.call.argument) for entry in extrema)
-    reread = Aggregate(narrowed, keys, calls)
+    reread = Aggregate(narrowed, keys, tuple(replace(e, name=_NEW + e.name) for e, _ in extrema))
     both = _beside(decided, _prefixed(reread, keys), keys, _NEW)
     final = [(name, column(name)) for name, _ in items]
-    for flag, entry in zip(redo, extrema, strict=True):
-        final.append(
-            (
-                entry.name,
-                expression("case when r then x else k end", r=flag, x=_NEW + entry.name, k=entry.name),
-            )
-        )
+    for flag, (entry, _) in zip(redo, extrema, strict=True):
+        found = expression("case when r then x else k end", r=flag, x=_NEW + entry.name, k=entry.name)
+        final.append((entry.name, found))
     rows = only(Project(both, tuple(final)), state.names)
     return GroupRows(guarded(state, rows), only(decided, keys or (redo[0],)))
 
@@ -169,49 +145,15 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
 _OLD, _D, _CAME, _WENT, _NEW = (f"{RESERVED_PREFIX}{p}_" for p in ("o", "d", "i", "g", "r"))
 
 
-def _delta_calls(state: GroupState) -> list[Call]:
-    calls = []
+def _delta_calls(state: GroupState) -> Iterator[Call]:
     for entry in state.columns:
-        x = entry.call.argument
-        match entry.kind:
-            case "count" if x is None:
-                calls.append(Call(_D + entry.name, "sum", column(WEIGHT_COLUMN)))
-            case "count":
-                calls.append(
-                    Call(
-                        _D + entry.name,
-                        "sum",
-                        expression("case when x is not null then w else 0 end", x=_of(x), w=WEIGHT_COLUMN),
-                    )
-                )
-            case "sum":
-                weighted = entry.call.factor.format(weight="w") + " * x"
-                calls.append(Call(_D + entry.name, "sum", expression(weighted, x=_of(x), w=WEIGHT_COLUMN)))
-            case _:
-                calls.append(
-                    Call(
-                        _CAME + entry.name,
-                        entry.call.function,
-                        expression("case when w > 0 then x end", x=_of(x), w=WEIGHT_COLUMN),
-                    )
-                )
-                calls.append(
-                    Call(
-                        _WENT + entry.name,
-                        entry.call.function,
-                        expression("case when w < 0 then x end", x=_of(x), w=WEIGHT_COLUMN),
-                    )
-                )
-    return calls
-
-
-def _of(argument: Scalar | None) -> Scalar:
-    assert argument is not None, "only COUNT(*) has no argument"
-    return argument
-
-
-def _extrema_inputs(extrema: list[StateColumn]) -> list[str]:
-    return [prefix + entry.name for entry in extrema for prefix in (_OLD, _CAME, _WENT)]
+        of = {"x": entry.argument or null(), "w": column(WEIGHT_COLUMN)}
+        if isinstance(entry.function, StoredExtremum):
+            for prefix, text in ((_CAME, CAME), (_WENT, WENT)):
+                yield Call(prefix + entry.name, entry.function, expression(text, **of))
+        else:
+            text = entry.additive.contributed.format(x="x", weight="w")
+            yield Call(_D + entry.name, entry.additive.adder, expression(text, **of))
 
 
 def _prefixed(relation: Relation, keys: tuple[str, ...]) -> Relation:

@@ -53,7 +53,7 @@ def is_row_by_row(relation: Relation) -> bool:
 def _totals(aggregate: Aggregate, types_of: TypesOf) -> Relation | None:
     if not is_row_by_row(aggregate.input):
         return None
-    if any(call.function in ("min", "max", "other") for call in aggregate.calls):
+    if not all(call.called.may_add_up for call in aggregate.calls):
         return None
     state = group_state(aggregate, types_of)
     if not state.linear:
@@ -61,8 +61,7 @@ def _totals(aggregate: Aggregate, types_of: TypesOf) -> Relation | None:
     totals = Totals(
         aggregate.input,
         aggregate.keys,
-        tuple(entry.call for entry in state.columns),
-        sums=state.sums,
+        state.columns,
         read=frozenset().union(*(formula.columns for _, formula in state.formulas)),
         written=aggregate,
     )

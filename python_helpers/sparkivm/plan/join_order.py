@@ -11,23 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from sparkivm.algebra import (
-    Aggregate,
-    Changes,
-    Empty,
-    Filter,
-    InnerJoin,
-    LeftJoin,
-    Relation,
-    Restricted,
-    Scalar,
-    Scan,
-    SemiJoin,
-    Slice,
-    UnionAll,
-)
+from sparkivm import algebra as ra
+from sparkivm.algebra import Relation, Scalar, operator
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import equality
+from sparkivm.errors import no_rule
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED
@@ -60,11 +48,11 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
 
     def change(node: Relation) -> Relation:
         match node:
-            case InnerJoin():
+            case ra.InnerJoin():
                 return _ordered(node, estimate)
-            case LeftJoin() | SemiJoin():
+            case ra.LeftJoin() | ra.SemiJoin():
                 return replace(node, broadcast_right=estimate(node.right) <= BROADCAST_ROWS)
-            case Restricted():
+            case ra.Restricted():
                 return replace(node, broadcast=estimate(node.keys.source) <= BROADCAST_ROWS)
             case _:
                 return node
@@ -72,7 +60,7 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
     return rewrite(relation, change)
 
 
-def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
+def _ordered(node: ra.InnerJoin, estimate: RowEstimate) -> Relation:
     """Left-deep, next the input of which a row meets the fewest. The columns' order changes."""
     waiting = sorted(node.inputs, key=estimate)
     current = next((child for child in waiting if estimate.reads_changes(child)), None)
@@ -86,7 +74,7 @@ def _ordered(node: InnerJoin, estimate: RowEstimate) -> Relation:
         both = frozenset((*current.columns, *nearest.columns))
         ready = tuple(p for p in predicates if p.columns <= both)
         predicates = [p for p in predicates if p not in ready]
-        current = InnerJoin((current, nearest), ready, _smaller(estimate(current), estimate(nearest)))
+        current = ra.InnerJoin((current, nearest), ready, _smaller(estimate(current), estimate(nearest)))
     return current
 
 
@@ -122,25 +110,22 @@ class RowEstimate:
         """`values` counts the distinct values of columns."""
         self._sizes = sizes
         self._values = values
-        self._known: dict[int, tuple[Relation, float]] = {}
-        self._of_changes: dict[int, tuple[Relation, bool]] = {}
+        self._known: dict[Relation, float] = {}
+        self._of_changes: dict[Relation, bool] = {}
 
     def reads_changes(self, relation: Relation) -> bool:
         """Whether a relation is made of changes, so that it may be small where tables are large."""
-        known = self._of_changes.get(id(relation))
-        if known is None:
-            itself = isinstance(relation, Changes) or (
-                isinstance(relation, Scan) and relation.table == STAGED
+        if relation not in self._of_changes:
+            itself = isinstance(relation, ra.Changes) or (
+                isinstance(relation, ra.Scan) and relation.table == STAGED
             )
-            found = itself or any(map(self.reads_changes, relation.children))
-            known = self._of_changes[id(relation)] = (relation, found)
-        return known[1]
+            self._of_changes[relation] = itself or any(map(self.reads_changes, relation.children))
+        return self._of_changes[relation]
 
     def __call__(self, relation: Relation) -> float:
-        known = self._known.get(id(relation))
-        if known is None:
-            known = self._known[id(relation)] = (relation, self._rows(relation))
-        return known[1]
+        if relation not in self._known:
+            self._known[relation] = self._rows(relation)
+        return self._known[relation]
 
     def met_by_a_row(self, child: Relation, predicates: Sequence[Scalar]) -> float:
         """How many rows of `child` a row meets under predicates that compare the two."""
@@ -148,32 +133,41 @@ class RowEstimate:
         return rows * self._kept(predicates, rows)
 
     def _rows(self, relation: Relation) -> float:
+        relation = operator(relation)
         match relation:
-            case Changes():
+            case ra.Changes():
                 return self._sizes.changed.get(relation.table, _UNKNOWN_ROWS)
-            case Scan():
+            case ra.Scan():
                 return self._sizes.rows.get(relation.table, _UNKNOWN_ROWS)
-            case Empty():
+            case ra.Empty():
                 return 0.0
-            case Filter():
+            case ra.OneRow():
+                return 1.0
+            case ra.Filter():
                 return self(relation.input) * _FILTER_KEEPS
-            case UnionAll():
+            case ra.UnionAll():
                 return sum(map(self, relation.inputs))
-            case InnerJoin():
+            case ra.InnerJoin():
                 return self._joined(relation)
-            case LeftJoin() | SemiJoin():
+            case ra.LeftJoin() | ra.SemiJoin():
                 return self(relation.left)
-            case Restricted() if not relation.excluded:
+            case ra.Restricted() if not relation.excluded:
                 return min(self(relation.input), self(relation.keys.source) * _ROWS_PER_KEY)
-            case Slice():
+            case ra.Slice():
                 asked = sum(self(lookup.keys) for lookup in relation.lookups)
                 return min(self(relation.input), asked * _ROWS_PER_KEY)
-            case Aggregate() if not relation.keys:
+            case ra.Aggregate() if not relation.keys:
                 return 1.0
+            case ra.FullJoin() | ra.Restricted():
+                return max(map(self, relation.children))
+            case ra.Project() | ra.Generate() | ra.Repeat() | ra.Window() | ra.Aggregate():
+                return self(relation.input)
+            case ra.Weigh() | ra.Consolidate() | ra.Copies() | ra.Unweigh():
+                return self(relation.input)
             case _:
-                return max((self(child) for child in relation.children), default=1.0)
+                raise no_rule(relation)
 
-    def _joined(self, relation: InnerJoin) -> float:
+    def _joined(self, relation: ra.InnerJoin) -> float:
         rows = list(map(self, relation.inputs))
         if not relation.predicates:
             return math.prod(max(count, 1.0) for count in rows)

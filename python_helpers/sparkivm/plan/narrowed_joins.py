@@ -59,17 +59,11 @@ class NarrowedJoins(Narrowing):
 
 def _is_picked(relation: Relation) -> bool:
     """Whether a condition leaves few of its rows, as it seems."""
-
-    def picks(node: Relation) -> bool:
-        match node:
-            case Filter():
-                return not _only_not_null(node.predicate)
-            case SemiJoin():
-                return not node.anti
-            case _:
-                return False
-
-    return any(map(picks, relation.walk()))
+    return any(
+        (isinstance(node, Filter) and not _only_not_null(node.predicate))
+        or (isinstance(node, SemiJoin) and not node.anti)
+        for node in relation.walk()
+    )
 
 
 def _only_not_null(predicate: Scalar) -> bool:

@@ -12,28 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from sparkivm.algebra import (
-    Aggregate,
-    At,
-    Changes,
-    Consolidate,
-    Empty,
-    Filter,
-    Generate,
-    InnerJoin,
-    JoinCondition,
-    LeftJoin,
-    Pair,
-    Project,
-    Relation,
-    Restricted,
-    Scan,
-    SemiJoin,
-    Slice,
-    UnionAll,
-    Unweigh,
-    Weigh,
-)
+from sparkivm import algebra as ra
+from sparkivm.algebra import At, JoinCondition, Pair, Relation, operator
+from sparkivm.errors import no_rule
 from sparkivm.plan.state import STAGED
 
 
@@ -80,7 +61,7 @@ class _Needs:
         if (id(node), wanted) in self._visited:
             return
         self._visited.add((id(node), wanted))
-        if isinstance(node, Scan):
+        if isinstance(node, ra.Scan):
             if node.at is At.NEW:
                 fields = dict(node.fields)
                 need = frozenset(replace(one, column=fields[one.column]) for one in wanted)
@@ -91,17 +72,18 @@ class _Needs:
 
     def _below(self, node: Relation, wanted: Need) -> Iterator[tuple[Relation, Iterable[Within]]]:
         """Each child, and what is true of those of its rows that are needed."""
+        node = operator(node)
         match node:
-            case Filter() | Generate() | Weigh() | Consolidate() | Unweigh():
+            case ra.Filter() | ra.Generate() | ra.Weigh() | ra.Consolidate() | ra.Unweigh():
                 yield node.input, wanted
-            case Project():
+            case ra.Project():
                 source = {name: scalar.as_column for name, scalar in node.items}
                 yield node.input, [replace(w, column=of) for w in wanted if (of := source[w.column])]
-            case UnionAll():
+            case ra.UnionAll():
                 yield from ((child, wanted) for child in node.inputs)
-            case Aggregate():
+            case ra.Aggregate():
                 yield node.input, [one for one in wanted if one.column in node.keys]
-            case InnerJoin():
+            case ra.InnerJoin():
                 for child in node.inputs:
                     met = (
                         self._met(other, _pairs(node, child, other), wanted)
@@ -109,20 +91,24 @@ class _Needs:
                         if other is not child
                     )
                     yield child, chain(wanted, *met)
-            case SemiJoin() | LeftJoin():
-                matched = isinstance(node, SemiJoin) and not node.anti
+            case ra.SemiJoin() | ra.LeftJoin():
+                matched = isinstance(node, ra.SemiJoin) and not node.anti
                 yield node.left, [*wanted, *(self._met(node.right, node.on.pairs) if matched else ())]
                 yield node.right, self._met(node.left, node.on.flipped.pairs, wanted)
-            case Restricted():
+            case ra.Restricted():
                 among = () if node.excluded else node.keys.comparisons
                 yield node.input, [*wanted, *self._met(node.keys.source, among)]
                 yield node.keys.source, ()
-            case Slice():
+            case ra.Slice():
                 for lookup in node.lookups:
                     yield node.input, [*wanted, *self._met(lookup.keys, lookup.pairs)]
                     yield lookup.keys, ()
-            case _:
+            case ra.Repeat() | ra.FullJoin() | ra.Window() | ra.Copies():
                 yield from ((child, ()) for child in node.children)
+            case ra.Scan() | ra.Changes() | ra.OneRow() | ra.Empty():
+                pass
+            case _:
+                raise no_rule(node)
 
     def _met(self, other: Relation, pairs: Iterable[Pair], wanted: Iterable[Within] = ()) -> Iterator[Within]:
         """What is true of rows that match a row of `other` of which `wanted` is true.
@@ -145,40 +131,40 @@ class _Needs:
         return self._origins[key]
 
     def _traced(self, node: Relation, column: str) -> frozenset[ChangedColumn] | None:
+        node = operator(node)
         match node:
-            case Changes():
+            case ra.Changes():
                 return frozenset({ChangedColumn(node.table, dict(node.fields)[column])})
-            case Scan() if node.table == STAGED and self._staged is not None:
+            case ra.Scan() if node.table == STAGED and self._staged is not None:
                 return self._origin(self._staged, dict(node.fields)[column])
-            case Filter() | Generate() | Weigh() | Consolidate() | Unweigh() if column in node.input.columns:
-                return self._origin(node.input, column)
-            case Aggregate() if column in node.keys:
-                return self._origin(node.input, column)
-            case Project():
-                source = dict(node.items)[column].as_column
-                return self._origin(node.input, source) if source else None
-            case UnionAll():
+            case (
+                ra.Filter() | ra.Project() | ra.Generate() | ra.LeftJoin() | ra.SemiJoin() | ra.Aggregate()
+                | ra.Weigh() | ra.Consolidate() | ra.Unweigh()
+            ):  # fmt: skip
+                source = node.source_of(column)
+                return self._origin(*source) if source else None
+            case ra.UnionAll():
                 found = [self._origin(child, column) for child in node.inputs]
                 known = [one for one in found if one is not None]
                 return frozenset().union(*known) if len(known) == len(found) else None
-            case Empty():
+            case ra.Empty():
                 return frozenset()
-            case InnerJoin():
+            case ra.InnerJoin():
                 return self._of_a_join(node, column)
-            case LeftJoin():
-                return self._origin(node.left if column in node.left.columns else node.right, column)
-            case SemiJoin():
-                return self._origin(node.left, column)
-            case Restricted():
+            case ra.Restricted():
                 among = {pair.left: pair.right for pair in node.keys.comparisons} if not node.excluded else {}
                 own = self._origin(node.input, column)
                 return (
                     self._origin(node.keys.source, among[column]) if own is None and column in among else own
                 )
-            case _:
+            case (
+                ra.Scan() | ra.OneRow() | ra.Repeat() | ra.FullJoin() | ra.Window() | ra.Slice() | ra.Copies()
+            ):
                 return None
+            case _:
+                raise no_rule(node)
 
-    def _of_a_join(self, node: InnerJoin, column: str) -> frozenset[ChangedColumn] | None:
+    def _of_a_join(self, node: ra.InnerJoin, column: str) -> frozenset[ChangedColumn] | None:
         (owner,) = (child for child in node.inputs if column in child.columns)
         own = self._origin(owner, column)
         equal = (
@@ -191,5 +177,5 @@ class _Needs:
         return next((one for one in (own, *equal) if one is not None), None)
 
 
-def _pairs(join: InnerJoin, one: Relation, other: Relation) -> tuple[Pair, ...]:
+def _pairs(join: ra.InnerJoin, one: Relation, other: Relation) -> tuple[Pair, ...]:
     return JoinCondition.of(join.predicates, one.columns, other.columns).pairs

@@ -19,18 +19,17 @@ from sqlglot import exp
 from sparkivm.algebra import (
     Aggregate,
     Call,
-    Filter,
     Generate,
-    InnerJoin,
     Project,
     Relation,
-    Repeat,
     Scalar,
     UnionAll,
     Window,
 )
+from sparkivm.algebra.aggregates.aggregate_function import AggregateFunction
+from sparkivm.algebra.aggregates.count import COUNT
+from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of, call_within, spark_name
-from sparkivm.algebra.inputs import TwoSides
 from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
@@ -141,14 +140,8 @@ class _Walk:
             case Generate():
                 made = _read(node.generator, below)
                 return below | (dict.fromkeys(node.names, made) if made else {})
-            case Filter():
-                self._decide([node.predicate], below)
-            case InnerJoin():
-                self._decide(node.predicates, below)
-            case TwoSides():
-                self._decide(node.on.predicates, below)
-            case Repeat():
-                self._decide([node.times], below)
+        # What any other operator reads may decide which rows there are.
+        self._decide(node.scalars, below)
         return below
 
     def _of_groups(self, node: Aggregate, below: _Values) -> _Values:
@@ -158,7 +151,7 @@ class _Walk:
             argument = call.argument
             if argument is None:
                 continue
-            what = self._own(node.input, call.function, argument)
+            what = self._own(node.input, argument, call.function)
             if not what:
                 value = _read(argument, below)
                 what = value.what if value else ""
@@ -170,12 +163,12 @@ class _Walk:
         """Keys, and calls that are followed without a look at the group's rows: those of the state."""
         self._decide(map(column, node.keys), below)
         for call in node.calls:
-            if _is_counted(call) or (stored and call.function in ("min", "max")):
-                self._decide([call.argument] if call.argument is not None else [], below)
-            elif stored and call.function in ("sum", "avg") and call.argument is not None:
-                value = _read(call.argument, below)
-                if value and not self._type(node.input, call.argument).floating:
-                    self._decide([call.argument], below)
+            argument = call.argument
+            followed = _is_counted(call) or (stored and call.called.follows_values)
+            if argument is None or not followed or _read(argument, below) is None:
+                continue
+            if not call.called.asks_type or not self._type(node.input, argument).floating:
+                self._decide([argument], below)
 
     def _of_windows(self, node: Window, below: _Values) -> _Values:
         self._decide(map(column, node.partition), below)
@@ -183,7 +176,7 @@ class _Walk:
         for call in node.calls:
             self._decide((one.key for one in call.order), below)
             value = _read(call.call, below)
-            what = self._own(node.input, "other", call.call)
+            what = self._own(node.input, call.call)
             if what:
                 value = _Value(f"{what} OVER (…)", frozenset())
             if value:
@@ -204,13 +197,16 @@ class _Walk:
             self._reason = self._reason or reason
             self._by |= value.nodes
 
-    def _own(self, input: Relation, function: str, argument: Scalar) -> str:
-        """What an aggregate is if its own value depends on the order; empty if it does not."""
-        if function in ("sum", "avg"):
-            name, arguments = function, [argument.tree]
-        else:
+    def _own(self, input: Relation, argument: Scalar, function: AggregateFunction | None = None) -> str:
+        """What an aggregate is if its own value depends on the order; empty if it does not.
+
+        function  None if the argument is the whole call
+        """
+        if function is None or isinstance(function, Evaluated):
             call = call_within(argument.tree)
             name, arguments = spark_name(call), _arguments(call)
+        else:
+            name, arguments = function.name, [argument.tree]
         shown = name.upper()
         ordered = argument.tree.find(exp.WithinGroup) is not None
         if name in _IN_DIGITS or (name in _IN_ORDER | _IN_TIES and not ordered):
@@ -230,7 +226,7 @@ class _Walk:
 
 def _is_counted(call: Call) -> bool:
     """Whether a call counts by more than whether a column is NULL, which no order changes."""
-    return call.function == "count" and call.argument is not None and call.argument.as_column is None
+    return call.function == COUNT and call.argument is not None and call.argument.as_column is None
 
 
 def _read(scalar: Scalar, values: _Values) -> _Value | None:

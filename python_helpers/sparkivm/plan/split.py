@@ -95,13 +95,4 @@ def _chain(node: Relation) -> Iterator[Relation]:
 
 
 def _moving(node: Relation) -> bool:
-    match node:
-        case Filter():
-            scalars = [node.predicate]
-        case Project():
-            scalars = [scalar for _, scalar in node.items]
-        case Window():
-            scalars = [s for call in node.calls for s in (call.call, *(one.key for one in call.order))]
-        case _:
-            scalars = []
-    return any(map(moments, scalars))
+    return any(map(moments, node.scalars))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from sparkivm.algebra import Derivation, Keys, Relation, Scan
+from sparkivm.normalize.pipeline import Pass, Trace, traced
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.distinct_values import distinct_values
@@ -29,12 +31,15 @@ class StateChange:
     recompute  `rows` are the whole new content, from the sources alone
 
     `staged`, if there, is computed before the statement, and stands in `rows` as the table STAGED.
+
+    traces  of each of `parts` that was derived: its delta, and what the passes made of it
     """
 
     form: Form
     rows: Relation
     kind: Kind
     staged: Relation | None = None
+    traces: tuple[Trace, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -59,20 +64,23 @@ def state_change(
     changes = _changes(state, Derivation(changed, narrowing))
     kind = _kind(state)
     if not _staged(form, kind):
-        return StateChange(form, _cheap(_rows(state, form, changes), sizes), kind)
-    return staged_change(state, form, _cheap(changes, sizes), sizes, part)
+        rows = _cheap(_rows(state, form, changes), sizes)
+        return StateChange(form, rows[-1].relation, kind, traces=(rows,))
+    staged = _cheap(changes, sizes)
+    return staged_change(state, form, staged, sizes, part)
 
 
-def staged_change(state: State, form: Form, staged: Relation, sizes: Sizes, part: str = "") -> StateChange:
+def staged_change(state: State, form: Form, staged: Trace, sizes: Sizes, part: str = "") -> StateChange:
     """The change in a form that reads what is computed beforehand; the view is not differentiated again.
 
-    staged  as that of a StateChange of the same state
+    staged  the first trace of a staged change of the same state
     """
-    table = Scan(STAGED, tuple((name, name) for name in staged.columns))
-    sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(staged)}, sizes.changed)
+    changes = staged[-1].relation
+    table = Scan(STAGED, tuple((name, name) for name in changes.columns))
+    sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(changes)}, sizes.changed)
     keys = Keys.of(table, ((part, part),)) if form == "replace" else None
     rows = _cheap(_rows(state, form, table, keys), sizes)
-    return StateChange(form, rows, _kind(state), staged)
+    return StateChange(form, rows[-1].relation, _kind(state), changes, (staged, rows))
 
 
 def recomputed(state: State, content: Relation) -> StateChange:
@@ -80,10 +88,14 @@ def recomputed(state: State, content: Relation) -> StateChange:
     return StateChange("recompute", content, _kind(state))
 
 
-def _cheap(relation: Relation, sizes: Sizes) -> Relation:
+def _cheap(delta: Relation, sizes: Sizes) -> Trace:
     """The same relation: its joins in order, tables and changes read as seldom as can be."""
-    ordered = order_joins(prune_empty(relation), sizes)
-    return share_reads(ordered, RowEstimate(sizes))
+    passes: tuple[Pass, ...] = (
+        ("prune_empty", prune_empty),
+        ("order_joins", partial(order_joins, sizes=sizes)),
+        ("share_reads", partial(share_reads, estimate=RowEstimate(sizes))),
+    )
+    return traced("delta", delta, passes)
 
 
 def _kind(state: State) -> Kind:

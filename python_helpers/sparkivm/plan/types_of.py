@@ -11,14 +11,11 @@ TypesOf = Callable[[Relation], tuple[SparkType, ...]]  # of a relation's columns
 
 
 def argument_types(aggregate: Aggregate, types_of: TypesOf) -> list[SparkType | None]:
-    """The types of what sums and averages add up, None for other calls."""
-    summed = [
-        call.argument if call.function in ("sum", "avg") and call.argument is not None else None
-        for call in aggregate.calls
-    ]
-    arguments = [argument for argument in summed if argument is not None]
+    """The types of the arguments of calls that ask for them, None for other calls."""
+    asked = [call.argument if call.called.asks_type else None for call in aggregate.calls]
+    arguments = [argument for argument in asked if argument is not None]
     if not arguments:
-        return [None for _ in summed]
+        return [None for _ in asked]
     computed = Project(aggregate.input, tuple((f"a{i}", argument) for i, argument in enumerate(arguments)))
     types = iter(types_of(computed))
-    return [None if argument is None else next(types) for argument in summed]
+    return [None if argument is None else next(types) for argument in asked]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sparkivm.algebra.relation import keeps_append_only
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import RelationFacts
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState, State
 from sparkivm.plan.state_change import Form
-from sparkivm.properties.append_only import keeps_append_only
 from sparkivm.refresh.estimated_size import SMALL_STATE_BYTES
 from sparkivm.refresh.state_part import part_columns
 

@@ -7,26 +7,16 @@ to TPC-H at scale factors 1 and 5, two cores, local disk (docs/decisions/005-cos
 from __future__ import annotations
 
 import math
-import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import astuple, dataclass
 from itertools import chain
+from operator import add
 
-from sparkivm.algebra import (
-    Aggregate,
-    At,
-    Changes,
-    Consolidate,
-    FullJoin,
-    InnerJoin,
-    LeftJoin,
-    Relation,
-    Scan,
-    SemiJoin,
-)
-from sparkivm.algebra.scan import Leaf
+from sparkivm import algebra as ra
+from sparkivm.algebra import At, Relation, operator
 from sparkivm.engine import RelationFacts
+from sparkivm.errors import no_rule
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, Sizes
@@ -76,7 +66,7 @@ class Work:
     bytes: float = 0.0  # of tables
 
     def __add__(self, other: Work) -> Work:
-        return Work(*map(operator.add, astuple(self), astuple(other)))
+        return Work(*map(add, astuple(self), astuple(other)))
 
     @property
     def seconds(self) -> float:
@@ -148,9 +138,9 @@ def estimate(
     """
     changes_read, rows_read = Counter[str](), Counter[str]()
     for leaf, uses in chain.from_iterable(map(leaves_when_inlined, change.parts)):
-        if isinstance(leaf, Changes):
+        if isinstance(leaf, ra.Changes):
             changes_read[leaf.table] += uses
-        elif isinstance(leaf, Scan) and leaf.at is At.NEW and leaf.table in tables:
+        elif isinstance(leaf, ra.Scan) and leaf.at is At.NEW and leaf.table in tables:
             rows_read[leaf.table] += uses
     kept_changes = {
         key for key, uses in changes_read.items() if changes[key].kept or keeps_changes(changes[key], uses)
@@ -174,7 +164,7 @@ def estimate(
     )
 
 
-def is_worth_keeping(aggregate: Aggregate, whole: Relation, tables: Mapping[str, RelationFacts]) -> bool:
+def is_worth_keeping(aggregate: ra.Aggregate, whole: Relation, tables: Mapping[str, RelationFacts]) -> bool:
     """Whether to read the rows of some groups again takes longer than to refresh a view of all groups.
 
     whole  the plan that the aggregate is part of
@@ -236,32 +226,39 @@ class _Count:
         return work, rows(relation)
 
     def _of_node(self, node: Relation, uses: int, rows: Callable[[Relation], float]) -> Work:
+        node = operator(node)
         match node:
-            case Changes() if node.table in self._kept_changes:
+            case ra.Changes() if node.table in self._kept_changes:
                 return Work()
-            case Scan() if node.table in self._kept_rows:
+            case ra.Scan() if node.table in self._kept_rows:
                 return Work()
-            case Changes():
+            case ra.Changes():
                 scanned = self._changes[node.table].scans * estimated_bytes(self._tables[node.table])
                 return Work(feeds=uses, reads=uses, bytes=uses * scanned)
-            case Scan() if node.table in self._tables:
+            case ra.Scan() if node.table in self._tables:
                 facts = self._tables[node.table]
                 # All columns are taken for equally wide.
                 columns = len({field for _, field in node.fields})
                 values = uses * rows(node) * columns
                 row_bytes = estimated_bytes(facts) / estimated_rows(facts)
                 return Work(reads=uses, values=values, bytes=values * row_bytes / max(1, len(facts.fields)))
-            case Leaf():
+            case ra.Scan():
                 return Work(reads=uses)
-            case Aggregate():
+            case ra.Aggregate():
                 return Work(groupings=uses, aggregated=uses * rows(node.input) * (1 + len(node.calls)))
-            case Consolidate():
+            case ra.Consolidate():
                 return Work(groupings=uses)
-            case InnerJoin() | LeftJoin() | SemiJoin() | FullJoin():
+            case ra.InnerJoin() | ra.LeftJoin() | ra.SemiJoin() | ra.FullJoin():
                 large = [count for count in map(rows, node.children) if count > BROADCAST_ROWS]
                 return Work(exchanged=uses * sum(large)) if len(large) > 1 else Work()
-            case _:
+            case ra.OneRow() | ra.Empty() | ra.Filter() | ra.Project() | ra.Generate() | ra.Repeat():
                 return Work()
+            case ra.UnionAll() | ra.Window() | ra.Slice() | ra.Weigh() | ra.Copies() | ra.Unweigh():
+                return Work()
+            case ra.Restricted():
+                return Work()
+            case _:
+                raise no_rule(node)
 
     def _rows_of(self, statement: Relation) -> Callable[[Relation], float]:
         """Rows of its parts; none is taken for larger than the largest thing that it reads."""

@@ -111,10 +111,10 @@ def _change(
         exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
     )
     if part is None:
-        return staged_change(plan.state, without_parts(state), change.staged, way.sizes), None
+        return staged_change(plan.state, without_parts(state), change.traces[0], way.sizes), None
     if not part.predicate:
         return StateChange("append", Empty(plan.state.names), "groups"), None
-    return staged_change(plan.state, "replace", change.staged, way.sizes, part.column), part
+    return staged_change(plan.state, "replace", change.traces[0], way.sizes, part.column), part
 
 
 def _switch_on_deletion_vectors(attempt: Attempt, state: RelationFacts) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sparkivm.algebra import Window
-from sparkivm.algebra.exact_sums import OVERFLOW
+from sparkivm.algebra.aggregates.sum import OVERFLOW
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError

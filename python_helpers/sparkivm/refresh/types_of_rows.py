@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sparkivm.algebra import FullJoin, LeftJoin, Relation, Scan, SemiJoin
 from sparkivm.algebra.columns_read import columns_read
-from sparkivm.algebra.origin import origin
 from sparkivm.engine import Engine, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.names import quoted
@@ -60,7 +59,7 @@ def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
             continue
         counted = join.columns if isinstance(join, FullJoin) else join.left.columns
         for name in sorted(join.on.columns.intersection(counted)):
-            scan, column = origin(join, name)
+            scan, column = join.origin(name)
             source = tables.get(scan.table) if isinstance(scan, Scan) else None
             if source is None or not isinstance(scan, Scan):
                 continue

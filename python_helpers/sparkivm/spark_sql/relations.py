@@ -15,35 +15,10 @@ from textwrap import indent
 
 from sqlglot import exp
 
-from sparkivm.algebra import (
-    Aggregate,
-    At,
-    Call,
-    Changes,
-    Consolidate,
-    Copies,
-    Empty,
-    Filter,
-    FullJoin,
-    Generate,
-    InnerJoin,
-    LeftJoin,
-    OneRow,
-    Project,
-    Relation,
-    Repeat,
-    Restricted,
-    Scalar,
-    Scan,
-    SemiJoin,
-    Slice,
-    UnionAll,
-    Unweigh,
-    Weigh,
-    Window,
-    WindowCall,
-    operator,
-)
+from sparkivm import algebra as ra
+from sparkivm.algebra import At, Call, Relation, Scalar, WindowCall, operator
+from sparkivm.algebra.aggregates.recomputed import evaluated
+from sparkivm.algebra.aggregates.stored_aggregate import Additive
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.join_condition import Pair
 from sparkivm.algebra.moment import at
@@ -112,7 +87,7 @@ class _Printer:
         self._cte_of: dict[int, str] = {}
         self._aliases = 0
         self._columns = {name.lower() for node in root.walk() for name in node.columns}
-        self._changed_fields = columns_read(root, Changes)
+        self._changed_fields = columns_read(root, ra.Changes)
 
     def statement(self, weight: str | None) -> str:
         body = self._text(self._root) if not weight else self._text_with_weight(weight)
@@ -147,7 +122,7 @@ class _Printer:
 
     def _text(self, relation: Relation) -> str:
         """A SELECT of the relation's columns and, if it is weighted, its weight as the last one."""
-        if isinstance(relation, UnionAll):
+        if isinstance(relation, ra.UnionAll):
             return self._union(relation)
         return self._select(self._block(relation))
 
@@ -168,7 +143,7 @@ class _Printer:
         text = self._scalar(scalar)
         return text if scalar.as_column == name else f"{text} as {self._name(name)}"
 
-    def _union(self, relation: UnionAll) -> str:
+    def _union(self, relation: ra.UnionAll) -> str:
         branches = []
         for child in relation.inputs:
             block = self._chosen(child)
@@ -249,61 +224,61 @@ class _Printer:
     def _block(self, relation: Relation) -> _Block:
         relation = operator(relation)
         match relation:
-            case Scan():
+            case ra.Scan():
                 texts = self._sources
                 item = texts.new(relation.table) if relation.at is At.NEW else texts.old(relation.table)
                 alias = self._alias()
                 columns = {name: column(source, alias) for name, source in relation.fields}
                 return _Block(columns, "", f"{item} as {alias}", alias)
-            case Changes():
+            case ra.Changes():
                 alias = self._alias()
                 columns = {name: column(in_changes(source), alias) for name, source in relation.fields}
                 item = f"{self._changes(relation.table)} as {alias}"
                 return _Block(columns, self._weight_of(alias), item, alias)
-            case Empty():
+            case ra.Empty():
                 nulls = dict.fromkeys(relation.columns, null())
                 alias = self._alias()
                 return _Block(nulls, "", f"(select 1) as {alias}", alias, ("false",))
-            case OneRow():
+            case ra.OneRow():
                 return _Block({}, "", "", sealed=True)
-            case UnionAll():
+            case ra.UnionAll():
                 return self._from(f"(\n{indent(self._union(relation), '  ')}\n)", relation)
-            case Filter():
+            case ra.Filter():
                 return self._filter(relation)
-            case Project():
+            case ra.Project():
                 return self._project(relation)
-            case Weigh():
+            case ra.Weigh():
                 return self._weigh(relation, relation.factor)
-            case Unweigh():
+            case ra.Unweigh():
                 block = self._chosen(relation.input)
                 weight = f"({block.weight})" if " " in block.weight else block.weight or "1"
                 return replace(block, columns={**block.columns, relation.name: _raw(weight)}, weight="")
-            case InnerJoin():
+            case ra.InnerJoin():
                 return self._inner_join(relation)
-            case LeftJoin():
+            case ra.LeftJoin():
                 return self._left_join(relation)
-            case FullJoin():
+            case ra.FullJoin():
                 return self._full_join(relation)
-            case SemiJoin():
+            case ra.SemiJoin():
                 return self._semi_join(relation)
-            case Restricted():
+            case ra.Restricted():
                 return self._restricted(relation)
-            case Slice():
+            case ra.Slice():
                 return self._slice(relation)
-            case Aggregate():
+            case ra.Aggregate():
                 return self._aggregate(relation)
-            case Consolidate():
+            case ra.Consolidate():
                 return self._consolidate(relation)
-            case Window():
+            case ra.Window():
                 return self._window(relation)
-            case Generate():
+            case ra.Generate():
                 return self._generate(relation)
-            case Repeat() if relation.weighted:
+            case ra.Repeat() if relation.weighted:
                 return self._weigh(relation, relation.times)
-            case Repeat():
+            case ra.Repeat():
                 block = self._before_view(relation.input, (relation.times,))
                 return self._repeated(block, self._over(block, relation.times))
-            case Copies():
+            case ra.Copies():
                 block = self._before_view(relation.input)
                 return replace(self._repeated(block, block.weight or "1"), weight="")
             case _:
@@ -323,25 +298,25 @@ class _Printer:
 
     # what is computed from each row
 
-    def _filter(self, relation: Filter) -> _Block:
+    def _filter(self, relation: ra.Filter) -> _Block:
         block = self._open(relation.input, plain=relation.predicate.columns)
         return replace(block, where=(*block.where, self._over(block, relation.predicate)))
 
-    def _project(self, relation: Project) -> _Block:
+    def _project(self, relation: ra.Project) -> _Block:
         scalars = [scalar for _, scalar in relation.items]
         chooses = all(scalar.as_column is not None for scalar in scalars)
         block = self._open(relation.input, scalars, closed=chooses)
         columns = {name: scalar.substitute(block.columns) for name, scalar in relation.items}
         return replace(block, columns=columns)
 
-    def _weigh(self, relation: Weigh | Repeat, by: Scalar) -> _Block:
+    def _weigh(self, relation: ra.Weigh | ra.Repeat, by: Scalar) -> _Block:
         block = self._open(relation.input, plain=by.columns)
         factor = self._over(block, by)
         if not factor.isdecimal():
             factor = f"({factor})"
         return replace(block, weight=f"{block.weight} * {factor}" if block.weight else factor)
 
-    def _generate(self, relation: Generate) -> _Block:
+    def _generate(self, relation: ra.Generate) -> _Block:
         if relation.in_select:
             block = self._open(relation.input, (relation.generator,))
             made = _raw(self._over(block, relation.generator))
@@ -360,7 +335,7 @@ class _Printer:
 
     # joins
 
-    def _inner_join(self, relation: InnerJoin) -> _Block:
+    def _inner_join(self, relation: ra.InnerJoin) -> _Block:
         blocks = [
             self._in_from(child, first=not index and relation.broadcast != 0)
             for index, child in enumerate(relation.inputs)
@@ -394,7 +369,7 @@ class _Printer:
             is_join=True,
         )
 
-    def _left_join(self, relation: LeftJoin) -> _Block:
+    def _left_join(self, relation: ra.LeftJoin) -> _Block:
         left = self._in_from(relation.left, first=True)
         right = self._in_from(relation.right, filtered=False)
         columns = {**left.columns, **right.columns}
@@ -402,34 +377,36 @@ class _Printer:
         joined = self._joined(left, "left join", right, on, broadcast=relation.broadcast_right)
         return replace(joined, columns=columns)
 
-    def _full_join(self, relation: FullJoin) -> _Block:
+    def _full_join(self, relation: ra.FullJoin) -> _Block:
         left = self._in_from(relation.left, first=True, filtered=False)
         right = self._in_from(relation.right, filtered=False)
         columns = {**left.columns, **right.columns}
         joined = self._joined(left, "full join", right, self._condition(relation.predicates, columns))
         return replace(joined, columns=columns)
 
-    def _semi_join(self, relation: SemiJoin) -> _Block:
+    def _semi_join(self, relation: ra.SemiJoin) -> _Block:
         left = self._in_from(relation.left, first=True)
         right = self._in_from(relation.right, filtered=False)
         on = self._condition(relation.predicates, {**left.columns, **right.columns})
         join = self._dialect.anti_join if relation.anti else self._dialect.semi_join
         return self._joined(left, join, right, on, broadcast=relation.broadcast_right)
 
-    def _restricted(self, relation: Restricted) -> _Block:
+    def _restricted(self, relation: ra.Restricted) -> _Block:
         block = self._in_from(relation.input, first=True)
         keys = self._in_from(relation.keys.source, filtered=False)
         on = self._equal(block, keys, relation.keys.comparisons)
         join = self._dialect.anti_join if relation.excluded else self._dialect.semi_join
         return self._joined(block, join, keys, on, broadcast=relation.broadcast)
 
-    def _slice(self, relation: Slice) -> _Block:
+    def _slice(self, relation: ra.Slice) -> _Block:
         """Beside each row whether a lookup has its key; the keys are made distinct, so no row is repeated."""
         block = self._in_from(relation.input, first=True)
         conditions = []
         for lookup in relation.lookups:
             names = tuple(dict.fromkeys(pair.right for pair in lookup.pairs))
-            found = Aggregate(lookup.keys, names, (Call(_FOUND, "other", Scalar(exp.Literal.number(1))),))
+            found = ra.Aggregate(
+                lookup.keys, names, (Call(_FOUND, evaluated(), Scalar(exp.Literal.number(1))),)
+            )
             keys = self._wrapped(self._block(found), found)
             on = self._equal(block, keys, lookup.pairs)
             block = self._joined(block, "left join", keys, on, broadcast=True)
@@ -463,7 +440,7 @@ class _Printer:
 
     # groups and windows
 
-    def _aggregate(self, relation: Aggregate) -> _Block:
+    def _aggregate(self, relation: ra.Aggregate) -> _Block:
         arguments = [call.argument for call in relation.calls if call.argument is not None]
         block = self._open(relation.input, arguments, relation.keys)
         weight = block.weight or "1"
@@ -476,7 +453,7 @@ class _Printer:
             return replace(grouped, sealed=True)
         return replace(grouped, tail=self._group_by(block, relation.keys))
 
-    def _consolidate(self, relation: Consolidate) -> _Block:
+    def _consolidate(self, relation: ra.Consolidate) -> _Block:
         block = self._open(relation.input, plain=relation.columns)
         weight = f"sum({block.weight or '1'})"
         group = self._group_by(block, relation.columns)
@@ -488,26 +465,18 @@ class _Printer:
 
     def _call(self, call: Call, block: _Block, weight: str, signed: bool) -> str:
         argument = self._over(block, call.argument) if call.argument is not None else ""
-        if call.function == "other" and not signed:
-            return argument
         if not signed or weight == "1":
-            return "count(*)" if call.function == "count_rows" else f"{call.function}({argument})"
-        match call.function:
-            case "count_rows":
-                return f"coalesce(sum({weight}), 0)"
-            case "count":
-                return f"coalesce(sum(case when ({argument}) is not null then {weight} else 0 end), 0)"
-            case "sum":
-                return call.weighed(weight, f"({argument})")
-            case _:
-                raise InternalError(f"{call.function} is not linear")
+            return call.function.text(argument)
+        if not isinstance(call.function, Additive):
+            raise InternalError(f"{call.function.name} is not linear")
+        return call.function.of_zset(f"({argument})", weight)
 
-    def _window(self, relation: Window) -> _Block:
+    def _window(self, relation: ra.Window) -> _Block:
         block = self._open(relation.input, plain=relation.input.columns)
         calls = {call.name: _raw(self._window_call(relation, call, block)) for call in relation.calls}
         return replace(block, columns={**block.columns, **calls}, closed=True)
 
-    def _window_call(self, relation: Window, call: WindowCall, block: _Block) -> str:
+    def _window_call(self, relation: ra.Window, call: WindowCall, block: _Block) -> str:
         """The call of a window function with its window."""
         keys = [
             f"{self._over(block, one.key)} {'desc' if one.descending else 'asc'} "

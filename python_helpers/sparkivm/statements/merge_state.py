@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparkivm.algebra.exact_sums import Sum
+from sparkivm.algebra import HiddenColumn
 from sparkivm.names import quoted
 from sparkivm.plan.bag_changes import MATCH
 from sparkivm.plan.state import BagState, GroupState, State
@@ -30,15 +30,14 @@ def merge_clauses(state: State, change: StateChange) -> MergeClauses:
 def _entries(state: GroupState) -> tuple[str, ...]:
     """Add the hidden columns; a group without rows goes."""
     count = quoted(state.columns[0].name)
-    known = state.sums
-    sums = ", ".join(f"t.{quoted(c.name)} = {_added_up(c.name, known.get(c.name))}" for c in state.columns)
+    sums = ", ".join(f"t.{quoted(c.name)} = {_added_up(c)}" for c in state.columns)
     gone = (f"when matched and t.{count} + s.{count} = 0 then delete",) if state.keys else ()
     return (*gone, f"when matched then update set {sums}", _insert(state))
 
 
-def _added_up(name: str, known: Sum | None) -> str:
-    total = f"coalesce(t.{quoted(name)}, 0) + coalesce(s.{quoted(name)}, 0)"
-    return known.bounded(total) if known else total
+def _added_up(entry: HiddenColumn) -> str:
+    one, other = (f"coalesce({row}.{quoted(entry.name)}, 0)" for row in "ts")
+    return entry.additive.bounded.format(total=entry.additive.plus.format(one=one, other=other))
 
 
 def _groups(state: GroupState) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The expressions of each operator are those that can be changed in it."""
+"""What passes ask of an operator: none can leave an answer out, and its expressions can be changed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from sparkivm.algebra import (
     Ordering,
     Pair,
     Project,
+    Relation,
     Scalar,
     Scan,
     Window,
     WindowCall,
 )
+from sparkivm.algebra.inputs import NoInput, OneInput, TwoSides
+from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.relation import Derived
 from sparkivm.algebra.scalar import column
-from sparkivm.algebra.scalars_of import scalars_of, with_scalars
 from sparkivm.algebra.sql_expression import expression
 
 A, B = Scan("a", (("x", "x"), ("y", "y"))), Scan("b", (("z", "z"),))
@@ -46,11 +49,30 @@ OPERATORS = {
 
 @pytest.mark.parametrize(("node", "texts"), OPERATORS.values(), ids=OPERATORS)
 def test_what_an_operator_holds_can_be_changed(node, texts):
-    found = scalars_of(node)
+    found = node.scalars
     assert [scalar.sql("spark") for scalar in found] == texts
-    assert with_scalars(node, lambda scalar: scalar) is node
+    assert node.with_scalars(lambda scalar: scalar) is node
 
     def renamed(scalar: Scalar) -> Scalar:
         return scalar.rename({"x": "p", "y": "q", "z": "r"})
 
-    assert scalars_of(with_scalars(node, renamed)) == [renamed(scalar) for scalar in found]
+    assert node.with_scalars(renamed).scalars == [renamed(scalar) for scalar in found]
+
+
+class _Whole(Filter):
+    """An operator with all of its answers."""
+
+
+@pytest.mark.parametrize("answer", sorted(Relation.__abstractmethods__))
+def test_an_operator_that_lacks_an_answer_cannot_be_made(answer):
+    lacking = type("Lacking", (_Whole,), {answer: getattr(Relation, answer)})
+    assert _Whole(A, BOTH)
+    with pytest.raises(TypeError, match=f"abstract method '?{answer}"):
+        lacking(A, BOTH)
+
+
+@pytest.mark.parametrize("kind", [NoInput, OneInput, TwoSides, Linear, Derived])
+def test_what_operators_have_in_common_answers_nothing_for_them(kind):
+    """But for what follows from the number of inputs, or from the rule of the delta."""
+    own = {"monotone", "at_most_one_row", "label", "map_scalars", "pruned"}
+    assert own <= kind.__abstractmethods__

@@ -1,0 +1,31 @@
+"""The table of aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkivm.algebra.aggregates.aggregate_function import QueryAggregate
+from sparkivm.algebra.aggregates.average import AVG
+from sparkivm.algebra.aggregates.bit_xor import BIT_XOR
+from sparkivm.algebra.aggregates.count import COUNT
+from sparkivm.algebra.aggregates.extremum import MAX, MIN
+from sparkivm.algebra.aggregates.recomputed import EVALUATED
+from sparkivm.algebra.aggregates.sum import SUM
+
+# By the names of Spark. The argument of COUNT is NULL where that of COUNT_IF is not TRUE.
+FUNCTIONS: Mapping[str, QueryAggregate] = {
+    **EVALUATED,
+    "count": COUNT,
+    "count_if": COUNT,
+    "sum": SUM,
+    "avg": AVG,
+    "mean": AVG,
+    "bit_xor": BIT_XOR,
+    "min": MIN,
+    "max": MAX,
+    # FALSE is below TRUE.
+    "bool_and": MIN,
+    "every": MIN,
+    "bool_or": MAX,
+    "some": MAX,
+}
