@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from dbt.adapters.sparkivm.session import open_session
@@ -20,27 +19,24 @@ def start_spark(
     memory: str = "6g",
     in_memory_catalog: bool = False,
     keep: bool = False,
-    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Start Spark as method `session` does; runs of dbt in this process then use it too.
 
     Catalog, tables and Spark's log are below `directory`, which is emptied first unless `keep` is set.
-    `settings` are more of Spark's own.
 
     Raises: BenchmarkError if Java is missing or Spark does not start.
     """
     if not keep:
         shutil.rmtree(directory, ignore_errors=True)
-    given = {
-        **(settings or {}),
+    settings = {
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.driver.memory": memory,
         "spark.sql.ansi.enabled": "false",  # dbt-spark's choice for its sessions
     }
     if in_memory_catalog:
-        given["spark.sql.catalogImplementation"] = "in-memory"
+        settings["spark.sql.catalogImplementation"] = "in-memory"
     try:
-        return open_session(given, directory).session
+        return open_session(settings, directory).session
     except DbtRuntimeError as error:
         raise BenchmarkError(str(error)) from error
