@@ -29,6 +29,11 @@ def test_summary_counts_what_pays_and_what_reads_too_much():
     ]
 
 
+def test_a_no_op_may_have_a_ratio_of_zero():
+    assert result("no_op", 0.002).ratio == 0.0
+    assert summary([result("no_op", 0.002)]).startswith("geometric mean of the 1 ratios: 0.000\n")
+
+
 def test_operators_of_one_strategy_are_counted():
     strategies = {"State": "adds up", "Filter": "linear", "Filter#2": "linear", "Aggregate": "affected keys"}
     assert strategy_text(strategies) == "State adds up; Filter ×2 linear; Aggregate affected keys"
