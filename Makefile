@@ -1,10 +1,11 @@
 # Each target sets up what it needs. PYTHON: which Python makes the environment (3.10 to 3.13).
 PYTHON ?= python3
-SUITE ?= first
-SF ?= 1
+SUITE ?= fixed
 KEYS ?= spread
-UPDATED ?= measures
-JSON ?= .build/bench/$(SUITE)-sf$(SF).json
+JSON ?= .build/bench/$(SUITE).json
+# Left to the suite unless they are given.
+BENCH_OPTIONS = $(if $(SF),--sf $(SF)) $(if $(ROWS),--rows $(ROWS)) $(if $(THREADS),--threads $(THREADS)) \
+  $(if $(UPDATED),--updated $(UPDATED))
 BIN := .venv/bin
 FAST := not spark and not dbt and not thrift and not slow and not nightly
 ifndef SEED
@@ -63,8 +64,9 @@ chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt;
 mutants: .venv  ## how many small mistakes in the compiler the fast tests find
 	$(BIN)/python -m tests.mutants.run
 
-bench: .venv java  ## measure: SUITE (first or tpch), SF, KEYS (spread or recent), UPDATED (measures or attributes), JSON
-	$(BIN)/python -m benchmarks.run --suite $(SUITE) --sf $(SF) --json $(JSON) --keys $(KEYS) --updated $(UPDATED)
+bench: .venv java  ## measure: SUITE (demo, fixed, tpch, project, seeds or growth), SF, KEYS, ROWS, THREADS, UPDATED, JSON
+	mkdir -p $(dir $(JSON))
+	$(BIN)/python -m benchmarks.run --suite $(SUITE) --keys $(KEYS) --json $(JSON) $(BENCH_OPTIONS)
 
 java:
 	@sh scripts/check_java.sh

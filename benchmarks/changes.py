@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from benchmarks.dimension_updates import DIMENSION_UPDATES, Updated, updated_keys
-from benchmarks.order_keys import OrderChooser, Placement, order_key
+from benchmarks.order_keys import OrderChoice, OrderChooser, Placement, order_key
+from benchmarks.statements import RowCounts, StatementChanges, Statements
 from benchmarks.tpch_data import ORDERS_PER_SCALE
 
 
@@ -37,26 +37,9 @@ EVERY_TABLE = Recipe(
     updated=0.001,
     dimension_rows=20,
 )
-NOTHING = Recipe("nothing changed")
 
 
-@dataclass(frozen=True)
-class RowCounts:
-    """Rows changed in the sources by one batch."""
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-
-    def __add__(self, other: RowCounts) -> RowCounts:
-        inserted, updated = self.inserted + other.inserted, self.updated + other.updated
-        return RowCounts(inserted, updated, self.deleted + other.deleted)
-
-    def __str__(self) -> str:
-        return f"+{self.inserted:,} ~{self.updated:,} -{self.deleted:,} rows"
-
-
-class SourceChanges:
+class SourceChanges(StatementChanges):
     """Changes the tables of one schema; the n-th batch is the same for the same seed."""
 
     def __init__(
@@ -69,21 +52,17 @@ class SourceChanges:
         updated: Updated = "measures",
         seed: int = 1,
     ) -> None:
-        self._session = spark.newSession()
-        # With small input splits a DELETE that rewrites files keeps their number; else it makes one per core.
-        self._session.conf.set("spark.sql.files.maxPartitionBytes", "16m")
-        self._schema = schema
+        super().__init__(spark, schema)
         self._n_orders = round(ORDERS_PER_SCALE * scale)
         self._scale, self._placement, self._seed = scale, placement, seed
         self._updated: Updated = updated
         self._chooser = OrderChooser(self._n_orders, placement, seed)
-        self._batches = 0
 
-    def apply(self, recipe: Recipe) -> RowCounts:
+    def apply(self, change: Recipe | Statements) -> RowCounts:
         """Make the changes of the next batch: one commit for each kind of change in a table."""
-        self._batches += 1
-        shares = (recipe.inserted, recipe.deleted, recipe.updated)
-        choice = self._chooser.next_batch(*(round(share * self._n_orders) for share in shares))
+        if isinstance(change, Statements):
+            return super().apply(change)
+        choice = self.skip(change)
         counts = RowCounts()
         for table, key in (("orders", "o_orderkey"), ("lineitem", "l_orderkey")):
             if choice.copies:
@@ -92,36 +71,42 @@ class SourceChanges:
                 counts += self._delete(table, key, choice.deleted)
         if choice.updated:
             counts += self._update_lineitems_of(choice.updated)
-        if recipe.dimension_rows:
-            counts += self._update_dimensions(recipe.dimension_rows)
+        if change.dimension_rows:
+            counts += self._update_dimensions(change.dimension_rows)
         return counts
+
+    def skip(self, recipe: Recipe) -> OrderChoice:
+        """Choose the next batch without making it: another process did, or the caller will."""
+        self.batches += 1
+        shares = (recipe.inserted, recipe.deleted, recipe.updated)
+        return self._chooser.next_batch(*(round(share * self._n_orders) for share in shares))
 
     def update_customers(self) -> RowCounts:
         """Move every 500th customer to the next nation."""
-        return self._run(f"""
-            update {self._schema}.customer set c_nationkey = (c_nationkey + 1) % 25
+        return self.run(f"""
+            update {self.schema}.customer set c_nationkey = (c_nationkey + 1) % 25
             where c_custkey % 500 = 7
         """)
 
     def update_lineitems(self) -> RowCounts:
         """Mark the lineitems of one recent order in 20 as returned, at a higher discount."""
         recent = order_key(round(0.99 * self._n_orders))
-        return self._run(f"""
-            update {self._schema}.lineitem
+        return self.run(f"""
+            update {self.schema}.lineitem
             set l_returnflag = 'R', l_discount = least(l_discount + 0.01, 0.10)
             where l_orderkey > {recent} and l_orderkey % 20 = 1
         """)
 
     def merge_suppliers(self) -> RowCounts:
         """MERGE a delivery: every 100th supplier with a new balance, and as many new ones."""
-        return self._run(f"""
-            merge into {self._schema}.supplier as target
+        return self.run(f"""
+            merge into {self.schema}.supplier as target
             using (
               select
                 * except (s_suppkey, s_acctbal),
                 if(s_suppkey % 100 = 1, s_suppkey, s_suppkey + 1000000000) as s_suppkey,
                 s_acctbal + 100.00 as s_acctbal
-              from {self._schema}.supplier where s_suppkey % 100 in (1, 2)
+              from {self.schema}.supplier where s_suppkey % 100 in (1, 2)
             ) as delivery
             on target.s_suppkey = delivery.s_suppkey
             when matched then update set *
@@ -129,20 +114,20 @@ class SourceChanges:
         """)
 
     def delete_parts(self) -> RowCounts:
-        """Drop every 1,000th part; its lineitems stay and lose their match."""
-        return self._run(f"delete from {self._schema}.part where p_partkey % 1000 = 3")
+        """Drop every 1,000th part, others each time; its lineitems stay and lose their match."""
+        return self.run(f"delete from {self.schema}.part where p_partkey % 1000 = {self.batches}")
 
     def _copy(self, table: str, key: str, copies: Iterable[tuple[int, int]]) -> RowCounts:
         copies = tuple(copies)
         pairs = ", ".join(f"({template}L, {copy}L)" for template, copy in copies)
-        self._session.sql(f"""
+        self.session.sql(f"""
             create or replace temporary view copies as select * from values {pairs} as pairs(template, copy)
         """)
-        name = f"{self._schema}.{table}"
-        columns = ", ".join("copy" if one == key else one for one in self._session.table(name).columns)
+        name = f"{self.schema}.{table}"
+        columns = ", ".join("copy" if one == key else one for one in self.session.table(name).columns)
         # One file, as an ordinary small insert makes; the literal range lets Delta skip files.
         lowest, highest = copies[0][0], copies[-1][0]
-        return self._run(f"""
+        return self.run(f"""
             insert into {name}
             select /*+ broadcast(copies), repartition(1) */ {columns}
             from {name} join copies on {key} = template
@@ -152,12 +137,12 @@ class SourceChanges:
     def _delete(self, table: str, key: str, keys: Iterable[int]) -> RowCounts:
         # Delta's DELETE takes no subquery.
         listed = ", ".join(str(one) for one in keys)
-        return self._run(f"delete from {self._schema}.{table} where {key} in ({listed})")
+        return self.run(f"delete from {self.schema}.{table} where {key} in ({listed})")
 
     def _update_lineitems_of(self, keys: Iterable[int]) -> RowCounts:
         listed = ", ".join(map(str, keys))
-        return self._run(f"""
-            update {self._schema}.lineitem
+        return self.run(f"""
+            update {self.schema}.lineitem
             set l_quantity = l_quantity % 50 + 1, l_discount = (l_discount + 0.01) % 0.11
             where l_orderkey in ({listed})
         """)
@@ -165,37 +150,7 @@ class SourceChanges:
     def _update_dimensions(self, count: int) -> RowCounts:
         counts = RowCounts()
         for update in DIMENSION_UPDATES[self._updated]:
-            seed = f"{self._seed}/{self._batches}"
+            seed = f"{self._seed}/{self.batches}"
             keys = updated_keys(update.table, count, self._scale, self._placement, seed)
-            counts += self._run(update.statement(self._schema, keys))
+            counts += self.run(update.statement(self.schema, keys))
         return counts
-
-    def _run(self, statement: str) -> RowCounts:
-        """Execute one statement and count its rows as Delta's history reports them."""
-        target = _TARGET.search(statement)
-        assert target is not None, statement
-        self._session.sql(statement)
-        (commit,) = self._session.sql(f"describe history {target[1]} limit 1").collect()
-        return row_counts(commit.operation, commit.operationMetrics)
-
-
-_TARGET = re.compile(r"(?:insert into|delete from|update|merge into)\s+(\S+)")
-
-
-def row_counts(operation: str, metrics: Mapping[str, str]) -> RowCounts:
-    """The rows that one commit changed, from the metrics that Delta keeps of it."""
-
-    def count(name: str) -> int:
-        return int(metrics.get(name, 0))
-
-    match operation:
-        case "WRITE":
-            return RowCounts(inserted=count("numOutputRows"))
-        case "UPDATE":
-            return RowCounts(updated=count("numUpdatedRows"))
-        case "DELETE":
-            return RowCounts(deleted=count("numDeletedRows"))
-        case _:
-            return RowCounts(
-                count("numTargetRowsInserted"), count("numTargetRowsUpdated"), count("numTargetRowsDeleted")
-            )

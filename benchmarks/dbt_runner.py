@@ -1,14 +1,15 @@
-"""dbt in this process: a project parsed once, then run model by model, with what dbt says about each node."""
+"""dbt in this process: whole runs and single models, with what dbt says about each node."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ class NodeRun:
     name: str
     seconds: float
     interval: Interval | None
-    path: str  # the model's file in the project
+    path: str = ""  # the model's file in the project
     response: Mapping[str, Any] = field(default_factory=dict)  # dbt's adapter_response
     failures: int | None = None  # rows that a data test found
 
@@ -41,7 +42,11 @@ class NodeRun:
     @property
     def reason(self) -> str:
         """Why the refresh was not incremental, as code and sentence; empty if it was."""
-        return str(self.response.get("reason_text") or self.response.get("reason") or "")
+        return str(self.response.get("reason_text") or self.reason_code)
+
+    @property
+    def reason_code(self) -> str:
+        return str(self.response.get("reason") or "")
 
     @property
     def strategies(self) -> dict[str, str]:
@@ -57,46 +62,84 @@ class NodeRun:
             f"{sign}{self.response[key]:,}" for sign, key in counts.items() if self.response.get(key)
         )
 
-    @property
-    def n_statements(self) -> int | None:
-        statements = self.response.get("statements")
-        return statements if isinstance(statements, int) or statements is None else len(statements)
+
+@dataclass(frozen=True)
+class Execution:
+    """What is timed: a whole dbt run, or some of its nodes."""
+
+    seconds: float
+    nodes: Sequence[NodeRun]
+    intervals: Sequence[Interval]
+
+    def of(self, models: Iterable[str]) -> Execution:
+        """The nodes of these models one after the other; the whole run if none is named."""
+        models = tuple(models)
+        if not models:
+            return self
+        nodes = [node for node in self.nodes if node.name in models]
+        intervals = [node.interval for node in nodes if node.interval is not None]
+        return Execution(sum(node.seconds for node in nodes), nodes, intervals)
 
 
 class DbtProject:
     """A dbt project with one of its targets, run in this process on the Spark that is already up."""
 
-    def __init__(self, project: Path, target: str, output: Path, *, quiet: bool = True) -> None:
+    def __init__(
+        self,
+        project: Path,
+        target: str,
+        output: Path,
+        *,
+        quiet: bool = True,
+        threads: int = 1,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._project = project
         self._target = target
         self._output = output / target
         self._quiet = quiet
+        self._threads = threads
+        self._variables = dict(variables or {})
         self._manifest: Any = None
 
     def parse(self) -> None:
-        """Parse the project once; the runs that follow reuse the result."""
+        """Parse the project once; the runs that follow reuse the result. Without it, each run parses."""
         self._manifest = self._invoke("parse").result
 
-    def run(self, *models: str, full_refresh: bool = False) -> list[NodeRun]:
-        """Run the selected models, or all.
+    @property
+    def _parsed_models(self) -> list[Any]:
+        return [node for node in self._manifest.nodes.values() if node.resource_type == "model"]
+
+    @property
+    def models(self) -> list[str]:
+        """The names of all models of a project that is parsed."""
+        return [node.name for node in self._parsed_models]
+
+    @property
+    def schema(self) -> str:
+        """The schema of the models of a project that is parsed."""
+        return str(self._parsed_models[0].schema)
+
+    def run(self, *models: str) -> Execution:
+        """Run the selected models, or all; seconds are those of the whole command.
 
         Raises: BenchmarkError naming the first model that failed.
         """
-        options = ["--full-refresh"] if full_refresh else []
-        return self._nodes("run", models, options)
+        start, started = datetime.now(timezone.utc), time.perf_counter()
+        nodes = self._nodes("run", models)
+        seconds = time.perf_counter() - started
+        return Execution(seconds, nodes, [Interval(start, datetime.now(timezone.utc))])
 
-    def test(self, *models: str) -> list[NodeRun]:
-        """Run the data tests of the selected models, or all.
+    def test(self) -> list[NodeRun]:
+        """Run all data tests.
 
         Raises: BenchmarkError naming the first test that failed.
         """
-        return self._nodes("test", models, [])
+        return self._nodes("test", ())
 
-    def _nodes(self, command: str, models: tuple[str, ...], options: list[str]) -> list[NodeRun]:
-        if self._manifest is None:
-            self.parse()
+    def _nodes(self, command: str, models: tuple[str, ...]) -> list[NodeRun]:
         selection = ["--select", *models] if models else []
-        outcome: Any = self._invoke(command, *selection, *options).result
+        outcome: Any = self._invoke(command, *selection, "--threads", str(self._threads)).result
         return [_node_run(one) for one in outcome.results]
 
     def _invoke(self, command: str, *options: str) -> dbtRunnerResult:
@@ -106,6 +149,7 @@ class DbtProject:
             "--log-path": self._output / "logs",
             "--target-path": self._output,
             "--target": self._target,
+            "--vars": json.dumps(self._variables),
         }
         arguments = ["--quiet"] if self._quiet or command == "parse" else []
         arguments += ["--use-colors" if sys.stdout.isatty() else "--no-use-colors", command, *options]

@@ -1,4 +1,4 @@
-"""What Spark did in an interval, from its event log: jobs, rows and bytes read, CPU time.
+"""What Spark did in an interval, from its event log: statements, jobs, rows and bytes read, CPU time.
 
 Bytes are right on a local file system only while parquet's vectored IO is off: it reads on threads whose
 statistics Spark does not see.
@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-_RELEVANT = ('{"Event":"SparkListenerJobStart"', '{"Event":"SparkListenerTaskEnd"')
+_STATEMENT = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
+_RELEVANT = tuple(
+    f'{{"Event":"{name}"' for name in ("SparkListenerJobStart", "SparkListenerTaskEnd", _STATEMENT)
+)
+_RESULT_OF_COMMAND = "CommandResult"  # a command's rows, collected after it ran
+_OF_CODE = {"WholeStageCodegen", "InputAdapter"}  # how a plan is run, not what it does
 
 
 @dataclass(frozen=True)
@@ -39,24 +45,33 @@ def _epoch_ms(moment: datetime) -> int:
 
 @dataclass(frozen=True)
 class Work:
-    """What the jobs of an interval did."""
+    """What Spark did in an interval."""
 
+    statements: int = 0  # of SQL; those that Delta runs by itself are not in it, their jobs are
     jobs: int = 0
     tasks: int = 0
+    plan_nodes: int = 0  # of all plans, as Spark planned them before it ran them
     rows_read: int = 0
     bytes_read: int = 0
     cpu_s: float = 0.0  # of executor threads; the driver's share is not in it
 
+    def __add__(self, other: Work) -> Work:
+        return Work(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
+
 
 def read_work(lines: Iterable[str], interval: Interval) -> Work:
-    """Add up the jobs that started in the interval and their tasks, from the lines of an event log."""
+    """Add up the statements and jobs that started in the interval, from the lines of an event log."""
     stages: set[int] = set()
-    jobs = tasks = rows_read = bytes_read = cpu_ns = 0
+    statements = jobs = tasks = plan_nodes = rows_read = bytes_read = cpu_ns = 0
     for line in lines:
         if not line.startswith(_RELEVANT):
             continue
         event = json.loads(line)
-        if event["Event"] == "SparkListenerJobStart":
+        if event["Event"] == _STATEMENT:
+            if interval.holds(event["time"]):
+                statements += _is_statement(event)
+                plan_nodes += _nodes(event["sparkPlanInfo"])
+        elif event["Event"] == "SparkListenerJobStart":
             if interval.holds(event["Submission Time"]):
                 jobs += 1
                 stages.update(event["Stage IDs"])
@@ -67,7 +82,19 @@ def read_work(lines: Iterable[str], interval: Interval) -> Work:
             rows_read += read.get("Records Read", 0)
             bytes_read += read.get("Bytes Read", 0)
             cpu_ns += metrics.get("Executor CPU Time", 0)
-    return Work(jobs, tasks, rows_read, bytes_read, round(cpu_ns / 1e9, 3))
+    return Work(statements, jobs, tasks, plan_nodes, rows_read, bytes_read, round(cpu_ns / 1e9, 3))
+
+
+def _is_statement(event: Mapping[str, Any]) -> bool:
+    is_root = event.get("rootExecutionId", event["executionId"]) == event["executionId"]
+    of_delta = event["description"].startswith("Delta:")
+    return is_root and not of_delta and event["sparkPlanInfo"]["nodeName"] != _RESULT_OF_COMMAND
+
+
+def _nodes(plan: Mapping[str, Any]) -> int:
+    name = plan["nodeName"].partition(" (")[0]
+    counts = name not in _OF_CODE and name != _RESULT_OF_COMMAND
+    return counts + sum(_nodes(child) for child in plan["children"])
 
 
 class EventLog:
@@ -118,8 +145,11 @@ class Recording:
 
     directory: Path
 
-    def work(self, interval: Interval) -> Work:
-        """What Spark did in the interval."""
+    def work(self, *intervals: Interval) -> Work:
+        """What Spark did in the intervals, which are apart from each other."""
         (file,) = (path for path in self.directory.iterdir() if not path.name.startswith("."))
-        with file.open(encoding="utf-8") as lines:
-            return read_work(lines, interval)
+        total = Work()
+        for interval in intervals:
+            with file.open(encoding="utf-8") as lines:
+                total += read_work(lines, interval)
+        return total

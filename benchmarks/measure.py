@@ -1,108 +1,24 @@
-"""Refreshes of a view in turn with builds of the same model as a table, after the same changes.
+"""Refreshes in turn with builds of the same models as tables, after the same changes.
 
 A round is a change batch, then both arms, the other arm first each time: for each case by itself, or for
-all of them in one dbt run per arm. The first round warms up, the last one counts jobs and bytes with the
-event log on; the rounds between are timed. Cases with the same recipe share their batches.
+all of them in one dbt run per arm. The first round warms up, the last one counts with the event log on; the
+rounds between are timed. Cases with the same change share their batches.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from statistics import median
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from benchmarks.cases import Case, by_recipe
-from benchmarks.changes import NOTHING, Recipe, SourceChanges
-from benchmarks.dbt_runner import DbtProject, NodeRun
+from benchmarks.cases import Case, Change, by_change
+from benchmarks.dbt_runner import DbtProject, Execution
 from benchmarks.errors import BenchmarkError
-from benchmarks.event_log import EventLog, Work
-
-VIEW_SCHEMA, TABLE_SCHEMA = "bench", "bench_full"  # the schemas of the two targets of the bench project
-
-
-@dataclass
-class Timings:
-    """The timed runs of one case and what the counted run read."""
-
-    case: Case
-    refreshes: list[NodeRun] = field(default_factory=list)
-    builds: list[NodeRun] = field(default_factory=list)
-    refresh_work: Work = field(default_factory=Work)
-    build_work: Work = field(default_factory=Work)
-
-
-@dataclass(frozen=True)
-class Result:
-    """One line of the result: medians of the timed rounds; the work is that of the round that was counted."""
-
-    case: str
-    full_s: float
-    refresh_s: float
-    ratio: float
-    statements: int | None
-    jobs: int
-    rows_read: int
-    bytes_read: int
-    cpu_s: float
-    full_jobs: int
-    full_rows_read: int
-    full_bytes_read: int
-    full_cpu_s: float
-    mode: str
-    apply_form: str
-    strategies: dict[str, str]  # operator -> strategy
-    python_s: float | None  # parse, compile and decide; no Spark
-    reason: str
-    explanation: str
-    refresh_runs_s: list[float]
-    full_runs_s: list[float]
-
-    @staticmethod
-    def of(timings: Timings) -> Result:
-        """Summarize the runs of one case."""
-        refreshes, builds = timings.refreshes, timings.builds
-        refresh_s = median(run.seconds for run in refreshes)
-        full_s = median(run.seconds for run in builds)
-        compile_s = [float(run.response["compile_s"]) for run in refreshes if "compile_s" in run.response]
-        statements = [run.n_statements for run in refreshes if run.n_statements is not None]
-        return Result(
-            case=timings.case.name,
-            full_s=round(full_s, 3),
-            refresh_s=round(refresh_s, 3),
-            ratio=round(refresh_s / full_s, 3),
-            statements=round(median(statements)) if statements else None,
-            jobs=timings.refresh_work.jobs,
-            rows_read=timings.refresh_work.rows_read,
-            bytes_read=timings.refresh_work.bytes_read,
-            cpu_s=timings.refresh_work.cpu_s,
-            full_jobs=timings.build_work.jobs,
-            full_rows_read=timings.build_work.rows_read,
-            full_bytes_read=timings.build_work.bytes_read,
-            full_cpu_s=timings.build_work.cpu_s,
-            mode=seen(run.mode for run in refreshes),
-            apply_form=seen(run.apply_form for run in refreshes),
-            strategies=refreshes[-1].strategies,
-            python_s=round(median(compile_s), 4) if compile_s else None,
-            reason=seen(run.reason for run in refreshes),
-            explanation=str(refreshes[-1].response.get("explanation") or ""),
-            refresh_runs_s=[round(run.seconds, 3) for run in refreshes],
-            full_runs_s=[round(run.seconds, 3) for run in builds],
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def seen(values: Iterable[str]) -> str:
-    """The value that all runs agree on, or all values with their counts: `append ×2, merge ×1`."""
-    counts = Counter(values)
-    if len(counts) <= 1:
-        return next(iter(counts), "")
-    return ", ".join(f"{value or '-'} ×{n}" for value, n in counts.most_common())
+from benchmarks.event_log import EventLog
+from benchmarks.result import Result, Timings
+from benchmarks.statements import NOTHING, StatementChanges
 
 
 class Measurement:
@@ -111,89 +27,100 @@ class Measurement:
     def __init__(
         self,
         spark: SparkSession,
-        changes: SourceChanges,
+        sources: StatementChanges,
         views: DbtProject,
         tables: DbtProject,
         event_log: EventLog,
         say: Callable[[str], None],
     ) -> None:
         self._spark = spark
-        self._changes = changes
+        self._sources = sources
         self._views = views
         self._tables = tables
         self._event_log = event_log
         self._say = say
 
-    def measure(self, cases: Sequence[Case], repeat: int, *, together: bool) -> list[Result]:
+    def measure(
+        self,
+        cases: Sequence[Case],
+        repeat: int,
+        *,
+        together: bool = False,
+        labels: Mapping[str, Any] | None = None,
+    ) -> list[Result]:
         """Build everything once, run all rounds, check each view at the end.
 
-        together  all cases of a recipe in one dbt run, in which views share what they read of the changes
+        together  all cases of a change in one dbt run, in which views share what they read of the changes
+        labels    those of each result
         Returns: one result per case, in the order of `cases`.
         Raises: BenchmarkError if a run fails or a view is not equal to its table.
         """
-        for model in dict.fromkeys(case.model for case in cases):
+        for models in dict.fromkeys(case.models for case in cases):
             for project, arm in ((self._tables, "table"), (self._views, "view")):
-                (run,) = project.run(model)
-                self._say(f"first build of {model} as {arm}: {run.seconds:.1f} s ({run.mode})")
+                run = project.run(*models)
+                self._say(f"first build of {_named(models)} as {arm}: {run.seconds:.1f} s")
         results: dict[str, Result] = {}
-        for recipe, group in by_recipe(cases).items():
-            self._say(f"-- {recipe.name}")
-            for timings in self._rounds(recipe, group, repeat, together):
-                results[timings.case.name] = Result.of(timings)
+        for change, group in by_change(cases).items():
+            self._say(f"-- {change.name}")
+            for timings in self._rounds(change, group, repeat, together):
+                results[timings.case] = Result.of(timings, labels)
             # The last round left both arms at the same sources.
-            for case in group:
-                self._check(case)
+            self._check(group)
         return [results[case.name] for case in cases]
 
-    def _rounds(self, recipe: Recipe, group: Sequence[Case], repeat: int, together: bool) -> list[Timings]:
-        measured = [Timings(case) for case in group]
-        runs = [measured] if together else [[timings] for timings in measured]
+    def _rounds(self, change: Change, group: Sequence[Case], repeat: int, together: bool) -> list[Timings]:
+        measured = {case: Timings(case.name) for case in group}
+        runs = [group] if together else [[case] for case in group]
         for number in range(repeat + 2):
             kind = _kind(number, repeat)
-            if recipe is not NOTHING:
-                self._say(f"{kind}: changed {self._changes.apply(recipe)} in the sources")
-            for one_run in runs:
+            started = time.perf_counter()
+            if change != NOTHING:
+                self._say(f"{kind}: changed {self._sources.apply(change)} in the sources")
+            change_s = time.perf_counter() - started
+            for cases in runs:
                 if number == repeat + 1:
-                    self._count(one_run)
+                    self._count(cases, measured)
                     continue
-                for timings, refresh, build in self._both_arms(one_run, view_first=number % 2 == 0):
-                    self._say(_pair(kind, timings.case.name, refresh, build))
+                for case, refresh, build in self._both_arms(cases, view_first=number % 2 == 0):
+                    self._say(_pair(kind, case.name, refresh, build))
                     if number > 0:
-                        timings.refreshes.append(refresh)
-                        timings.builds.append(build)
-        return measured
+                        measured[case].refreshes.append(refresh)
+                        measured[case].builds.append(build)
+                        measured[case].changes_s.append(change_s)
+        return list(measured.values())
 
     def _both_arms(
-        self, cases: Sequence[Timings], *, view_first: bool
-    ) -> list[tuple[Timings, NodeRun, NodeRun]]:
+        self, cases: Sequence[Case], *, view_first: bool
+    ) -> list[tuple[Case, Execution, Execution]]:
         """Each case with its refresh and its build."""
-        models = [timings.case.model for timings in cases]
+        models = [model for case in cases for model in case.models]
         arms = (self._views, self._tables) if view_first else (self._tables, self._views)
-        runs = {arm: {run.name: run for run in arm.run(*models)} for arm in arms}
-        return [
-            (timings, runs[self._views][model], runs[self._tables][model])
-            for timings, model in zip(cases, models, strict=True)
-        ]
+        runs = {arm: arm.run(*models) for arm in arms}
+        views, tables = runs[self._views], runs[self._tables]
+        return [(case, views.of(case.models), tables.of(case.models)) for case in cases]
 
-    def _count(self, cases: Sequence[Timings]) -> None:
+    def _count(self, cases: Sequence[Case], measured: Mapping[Case, Timings]) -> None:
         with self._event_log.recording() as recording:
             counted = self._both_arms(cases, view_first=True)
-        for timings, refresh, build in counted:
-            if refresh.interval is None or build.interval is None:
-                raise BenchmarkError(f"dbt reported no execution interval for {timings.case.model}")
-            timings.refresh_work = recording.work(refresh.interval)
-            timings.build_work = recording.work(build.interval)
+        for case, refresh, build in counted:
+            timings = measured[case]
+            timings.refresh_work = recording.work(*refresh.intervals)
+            timings.build_work = recording.work(*build.intervals)
             self._say(
-                f"counted {timings.case.name}: refresh {timings.refresh_work.jobs} jobs, "
+                f"counted {case.name}: refresh {timings.refresh_work.jobs} jobs, "
                 f"table {timings.build_work.jobs} jobs"
             )
 
-    def _check(self, case: Case) -> None:
-        view, table = f"{VIEW_SCHEMA}.{case.model}", f"{TABLE_SCHEMA}.{case.model}"
-        n_different = bag_difference(self._spark, view, table)
-        if n_different:
-            raise BenchmarkError(f"{case.name}: view and table differ in {n_different:,} distinct rows")
-        self._say(f"{case.name}: the view equals the table")
+    def _check(self, cases: Sequence[Case]) -> None:
+        for case in cases:
+            for model in case.models or self._views.models:
+                view, table = f"{self._views.schema}.{model}", f"{self._tables.schema}.{model}"
+                n_different = bag_difference(self._spark, view, table)
+                if n_different:
+                    raise BenchmarkError(
+                        f"{case.name}: view and table {model} differ in {n_different:,} distinct rows"
+                    )
+            self._say(f"{case.name}: the views equal the tables")
 
 
 def bag_difference(spark: SparkSession, one: str, other: str) -> int:
@@ -224,6 +151,14 @@ def _kind(number: int, repeat: int) -> str:
     return f"round {number} of {repeat}" if number <= repeat else "counted"
 
 
-def _pair(kind: str, name: str, refresh: NodeRun, build: NodeRun) -> str:
-    did = " ".join(part for part in (refresh.mode, refresh.apply_form, refresh.reason) if part)
+def _named(models: Sequence[str]) -> str:
+    return ", ".join(models) or "the project"
+
+
+def _pair(kind: str, name: str, refresh: Execution, build: Execution) -> str:
+    if len(refresh.nodes) == 1:
+        (node,) = refresh.nodes
+        did = " ".join(part for part in (node.mode, node.apply_form, node.reason) if part)
+    else:
+        did = f"{len(refresh.nodes)} views"
     return f"{kind}: {name} refresh {refresh.seconds:.2f} s ({did}), table {build.seconds:.2f} s"

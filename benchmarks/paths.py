@@ -1,4 +1,4 @@
-"""Where the benchmarks read and write. Everything written lies below `.build/`, which git ignores."""
+"""Where the benchmarks read and write. All but what is checked in lies below `.build/`, which git ignores."""
 
 from __future__ import annotations
 
@@ -8,3 +8,4 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 BUILD = REPOSITORY / ".build"
 BENCH_PROJECT = REPOSITORY / "benchmarks" / "project"
 DEMO_PROJECT = REPOSITORY / "integration_tests" / "tpch"
+RESULTS = REPOSITORY / "benchmarks" / "results"

@@ -1,101 +1,100 @@
-"""Measure refreshes against full rebuilds: `python -m benchmarks.run --suite first --sf 1 --json FILE`.
+"""Measure refreshes against full rebuilds: `python -m benchmarks.run --suite fixed --json FILE`.
 
-Each case is an incremental_view on TPC-H tables, refreshed after small changes, beside the same model as a
-table. All runs are real dbt runs; seconds are dbt's `execution_time`. Prints a table and writes the same as
-JSON.
+All runs are real dbt runs of incremental views, beside the same models as tables, after the same changes.
+Prints a table and writes it beside the JSON as text, and as a picture.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from benchmarks.cases import SUITES, choose_cases
-from benchmarks.changes import SourceChanges
-from benchmarks.dbt_runner import DbtProject
+from benchmarks.bench import Bench, Outcome
 from benchmarks.errors import BenchmarkError, sentence
-from benchmarks.event_log import EventLog
-from benchmarks.measure import Measurement, Result
-from benchmarks.paths import BENCH_PROJECT, BUILD
-from benchmarks.progress import headline, step
-from benchmarks.report import report
-from benchmarks.spark_session import start_spark
-from benchmarks.tpch_data import generate, load
+from benchmarks.output import as_text, write
+from benchmarks.progress import headline
+from benchmarks.suites import demo, fixed, growth, project, seeds, tpch
+from benchmarks.versions import versions
 
-SOURCE_SCHEMA = "tpch"
+
+@dataclass(frozen=True)
+class Suite:
+    """What can be measured."""
+
+    run: Callable[[Bench], Outcome]
+    what: str
+    scales: Sequence[float] = (1.0,)  # unless the command line says otherwise
+    has_keys: bool = False  # whether it changes keys where `--keys` says
+
+
+SUITES: Mapping[str, Suite] = {
+    "demo": Suite(demo.run, "the demo's project, in fresh processes and in warm ones"),
+    "fixed": Suite(fixed.run, "one changed row in small and in large tables"),
+    "tpch": Suite(tpch.run, "the 22 queries of TPC-H, changes in every table", has_keys=True),
+    "project": Suite(project.run, "50 models in five layers, by the share that changed", has_keys=True),
+    "seeds": Suite(seeds.run, "views and changes of two papers, beside their numbers"),
+    "growth": Suite(growth.run, "the same change at several scale factors", scales=(1.0, 5.0), has_keys=True),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     options = _parser().parse_args(arguments)
+    suite = SUITES[options.suite]
+    options.sf = options.sf or list(suite.scales)
+    bench = Bench(options)
     try:
-        if options.json and not Path(options.json).absolute().parent.is_dir():
+        if options.json and not options.json.absolute().parent.is_dir():
             raise BenchmarkError(f"the folder of {options.json} does not exist")
-        results = run(options)
+        if len(options.sf) > 1 and len(suite.scales) == 1:
+            raise BenchmarkError(f"suite {options.suite} takes one scale factor")
+        headline(f"suite {options.suite}: {suite.what}")
+        outcome = suite.run(bench)
     except (BenchmarkError, PySparkException, Py4JError, OSError) as error:
         print(f"\nbenchmark failed: {sentence(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nbenchmark stopped", file=sys.stderr)
         return 130
-    print("\n" + report(results))
+    finally:
+        bench.stop()
+    print("\n" + as_text(outcome))
     if options.json:
-        text = json.dumps([result.as_json() for result in results], indent=2)
-        Path(options.json).write_text(text + "\n", encoding="utf-8")
-        print(f"\nwritten to {options.json}")
+        paths = write(outcome, options.suite, _conditions(options), versions(options.cores), options.json)
+        print(f"\nwritten to {', '.join(map(str, paths))}")
     return 0
 
 
-def run(options: argparse.Namespace) -> list[Result]:
-    """Set everything up, measure the chosen cases, and return a result for each."""
-    cases = choose_cases(options.suite, options.case)
+def _conditions(options: argparse.Namespace) -> str:
+    """Under which the suite was run, for the files of its result."""
     suite = SUITES[options.suite]
-    repeat = options.repeat or suite.repeat
-    output = BUILD / "bench"
-    started = time.perf_counter()
-
-    def say(text: str) -> None:
-        print(f"[{time.perf_counter() - started:5.0f} s] {text}", flush=True)
-
-    headline(f"TPC-H at scale factor {options.sf:g}")
-    with step("generate"):
-        parquet = generate(options.sf)
-    with step("start Spark"):
-        spark = start_spark(
-            output / "spark",
-            cores=options.cores,
-            memory=options.memory,
-            in_memory_catalog=options.catalog == "in-memory",
-        )
-    load(spark, parquet, SOURCE_SCHEMA, deletion_vectors=options.source_deletion_vectors)
-    os.environ["BENCH_SPARK_DIRECTORY"] = str(output / "spark")
-    os.environ["BENCH_REFRESH_MODE"] = options.refresh_mode
-    tables = DbtProject(BENCH_PROJECT, "table", output)
-    views = DbtProject(BENCH_PROJECT, "calibration" if options.calibrate else "view", output)
-    with step("parse the dbt project"):
-        tables.parse()
-        views.parse()
-
-    headline(f"suite {options.suite}, {len(cases)} cases, {repeat} timed rounds")
-    changes = SourceChanges(
-        spark, SOURCE_SCHEMA, options.sf, placement=options.keys, updated=options.updated, seed=options.seed
-    )
-    measurement = Measurement(spark, changes, views, tables, EventLog(spark, output / "events"), say)
-    try:
-        return measurement.measure(cases, repeat, together=suite.together)
-    finally:
-        spark.stop()
+    parts = [suite.what]
+    if options.suite == "fixed":
+        parts.append(f"{' and '.join(f'{rows:,}' for rows in options.rows)} rows")
+    else:
+        parts.append(f"scale factor {' and '.join(f'{scale:g}' for scale in options.sf)}")
+    if suite.has_keys:
+        parts.append(f"changed keys {options.keys}")
+    return "; ".join(parts)
 
 
-def _repeats(text: str) -> int:
+def _list_of(kind: Callable[[str], float]) -> Callable[[str], list[float]]:
+    def numbers(text: str) -> list[float]:
+        values = [kind(part) for part in text.split(",")]
+        if min(values) <= 0:
+            raise argparse.ArgumentTypeError("above 0")
+        return values
+
+    return numbers
+
+
+def _positive(text: str) -> int:
     count = int(text)
     if count < 1:
         raise argparse.ArgumentTypeError("at least 1")
@@ -105,19 +104,33 @@ def _repeats(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.run", description=(__doc__ or "").splitlines()[0])
     add = parser.add_argument
-    add("--suite", default="first", help=f"which cases: {', '.join(SUITES)} (default: first)")
+    add("--suite", choices=SUITES, default="fixed", help="what to measure (default: fixed)")
     add("--case", action="append", default=[], help="only this case; may be repeated")
-    add("--sf", type=float, default=1.0, help="TPC-H scale factor (default: 1)")
-    add("--json", help="file to write the results to")
-    add("--repeat", type=_repeats, help="timed rounds per case (default: that of the suite)")
-    add("--keys", choices=("spread", "recent"), default="spread", help="where the changed orders lie")
+    add(
+        "--sf",
+        type=_list_of(float),
+        help="scale factor of TPC-H, and of suite project; several with commas for suite growth "
+        "(default: 1; growth: 1,5)",
+    )
+    add("--json", type=Path, help="file for the results; text and picture are written beside it")
+    add("--repeat", type=_positive, help="timed rounds per case (default: that of the suite)")
+    add("--keys", choices=("spread", "recent"), default="spread", help="where the changed rows lie")
     add(
         "--updated",
         choices=("measures", "attributes"),
         default="measures",
-        help="columns of customers, parts and suppliers that change: balances and prices, or what queries "
-        "filter and join by",
+        help="columns of customers, parts and suppliers that change in suite tpch: balances and prices, or "
+        "what queries filter and join by",
     )
+    add(
+        "--rows",
+        type=_list_of(int),
+        default=[1000, 1_000_000],
+        help="sizes of suite fixed (default: 1000,1000000)",
+    )
+    add("--commits", type=_positive, default=100, help="commits that suite fixed merges (default: 100)")
+    add("--views", type=_positive, default=200, help="views of its large no-op (default: 200)")
+    add("--threads", type=_positive, default=1, help="dbt's threads (default: 1)")
     add(
         "--refresh-mode",
         choices=("auto", "incremental"),
@@ -128,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     add("--memory", default="6g", help="memory of Spark's JVM (default: 6g)")
     add("--catalog", choices=("derby", "in-memory"), default="derby", help="where tables are registered")
-    add("--source-deletion-vectors", action="store_true", help="switch deletion vectors on in the sources")
+    add("--source-deletion-vectors", action="store_true", help="switch deletion vectors on in TPC-H's tables")
     add("--calibrate", action="store_true", help="build tables in both arms: the ratios show the noise")
     return parser
 

@@ -13,15 +13,21 @@ from benchmarks.errors import BenchmarkError
 
 
 def start_spark(
-    directory: Path, *, cores: int = 2, memory: str = "6g", in_memory_catalog: bool = False
+    directory: Path,
+    *,
+    cores: int = 2,
+    memory: str = "6g",
+    in_memory_catalog: bool = False,
+    keep: bool = False,
 ) -> SparkSession:
     """Start Spark as method `session` does; runs of dbt in this process then use it too.
 
-    Catalog, tables and Spark's log are below `directory`, which is emptied first.
+    Catalog, tables and Spark's log are below `directory`, which is emptied first unless `keep` is set.
 
     Raises: BenchmarkError if Java is missing or Spark does not start.
     """
-    shutil.rmtree(directory, ignore_errors=True)
+    if not keep:
+        shutil.rmtree(directory, ignore_errors=True)
     settings = {
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),

@@ -31,6 +31,24 @@ def task(stage, rows=0, n_bytes=0, cpu_ns=0):
     )
 
 
+def statement(number, seconds, plan, root=None, description="dbt"):
+    return json.dumps(
+        {
+            "Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart",
+            "executionId": number,
+            "rootExecutionId": number if root is None else root,
+            "description": description,
+            "sparkPlanInfo": plan,
+            "time": ms(seconds),
+        },
+        separators=(",", ":"),
+    )
+
+
+def node(name, *children):
+    return {"nodeName": name, "children": list(children)}
+
+
 def interval(start, end):
     return Interval(START + timedelta(seconds=start), START + timedelta(seconds=end))
 
@@ -50,6 +68,22 @@ def test_adds_up_the_jobs_of_the_interval():
     assert read_work(log, interval(1, 2)) == Work(jobs=1, tasks=3, rows_read=30, bytes_read=300, cpu_s=2.0)
     assert read_work(log, interval(1, 3)).rows_read == 37
     assert read_work(log, interval(5, 6)) == Work()
+
+
+def test_counts_statements_and_the_nodes_of_all_plans():
+    scan = node("WholeStageCodegen (1)", node("Filter", node("InputAdapter", node("Scan parquet t"))))
+    log = [
+        statement(1, 1, node("Execute InsertInto", scan)),
+        statement(2, 1, scan, root=1),
+        statement(3, 1, node("AdaptiveSparkPlan", scan), description="Delta: Compute snapshot"),
+        statement(4, 1, node("CommandResult")),
+        statement(5, 9, scan),
+    ]
+    assert read_work(log, interval(0, 2)) == Work(statements=1, plan_nodes=3 + 2 + 3)
+
+
+def test_work_adds_up():
+    assert Work(1, 2, cpu_s=0.5) + Work(1, 1, rows_read=3) == Work(2, 3, rows_read=3, cpu_s=0.5)
 
 
 def test_a_killed_task_has_no_metrics():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.changes import RowCounts, row_counts
+from benchmarks.statements import RowCounts, row_counts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,171 @@
+"""What the demo does in processes of their own: one makes the data, one runs the views, one the tables.
+
+Each starts a Spark that has never run anything, so neither arm profits from what the other has warmed up.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from benchmarks.changes import INSERTS_AND_DELETES, SourceChanges
+from benchmarks.dbt_runner import DbtProject, Execution, NodeRun
+from benchmarks.errors import BenchmarkError, sentence
+from benchmarks.event_log import EventLog, Work
+from benchmarks.paths import BUILD, DEMO_PROJECT
+from benchmarks.progress import headline, step
+from benchmarks.spark_session import start_spark
+from benchmarks.statements import RowCounts
+from benchmarks.tpch_data import load
+
+SOURCE_SCHEMA = "tpch"
+OUTPUT = BUILD / "demo"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Of the whole demo."""
+
+    scale: float
+    cores: int
+    memory: str
+    counts: bool = False  # whether each arm runs once more, to count what Spark does
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The runs of one arm, in one process."""
+
+    spark_start_s: float
+    fresh: Execution
+    warm: Execution
+    unchanged: Execution | None = None  # views only: a run after which nothing had changed
+    work: Work | None = None  # of the counted run
+    work_of_models: dict[str, Work] | None = None
+
+
+def in_fresh_process(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function of this module in a new Python, and so in a new Spark."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_plain_errors, function, *arguments).result()
+
+
+def prepare(parquet: Path, conditions: Conditions) -> list[NodeRun]:
+    """Load the sources and create the views. Returns: the runs that did."""
+    with _spark(conditions, keep=False) as (spark, _):
+        load(spark, parquet, SOURCE_SCHEMA)
+        _project("tables").parse()  # what dbt keeps of a project is there for both arms
+        headline("2. dbt run: the views are created")
+        return [node for node in _project("views").run().nodes if node.mode == "create"]
+
+
+def run_tables(conditions: Conditions) -> Arm:
+    """Build the models as tables, change the sources, and build them again."""
+    with _spark(conditions) as (spark, spark_start_s):
+        tables = _project("tables")
+        headline("3. dbt run --target tables: the same models as tables, to compare")
+        fresh = tables.run()
+        headline("   the sources change")
+        _change(spark, conditions, batch=1)
+        headline("   dbt run --target tables: rebuilt, by a Spark that is warm")
+        warm = tables.run()
+        work, work_of_models = _counted(spark, tables, conditions)
+    return Arm(spark_start_s, fresh, warm, None, work, work_of_models)
+
+
+def run_views(conditions: Conditions) -> Arm:
+    """Refresh, change the sources, refresh again; then test the views, and run once without a change."""
+    with _spark(conditions) as (spark, spark_start_s):
+        views = _project("views")
+        headline("4. dbt run: the views are refreshed from these changes")
+        fresh = views.run()
+        headline("   the sources change again")
+        _change(spark, conditions, batch=2)
+        headline("   dbt run: refreshed again, by a Spark that is warm")
+        warm = views.run()
+        headline("5. dbt test: each view equals its SELECT, row by row")
+        tests = views.test()
+        n_views = sum(bool(node.response.get("mode")) for node in warm.nodes)
+        if len(tests) < n_views:
+            raise BenchmarkError(f"only {len(tests)} of {n_views} views have a consistency test")
+        headline("6. dbt run: nothing has changed")
+        unchanged = views.run()
+        for one in unchanged.nodes:
+            if one.mode not in {"no_op", "table"}:
+                raise BenchmarkError(
+                    f"nothing had changed, but {one.name} was refreshed ({one.mode}) {one.reason}"
+                )
+        if conditions.counts:
+            _change(spark, conditions, batch=3)
+        work, work_of_models = _counted(spark, views, conditions)
+    return Arm(spark_start_s, fresh, warm, unchanged, work, work_of_models)
+
+
+def _project(target: str) -> DbtProject:
+    return DbtProject(DEMO_PROJECT, target, OUTPUT, quiet=False)
+
+
+@contextmanager
+def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[SparkSession, float]]:
+    """A new Spark on the demo's catalog, and the seconds that its start took."""
+    os.chdir(DEMO_PROJECT)  # the profile names its files from there
+    started = time.perf_counter()
+    with step("start Spark"):
+        spark = start_spark(
+            DEMO_PROJECT / ".spark", cores=conditions.cores, memory=conditions.memory, keep=keep
+        )
+    try:
+        yield spark, time.perf_counter() - started
+    finally:
+        spark.stop()
+
+
+def _change(spark: SparkSession, conditions: Conditions, batch: int) -> None:
+    """Inserts, updates, deletes and a MERGE, in five tables; prints what each changed."""
+    changes = SourceChanges(spark, SOURCE_SCHEMA, conditions.scale, placement="recent")
+    for _ in range(1, batch):
+        changes.skip(INSERTS_AND_DELETES)
+    steps: Sequence[tuple[str, Callable[[], RowCounts]]] = (
+        ("insert 0.1 % of orders, delete as many recent ones", partial(changes.apply, INSERTS_AND_DELETES)),
+        ("update lineitems: some of recent orders are returned", changes.update_lineitems),
+        ("update customers: some move to another nation", changes.update_customers),
+        ("merge suppliers: new balances, new suppliers", changes.merge_suppliers),
+        ("delete parts", changes.delete_parts),
+    )
+    for text, change in steps:
+        with step(text):
+            counts = change()
+        print(f"  {counts}", flush=True)
+
+
+def _counted(
+    spark: SparkSession, project: DbtProject, conditions: Conditions
+) -> tuple[Work | None, dict[str, Work] | None]:
+    if not conditions.counts:
+        return None, None
+    headline("   dbt run, to count what Spark does")
+    with EventLog(spark, OUTPUT / "events").recording() as recording:
+        run = project.run()
+    of_models = {node.name: recording.work(*run.of([node.name]).intervals) for node in run.nodes}
+    return recording.work(*run.intervals), of_models
+
+
+def _plain_errors(function: Callable[..., T], *arguments: object) -> T:
+    """Errors of Spark do not go from one process to another."""
+    try:
+        return function(*arguments)
+    except (PySparkException, Py4JError) as error:
+        raise BenchmarkError(sentence(error)) from None

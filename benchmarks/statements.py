@@ -1,0 +1,88 @@
+"""Changes as plain SQL statements, and how many rows each of them changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Statements:
+    """A batch of INSERT, UPDATE, DELETE and MERGE statements, the same each time but for its number.
+
+    In their texts `{schema}` is the schema of the sources and `{number}` counts the batches from 1.
+    """
+
+    name: str
+    texts: tuple[str, ...] = ()
+
+
+NOTHING = Statements("nothing changed")
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Rows changed in the sources by one batch."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        inserted, updated = self.inserted + other.inserted, self.updated + other.updated
+        return RowCounts(inserted, updated, self.deleted + other.deleted)
+
+    def __str__(self) -> str:
+        return f"+{self.inserted:,} ~{self.updated:,} -{self.deleted:,} rows"
+
+
+class StatementChanges:
+    """Changes the tables of one schema, in a session of its own."""
+
+    def __init__(self, spark: SparkSession, schema: str) -> None:
+        self.session = spark.newSession()
+        # With small input splits a DELETE that rewrites files keeps their number; else it makes one per core.
+        self.session.conf.set("spark.sql.files.maxPartitionBytes", "16m")
+        self.schema = schema
+        self.batches = 0
+
+    def apply(self, change: Statements) -> RowCounts:
+        """Make the changes of the next batch, one commit for each statement."""
+        self.batches += 1
+        counts = RowCounts()
+        for text in change.texts:
+            counts += self.run(text.format(schema=self.schema, number=self.batches))
+        return counts
+
+    def run(self, statement: str) -> RowCounts:
+        """Execute one statement and count its rows as Delta's history reports them."""
+        target = _TARGET.search(statement)
+        assert target is not None, statement
+        self.session.sql(statement)
+        (commit,) = self.session.sql(f"describe history {target[1]} limit 1").collect()
+        return row_counts(commit.operation, commit.operationMetrics)
+
+
+_TARGET = re.compile(r"(?:insert into|delete from|update|merge into)\s+(\S+)")
+
+
+def row_counts(operation: str, metrics: Mapping[str, str]) -> RowCounts:
+    """The rows that one commit changed, from the metrics that Delta keeps of it."""
+
+    def count(name: str) -> int:
+        return int(metrics.get(name, 0))
+
+    match operation:
+        case "WRITE":
+            return RowCounts(inserted=count("numOutputRows"))
+        case "UPDATE":
+            return RowCounts(updated=count("numUpdatedRows"))
+        case "DELETE":
+            return RowCounts(deleted=count("numDeletedRows"))
+        case _:
+            return RowCounts(
+                count("numTargetRowsInserted"), count("numTargetRowsUpdated"), count("numTargetRowsDeleted")
+            )

@@ -1,0 +1,1 @@
+"""A module per suite; its `run` measures all of it."""
