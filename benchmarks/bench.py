@@ -68,7 +68,7 @@ class Bench:
         return int(self.options.repeat or default)
 
     def tpch(self, scale: float, of: str = "") -> SourceChanges:
-        """Load TPC-H into the schema `tpch` with the suffix `of`, which is made anew."""
+        """Load TPC-H into the schema `tpch` with the suffix `of`; it is created again."""
         options = self.options
         with step(f"generate TPC-H at scale factor {scale:g}"):
             parquet = generate(scale)

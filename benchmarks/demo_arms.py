@@ -78,7 +78,6 @@ def run_tables(conditions: Conditions) -> Arm:
         tables = _project("tables")
         headline("3. dbt run --target tables: the same models as tables, to compare")
         fresh = tables.run()
-        headline("   the sources change")
         _change(spark, conditions, batch=1)
         headline("   dbt run --target tables: rebuilt, by a Spark that is warm")
         warm = tables.run()
@@ -92,7 +91,6 @@ def run_views(conditions: Conditions) -> Arm:
         views = _project("views")
         headline("4. dbt run: the views are refreshed from these changes")
         fresh = views.run()
-        headline("   the sources change again")
         _change(spark, conditions, batch=2)
         headline("   dbt run: refreshed again, by a Spark that is warm")
         warm = views.run()
@@ -135,6 +133,7 @@ def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[Spark
 
 def _change(spark: SparkSession, conditions: Conditions, batch: int) -> None:
     """Inserts, updates, deletes and a MERGE, in five tables; prints what each changed."""
+    headline("   the sources change" + (" again" if batch > 1 else ""))
     changes = SourceChanges(spark, SOURCE_SCHEMA, conditions.scale, placement="recent")
     for _ in range(1, batch):
         changes.skip(INSERTS_AND_DELETES)

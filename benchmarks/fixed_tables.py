@@ -22,7 +22,7 @@ INSERT = Statements(
 
 
 def load(spark: SparkSession, schema: str, rows: int) -> None:
-    """Make both tables anew, with their change data feeds on."""
+    """Create both tables again, with their change data feeds on."""
     files = max(1, rows // _ROWS_PER_FILE)
     session = spark.newSession()
     session.sql(f"drop schema if exists {schema} cascade")

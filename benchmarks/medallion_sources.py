@@ -34,7 +34,7 @@ def sizes(scale: float) -> tuple[int, int]:
 
 
 def load(spark: SparkSession, scale: float) -> None:
-    """Make all tables anew, with their change data feeds on."""
+    """Create all tables again, with their change data feeds on."""
     n_facts, entities = sizes(scale)
     session = spark.newSession()
     session.sql(f"drop schema if exists {SCHEMA} cascade")

@@ -68,9 +68,9 @@ class PlainEngine(Engine):
         with _spark_errors():
             return self._metadata.describe(name)
 
-    def look_again_at(self, name: TableName) -> None:
+    def invalidate(self, name: TableName) -> None:
         with _spark_errors():
-            self._metadata.look_again_at(name)
+            self._metadata.invalidate(name)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         with _spark_errors():

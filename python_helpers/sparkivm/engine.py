@@ -48,7 +48,7 @@ class Field:
 
 @dataclass(frozen=True)
 class RelationFacts:
-    """What the catalog, and for a Delta table its log, say of a relation now."""
+    """What the catalog, and the metadata of a table that has versions, say of a relation now."""
 
     name: TableName
     kind: Literal["delta", "iceberg", "view", "other"]
@@ -166,8 +166,8 @@ class Engine(Protocol):
         """The same of several relations, which may be looked at side by side."""
         return [self.describe(name) for name in names]
 
-    def look_again_at(self, name: TableName) -> None:
-        """Before a table is read that another session described: its catalog may remember an older one."""
+    def invalidate(self, name: TableName) -> None:
+        """Let the session's catalog forget a table that another session described."""
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         """The commits of a table above version `after`, oldest first; what is gone is missing."""

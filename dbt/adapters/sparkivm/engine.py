@@ -36,7 +36,7 @@ class Metadata(Protocol):
 
     def describe(self, name: TableName) -> RelationFacts | None: ...
 
-    def look_again_at(self, name: TableName) -> None: ...
+    def invalidate(self, name: TableName) -> None: ...
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]: ...
 
@@ -95,9 +95,9 @@ class AdapterEngine(Engine):
         with self._answers(f"describe {name}"):
             return self._metadata.describe(name)
 
-    def look_again_at(self, name: TableName) -> None:
+    def invalidate(self, name: TableName) -> None:
         with self._answers(f"refresh {name}"):
-            self._metadata.look_again_at(name)
+            self._metadata.invalidate(name)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         with self._answers(f"commits of {name} after {after}"):

@@ -58,6 +58,7 @@ class SessionCatalog:
         return (name.catalog or self.namespace()[0]) != _SESSION_CATALOG
 
     def describe(self, name: TableName) -> RelationFacts | None:
+        self._metadata.pop(name.key, None)  # another kind of table may have its name by now
         if self._is_elsewhere(name):
             return self._iceberg(name) or self._by_sql.describe(name)
         try:
@@ -89,14 +90,14 @@ class SessionCatalog:
             logger.debug(f"{name} is described by SQL: {error}")
             return None
 
-    def look_again_at(self, name: TableName) -> None:
+    def invalidate(self, name: TableName) -> None:
         try:
             found = self._in_iceberg(name)
             if found is not None:
                 found.catalog().invalidateTable(found.identifier())
         except Py4JError as error:
-            logger.debug(f"the catalog of {name} is told by SQL to look again: {error}")
-            self._by_sql.look_again_at(name)
+            logger.debug(f"{name} is invalidated by SQL: {error}")
+            self._by_sql.invalidate(name)
 
     def _in_iceberg(self, name: TableName) -> Any:
         """A name as a catalog of Iceberg's and its identifier there; None if another catalog has it."""

@@ -64,6 +64,7 @@ class SqlCatalog:
             if error.condition in NOT_FOUND:
                 return None
             raise
+        self._metadata.pop(name.key, None)  # another kind of table may have its name by now
         columns, table = _columns_and_facts(rows)
         provider = table.get("Provider", "").lower()
         fields = self._fields(columns, sql, of_delta=provider == "delta")
@@ -102,13 +103,13 @@ class SqlCatalog:
             provider="delta",
         )
 
-    def look_again_at(self, name: TableName) -> None:
+    def invalidate(self, name: TableName) -> None:
         self._query(f"refresh table {name.sql}")
 
     def _iceberg(self, name: TableName, fields: Sequence[Field]) -> RelationFacts | None:
         """What the newest metadata file of an Iceberg table says; None if it cannot be read."""
         try:
-            self.look_again_at(name)
+            self.invalidate(name)
             files = self._query(f"select file from {name.sql}.metadata_log_entries")
             text = "".join(str(row["value"]) for row in self._query(metadata_query(files[-1]["file"])))
             self._metadata[name.key] = metadata = IcebergMetadata.parse(text)

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
-from sparkivm.errors import NotIncremental
 from sparkivm.formats.source_change import SourceChange, floating
-from sparkivm.formats.table_format import TableFormat, changed_columns, not_readable
+from sparkivm.formats.table_format import TableFormat, not_readable
 from sparkivm.names import WEIGHT, TableName, literal
 from sparkivm.reasons import Reason
 
@@ -42,7 +41,51 @@ class Delta(TableFormat):
     """Delta tables, by their change data feed or by comparing versions."""
 
     def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
-        return _change(self, source, known, commits)
+        old, new = known.version, source.version
+        replaced = source.table_id != known.table_id
+        if new < old or not _goes_on(commits, known, replaced=replaced):
+            raise not_readable(
+                Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
+            )
+        if not replaced and old == new:
+            return SourceChange("none", old, new)
+        self.check_columns(source, known)
+        later = [commit for commit in commits if commit.version > old]
+        first = old if known.commit_id else old + 1  # without its commit nobody knows whose history this is
+        missing = set(range(first, new + 1)) - {commit.version for commit in commits}
+        if missing and not replaced:
+            raise not_readable(
+                Reason.HISTORY_UNAVAILABLE,
+                f"the log of {source.source} lacks version {min(missing)} of {first}..{new}",
+            )
+        changing = [commit for commit in later if changes_rows(commit) or _renames(commit, known)]
+        floats = frozenset(floating(source.fields))
+        said = [_rows(commit) for commit in changing]
+        rows, counted = sum(number or 0 for number in said), None not in said
+        if not changing and not replaced:
+            return SourceChange("none", old, new)
+        vector_deletes = _vector_deletes(source, changing)
+        if (
+            replaced
+            or not self._feed_covers(source, later)
+            or any(map(_loses_columns, later))  # the feed has one schema for all versions
+            or vector_deletes > _MOST_VECTOR_DELETES
+        ):
+            return SourceChange("diff", old, new, rows, counted, nets=True, scans=2, floats=floats)
+        append_only = all(map(_appends, changing))
+        nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
+        return SourceChange(
+            "feed",
+            old,
+            new,
+            rows,
+            counted,
+            append_only,
+            nets,
+            vector_deletes,
+            growth=_growth(changing),
+            floats=floats,
+        )
 
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
         return replace(source, version=known.version, commit_id=known.commit_id)
@@ -62,64 +105,19 @@ class Delta(TableFormat):
     def records_changes(self, source: RelationFacts) -> bool:
         return source.properties.get(CHANGE_FEED, "").lower() == "true"
 
+    def _feed_covers(self, source: RelationFacts, later: Sequence[Commit]) -> bool:
+        """Whether the feed was on in every version: it is on now, and no commit could have switched it."""
+        switched = any(
+            "TBLPROPERTIES" in c.operation and CHANGE_FEED in str(dict(c.parameters)) for c in later
+        )
+        restored = any("REPLACE TABLE" in c.operation or c.operation in ("RESTORE", "CLONE") for c in later)
+        return self.records_changes(source) and not switched and not restored
+
     def identity(self, column: Field) -> str:
         return column.type  # ids of columns are known to some engines only
 
 
 DELTA = Delta()
-
-
-def _change(
-    format: Delta, source: RelationFacts, frontier: SourceFrontier, commits: Sequence[Commit]
-) -> SourceChange:
-    old, new = frontier.version, source.version
-    replaced = source.table_id != frontier.table_id
-    if new < old or not _goes_on(commits, frontier, replaced=replaced):
-        raise not_readable(
-            Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
-        )
-    if not replaced and old == new:
-        return SourceChange("none", old, new)
-    if lost := changed_columns(format, source, frontier):
-        raise NotIncremental(lost)
-    later = [commit for commit in commits if commit.version > old]
-    first = old if frontier.commit_id else old + 1  # without its commit nobody knows whose history this is
-    missing = set(range(first, new + 1)) - {commit.version for commit in commits}
-    if missing and not replaced:
-        raise not_readable(
-            Reason.HISTORY_UNAVAILABLE,
-            f"the log of {source.source} lacks version {min(missing)} of {first}..{new}",
-        )
-    changing = [commit for commit in later if changes_rows(commit) or _renames(commit, frontier)]
-    floats = frozenset(floating(source.fields))
-    said = [_rows(commit) for commit in changing]
-    rows, counted = sum(number or 0 for number in said), None not in said
-    if not changing and not replaced:
-        return SourceChange("none", old, new)
-    vector_deletes = _vector_deletes(source, changing)
-    if (
-        replaced
-        or not _feed_covers(source, later)
-        or any(map(_loses_columns, later))  # the feed has one schema for all versions
-        or vector_deletes > _MOST_VECTOR_DELETES
-    ):
-        return SourceChange(
-            "diff", old, new, rows, counted, nets=True, scans=2, floats=frozenset(floating(source.fields))
-        )
-    append_only = all(map(_appends, changing))
-    nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
-    return SourceChange(
-        "feed",
-        old,
-        new,
-        rows,
-        counted,
-        append_only,
-        nets,
-        vector_deletes,
-        growth=_growth(changing),
-        floats=floats,
-    )
 
 
 def _goes_on(commits: Sequence[Commit], frontier: SourceFrontier, *, replaced: bool) -> bool:
@@ -158,13 +156,6 @@ def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
         return False
     text = ",".join(commit.parameters.values()).lower()
     return any(name.lower() in text for name in frontier.fields)
-
-
-def _feed_covers(source: RelationFacts, later: Sequence[Commit]) -> bool:
-    """Whether the feed was on in every version: it is on now, and no commit could have switched it."""
-    switched = any("TBLPROPERTIES" in c.operation and CHANGE_FEED in str(dict(c.parameters)) for c in later)
-    restored = any("REPLACE TABLE" in c.operation or c.operation in ("RESTORE", "CLONE") for c in later)
-    return DELTA.records_changes(source) and not switched and not restored
 
 
 def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:

@@ -1,10 +1,11 @@
 """Iceberg tables: what happened to a source since the frontier, and how its changes are read.
 
-A version is a snapshot: VERSION AS OF takes its id. Which snapshots lie between two is told by their parents
-alone; sequence numbers and times only say which is the newer one.
+A version is a snapshot: VERSION AS OF takes its id. Which snapshots lie between two follows from their
+parents alone; sequence numbers and times only say which is the newer one.
 
 source  `t.changes` lists the rows of data files that were added or removed, so the rows of a file that an
         UPDATE rewrote are listed twice. It refuses ranges of a table that has delete files (Iceberg 1.11).
+tested  tests/unit/test_iceberg_changes.py, tests/spark/test_iceberg_sources.py
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, snapshot_of
-from sparkivm.errors import NotIncremental
 from sparkivm.formats.iceberg_metadata import PARENT, columns_of_commit, nothing_of
 from sparkivm.formats.source_change import SourceChange, floating
-from sparkivm.formats.table_format import TableFormat, changed_columns, not_readable
+from sparkivm.formats.table_format import TableFormat, not_readable
 from sparkivm.names import WEIGHT, TableName
 from sparkivm.reasons import Reason
 
@@ -34,8 +34,7 @@ class Iceberg(TableFormat):
             raise not_readable(
                 Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
             )
-        if lost := changed_columns(self, source, known):
-            raise NotIncremental(lost)
+        self.check_columns(source, known)
         if old == new:
             return SourceChange("none", old, new)
         by_id = {snapshot_of(commit.id): commit for commit in commits}
@@ -54,14 +53,17 @@ class Iceberg(TableFormat):
         floats = frozenset(floating(source.fields))
         files = [*later, by_id[old]] if old else later
         if not (new and later) or any(commit.count("total-delete-files") for commit in files):
-            return SourceChange("diff", old, new, rows, counted=False, nets=True, scans=2, floats=floats)
+            return SourceChange(
+                "diff", old, new, rows, counted=False, whole_files=True, nets=True, scans=2, floats=floats
+            )
         appends = all(commit.operation in (_APPEND, _COMPACTION) for commit in later)
         before = by_id[old].count("total-records") if old else 0
         after = by_id[new].count("total-records")
         growth = None if before is None or after is None else after - before
         return SourceChange(
             "feed", old, new, rows,
-            counted=appends, append_only=appends, nets=not appends, growth=growth, floats=floats,
+            counted=appends, append_only=appends, nets=not appends, growth=growth,
+            whole_files=not appends, floats=floats,
         )  # fmt: skip
 
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:

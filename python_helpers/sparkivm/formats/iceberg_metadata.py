@@ -1,6 +1,7 @@
 """The metadata file of an Iceberg table: its columns, its snapshots, and how its newest version is read.
 
 source  https://iceberg.apache.org/spec/#table-metadata-fields
+tested  tests/unit/test_iceberg_changes.py
 """
 
 from __future__ import annotations
@@ -76,18 +77,9 @@ class IcebergMetadata:
         )
 
     def commits(self, after: int) -> list[Commit]:
-        """All snapshots that are left of the newest one's ancestors above a sequence number, oldest first."""
-        found: list[Commit] = []
-        at = self.newest
-        while at and (snapshot := self._snapshots.get(at)) is not None:
-            if snapshot["sequence-number"] > after:
-                found.append(self._commit(at, snapshot))
-            at = int(snapshot.get("parent-snapshot-id") or 0)
-        # A frontier's snapshot is needed to compare with, also where a rollback left it behind.
-        lineage = {commit.id for commit in found}
-        others = (self._commit(number, one) for number, one in self._snapshots.items())
-        found += [one for one in others if one.version > after and one.id not in lineage]
-        return sorted(found, key=lambda commit: commit.version)
+        """The snapshots that are left above a sequence number, oldest first; those of branches as well."""
+        found = (self._commit(number, one) for number, one in self._snapshots.items())
+        return sorted((one for one in found if one.version > after), key=lambda commit: commit.version)
 
     def _commit(self, number: int, snapshot: Mapping[str, Any]) -> Commit:
         summary = dict(snapshot["summary"])

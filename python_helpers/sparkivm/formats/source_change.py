@@ -26,6 +26,7 @@ class SourceChange:
     scans: int = 0  # how often the table itself is read to find them
     growth: int | None = None  # rows that came less rows that went, None if the commits do not say
     kept: str = ""  # the relation in which they were put in memory, with their weights
+    whole_files: bool = False  # whether `rows` counts all rows of the files in which some changed
     floats: frozenset[str] = frozenset()  # columns of FLOAT or DOUBLE, or with some inside
 
 

@@ -47,21 +47,21 @@ class TableFormat(ABC):
     def identity(self, column: Field) -> str:
         """What a frontier notes of a column: another type, or another column of its name, differs in it."""
 
-
-def changed_columns(format: TableFormat, source: RelationFacts, known: SourceFrontier) -> Fallback | None:
-    """The first column that a view read and that is not what it was."""
-    now = {field.name.lower(): field for field in source.fields}
-    for name, before in known.fields.items():
-        found = now.get(name.lower())
-        if found is None or format.identity(found) != before:
+    def check_columns(self, source: RelationFacts, known: SourceFrontier) -> None:
+        """Raises: NotIncremental for a column that a view read and that is not what it was."""
+        now = {field.name.lower(): field for field in source.fields}
+        for name, before in known.fields.items():
+            found = now.get(name.lower())
+            if found is not None and self.identity(found) == before:
+                continue
+            type_ = before.partition(" #")[0]
             if found is None:
                 what = f"{name} is gone"
-            elif found.type == before.partition(" #")[0]:
+            elif found.type == type_:
                 what = f"{name} is another column than it was"
             else:
-                what = f"{name} is {found.type}, was {before.partition(' #')[0]}"
-            return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
-    return None
+                what = f"{name} is {found.type}, was {type_}"
+            raise not_readable(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
 
 
 def not_readable(reason: Reason, detail: str) -> NotIncremental:

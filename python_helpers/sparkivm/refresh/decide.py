@@ -1,4 +1,7 @@
-"""What a refresh does: guards, cheapest first, and then the cheapest of the ways to catch up."""
+"""What a refresh does: guards, cheapest first, and then the cheapest of the ways to catch up.
+
+tested  tests/refresh/test_reasons.py, test_apply_forms.py, test_silent_changes.py; docs/refresh_flow.md
+"""
 
 from __future__ import annotations
 
@@ -212,7 +215,7 @@ def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Cha
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
     # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
     small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
-    if small or not change.counted or change.rows <= _SMALL_CHANGE_ROWS:
+    if small or change.whole_files or change.rows <= _SMALL_CHANGE_ROWS:
         return None
     share = change.rows / estimated_rows(source)
     if share <= _LARGE_SHARE:

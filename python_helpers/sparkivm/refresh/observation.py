@@ -60,7 +60,7 @@ def observe(
     )
 
 
-def over(sources: Sources, seen: Observation, compiled: CompiledView) -> Observation:
+def recompiled(sources: Sources, seen: Observation, compiled: CompiledView) -> Observation:
     """The same, the model compiled in another way."""
     return replace(seen, compiled=compiled, moments=_moments(sources, compiled))
 

@@ -21,7 +21,7 @@ from sparkivm.refresh.attempt import Attempt
 from sparkivm.refresh.commit import Committed
 from sparkivm.refresh.compiled_view import CompiledView
 from sparkivm.refresh.new_table import make_table
-from sparkivm.refresh.observation import Observation, compiled_for, over
+from sparkivm.refresh.observation import Observation, compiled_for, recompiled
 from sparkivm.refresh.pinned_text import pinned_text
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.stored_state import StoredState
@@ -45,7 +45,7 @@ def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult
         return compiled_for(attempt.engine, attempt.sources, attempt.request, None, auxiliaries)
 
     compiled = attempt.auxiliaries.decided(seen.stored.frontier, seen.compiled, compiled_over)
-    seen = over(attempt.sources, seen, _with_capture(attempt, compiled))
+    seen = recompiled(attempt.sources, seen, _with_capture(attempt, compiled))
     if compiled.auxiliaries:
         attempt.auxiliaries.check_sources()
     try:
@@ -62,7 +62,7 @@ def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult
     if why.reason not in (Reason.STATE_MISSING, Reason.FULL_REFRESH_REQUESTED):
         why = failed
     _check_allowed(attempt, why, failed)
-    return _rebuilt(attempt, over(attempt.sources, seen, own), why)
+    return _rebuilt(attempt, recompiled(attempt.sources, seen, own), why)
 
 
 def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | None) -> None:

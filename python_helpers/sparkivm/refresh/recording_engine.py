@@ -60,8 +60,8 @@ class RecordingEngine(Engine):
     def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
         return self._timed(lambda: self._engine.describe_all(names))
 
-    def look_again_at(self, name: TableName) -> None:
-        self._timed(lambda: self._engine.look_again_at(name))
+    def invalidate(self, name: TableName) -> None:
+        self._timed(lambda: self._engine.invalidate(name))
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         return self._timed(lambda: self._engine.commits(name, after))

@@ -67,7 +67,7 @@ class Sources:
         facts = self._pins.facts(name, self._look)
         if facts is not None and facts.kind == "iceberg" and name.key not in self._looked_at:
             self._looked_at.add(name.key)
-            self._engine.look_again_at(name)
+            self._engine.invalidate(name)
         return facts
 
     def look_ahead(self, names: Iterable[TableName]) -> None:
