@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.thrift, pytest.mark.slow]
 PACKAGES = (
     "dbt-databricks==1.12.8 dbt-spark==1.10.3 databricks-sdk<0.118 databricks-sql-connector<4.4.1 google-auth pyasn1 "
     "pyasn1_modules keyring jaraco.classes jaraco.functools jaraco.context more_itertools lz4 pybreaker pyjwt oauthlib "
-    "pandas cryptography cffi"
+    "pandas numpy cryptography cffi"
 ).split()
 PROFILE = (
     "lake: {target: dev, outputs: {dev: {type: databricks, host: lake.example.org, http_path: /sql/1.0/warehouses/x, "
