@@ -18,7 +18,7 @@ LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
   put_back random_queries run_memory session_values silent_changes small_constructs state_part tpcds tpch two_drivers \
   types views_as_sources))
 
-AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2
+AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2 SPARKIVM_ADAPTIVE=true
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast nightly lint format golden fuzz mutants chaos bench java clean

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Starts Spark's thrift server with Delta, from the jars of the installed pyspark, and waits until it answers.
-# Usage: start_thrift_server.sh [port, 10077] [directory, a new temporary one]
+# Usage: start_thrift_server.sh [port, 10077] [directory, a new temporary one] [options of spark-submit ...]
 # Environment: PYTHON, the one that has pyspark (default .venv/bin/python or python3).
 set -euo pipefail
 port="${1:-10077}"
 directory="${2:-$(mktemp -d)}"
+shift $(($# > 2 ? 2 : $#))
 root="$(cd "$(dirname "$0")/.." && pwd)"
 python="${PYTHON:-$([ -x "$root/.venv/bin/python" ] && echo "$root/.venv/bin/python" || command -v python3)}"
 
@@ -39,7 +40,7 @@ EOF
   --conf spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration=false \
   --conf spark.hadoop.hive.server2.thrift.port="$port" \
   --conf spark.hadoop.hive.server2.thrift.bind.host=127.0.0.1 \
-  spark-internal >"$directory/server.log" 2>&1 </dev/null &
+  "$@" spark-internal >"$directory/server.log" 2>&1 </dev/null &
 server=$!
 echo "$server" >"$directory/pid"
 

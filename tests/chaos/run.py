@@ -12,9 +12,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from dbt.adapters.sparkivm.session import start
 from dbt.adapters.sparkivm.session_defaults import session_settings
 from pyspark.sql import SparkSession
@@ -24,7 +27,10 @@ from tests.chaos.faults import FAULTS
 from tests.chaos.kills import kills
 from tests.chaos.kinds import KINDS, Kind
 from tests.chaos.trial import Failure, World, all_faults
+from tests.spark.state_sizes import SIZES, take_states_for
 from tests.spark_settings import SETTINGS
+
+_THREADS = 2
 
 
 @dataclass
@@ -55,6 +61,18 @@ def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
     return tried
 
 
+def try_all(spark: SparkSession, kinds: Sequence[Kind], most: int | None) -> list[Tried]:
+    """Two kinds at the same time, each in a schema of its own; how large states count holds for the process."""
+    found: dict[str, Tried] = {}
+    for size in SIZES:
+        chosen = [kind for kind in kinds if kind.size == size]
+        with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(_THREADS) as pool:
+            take_states_for(size, patch)
+            for tried in pool.map(lambda kind: _reported(spark, kind, most), chosen):
+                found[tried.kind] = tried
+    return [found[kind.name] for kind in kinds]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", default="", help="only kinds whose names contain this")
@@ -68,7 +86,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         start(session_settings(SETTINGS, Path(directory)), Path(directory))
         spark = SparkSession.builder.getOrCreate()
-        tried = [_reported(spark, kind, arguments.most) for kind in kinds]
+        tried = try_all(spark, kinds, arguments.most)
         wrong = two_drivers(spark, arguments.rounds, arguments.seed)
         print(f"two drivers and a writer: {arguments.rounds} rounds, {len(wrong)} wrong", *wrong, sep="\n  ")
         spark.stop()

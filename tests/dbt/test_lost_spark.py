@@ -32,6 +32,7 @@ def test_the_session_stops(tmp_path):
     assert len(lines) < 40, text
 
 
+@pytest.mark.nightly
 @pytest.mark.thrift
 @pytest.mark.slow
 def test_the_server_stops(tmp_path):

@@ -102,6 +102,7 @@ class TestOverThrift:
         assert {response["statements"] for response in responses(project).values()} == {0}
 
 
+@pytest.mark.nightly
 class TestSqlHeaderOverThrift:
     @pytest.fixture(scope="class")
     def models(self):
@@ -128,6 +129,7 @@ class TestTypeSparkOverThrift(SparkProject):
         return {"type": "spark", "threads": 2, "poll_interval": 1, **server}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", VERSIONS)
 def test_another_version_of_dbt(version, port, tmp_path):
     """The project of `type: spark` from parsing to a refresh from changes."""

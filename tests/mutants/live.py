@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from tests.mutants.mutations import Mutant
+from tests.mutants.mutations import Mutant, defined, statements_made_of
 
 
 class NotApplied(Exception):
@@ -17,11 +18,11 @@ class NotApplied(Exception):
 
 def apply(mutant: Mutant, file: Path) -> None:
     """Make the mistake in this process, which is of no other use then."""
-    code = compile(mutant.tree(), str(file), "exec")
+    tree = mutant.tree()
     if mutant.function:
-        _replace_function(mutant, code, file)
+        _replace_function(mutant, compile(tree, str(file), "exec"), file)
     else:
-        _replace_values(mutant, code, file)
+        _replace_values(tree, mutant, file)
 
 
 def _replace_function(mutant: Mutant, code: CodeType, file: Path) -> None:
@@ -49,14 +50,24 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _replace_values(mutant: Mutant, code: CodeType, file: Path) -> None:
-    """In the module, and in all that have taken the value from it under the same name."""
+def _replace_values(tree: ast.Module, mutant: Mutant, file: Path) -> None:
+    """In the module, in all that have taken a value from it under the same name, and in what they made of it."""
     module = next(m for m in sys.modules.values() if getattr(m, "__file__", None) == str(file))
-    copy = ModuleType(module.__name__)
-    copy.__dict__.update({"__file__": str(file), "__package__": module.__package__})
-    exec(code, copy.__dict__)
-    for name in mutant.defined:
+    product = file.parents[mutant.module.count("/")]
+    (statement,) = (one for one in tree.body if one.lineno == mutant.first_line)
+    _execute(statement, module, product)
+
+
+def _execute(statement: ast.stmt, module: ModuleType, product: Path) -> None:
+    """An assignment of a module, and those of all modules that read what it assigns."""
+    values = dict(vars(module))
+    exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), values)
+    for name in defined(statement):
         old = getattr(module, name)
         for one in list(sys.modules.values()):
-            if getattr(one, "__dict__", {}).get(name) is old:
-                setattr(one, name, getattr(copy, name))
+            if getattr(one, "__dict__", {}).get(name) is not old:
+                continue
+            setattr(one, name, values[name])
+            if product in Path(getattr(one, "__file__", None) or "").parents:
+                for made in statements_made_of(name, ast.parse(Path(str(one.__file__)).read_text())):
+                    _execute(made, one, product)

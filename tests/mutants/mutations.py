@@ -102,11 +102,11 @@ def mutants_of(module: str, text: str) -> list[Mutant]:
     result = []
     for statement, function in _statements(tree):
         line, first = statement.lineno, _first_line(statement)
-        defined = _made_of(_defined(statement), tree)
+        constants = made_of(defined(statement), tree)
         for node in _inside(statement):
             line = getattr(node, "lineno", line)
             for what, change in _changes(node):
-                found = Mutant(module, function, defined, line, first, what, 1, tree, node, change)
+                found = Mutant(module, function, constants, line, first, what, 1, tree, node, change)
                 seen[found.name] += 1
                 result.append(replace(found, number=seen[found.name]))
     return result
@@ -127,11 +127,12 @@ def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
             for member in statement.body:
                 if isinstance(member, ast.FunctionDef):
                     yield member, f"{statement.name}.{member.name}"
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and _defined(statement) != ("__all__",):
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and defined(statement) != ("__all__",):
             yield statement, ""
 
 
-def _defined(statement: ast.stmt) -> tuple[str, ...]:
+def defined(statement: ast.stmt) -> tuple[str, ...]:
+    """The names that a statement of module level assigns."""
     targets = (
         statement.targets
         if isinstance(statement, ast.Assign)
@@ -143,14 +144,26 @@ def _defined(statement: ast.stmt) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _made_of(names: tuple[str, ...], tree: ast.Module) -> tuple[str, ...]:
-    """Names of module level, and those below that are computed from them."""
+def statements_made_of(name: str, tree: ast.Module) -> list[ast.stmt]:
+    """Assignments of module level whose values read a name."""
+    return [
+        statement
+        for statement in tree.body
+        if isinstance(statement, (ast.Assign, ast.AnnAssign))
+        and statement.value is not None
+        and any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement.value))
+    ]
+
+
+def made_of(names: Iterable[str], tree: ast.Module) -> tuple[str, ...]:
+    """Names of module level, and those that are computed from them."""
     found = dict.fromkeys(names)
-    for statement in tree.body if names else ():
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            read = {node.id for node in ast.walk(statement.value) if isinstance(node, ast.Name)}
-            if read & found.keys():
-                found |= dict.fromkeys(_defined(statement))
+    waiting = list(found)
+    for name in waiting:
+        for statement in statements_made_of(name, tree):
+            new = [one for one in defined(statement) if one not in found]
+            found |= dict.fromkeys(new)
+            waiting += new
     return tuple(found)
 
 
@@ -161,8 +174,10 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
-    """What may be mistaken in a statement: not docstrings, annotations, defaults, assertions, errors' texts."""
+    """What may be mistaken in a statement: not docstrings, annotations, defaults, assertions, errors' texts, strict zips."""
     if isinstance(node, (ast.Assert, ast.Raise)) or _is_docstring(node) or _is_about_errors(node):
+        return
+    if isinstance(node, ast.keyword) and node.arg == "strict":
         return
     yield node
     match node:
@@ -255,7 +270,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
             if not _is_made(node) and len(node.args) > 1 and _alike(*node.args[:2]):
                 yield _said(node, _swap_arguments)
             for index, keyword in enumerate(node.keywords):
-                if keyword.arg and not _is_of_a_tree(node):
+                if keyword.arg and keyword.arg != "strict" and not _is_of_a_tree(node):
                     yield (
                         f"{_short(node)} → without {keyword.arg}",
                         partial(_drop, field="keywords", index=index),

@@ -8,6 +8,7 @@ are listed in survivors.txt with the reason why they change no row; one that is 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -25,7 +26,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.live import NotApplied, apply
-from tests.mutants.mutations import Mutant, mutants_of, sample_of
+from tests.mutants.mutations import Mutant, made_of, mutants_of, sample_of
 from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order, within
 
 HERE = Path(__file__).parent
@@ -206,7 +207,9 @@ class _Uses:
 
     def __init__(self, known: Known) -> None:
         self._known = known
-        self._texts = {str(file): file.read_text().splitlines() for file in PRODUCT.rglob("*.py")}
+        texts = {str(file): file.read_text() for file in PRODUCT.rglob("*.py")}
+        self._lines = {file: text.splitlines() for file, text in texts.items()}
+        self._trees = [ast.parse(text) for text in texts.values()]
 
     def tests_of(self, mutant: Mutant) -> set[str]:
         file = str(PRODUCT / mutant.module)
@@ -215,14 +218,24 @@ class _Uses:
             # Not each line of an expression is told of: then it is the one before.
             before = [n for n in lines if mutant.first_line <= n <= mutant.line]
             return set(lines[max(before)]) if before else set()
-        # A constant: the lines that mention it, in all modules.
-        pattern = re.compile(rf"\b({'|'.join(map(re.escape, mutant.defined))})\b")
+        # A constant: the lines that mention it or what is made of it, in all modules.
+        names = "|".join(map(re.escape, self._made_of(mutant.defined)))
+        pattern = re.compile(rf"\b({names})\b")
         tests: set[str] = set()
-        for other, text in self._texts.items():
+        for other, text in self._lines.items():
             for number, ids in self._known.tests.get(other, {}).items():
                 if pattern.search(text[number - 1]):
                     tests.update(ids)
         return tests
+
+    def _made_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """With what any module computes from them when it is imported."""
+        before: tuple[str, ...] = ()
+        while names != before:
+            before = names
+            for tree in self._trees:
+                names = made_of(names, tree)
+        return names
 
 
 def _tried(suite: Suite, waiting: list[Trial], known: Known, processes: int) -> Iterator[Trial]:

@@ -113,6 +113,12 @@ def test_a_mutant_reaches_a_constant_that_others_have_imported():
     assert eval(question) == before
 
 
+def test_a_mutant_reaches_a_table_that_another_module_made_of_it():
+    question = "import_module('sparkivm.algebra.aggregates.functions').FUNCTIONS['avg'].ignores_copies"
+    assert eval(question) is False
+    assert in_a_fork(product_mutant("algebra/aggregates/average.py AVG: False → True"), question) == "True"
+
+
 def test_a_mutant_reaches_a_method():
     name = "names.py TableName.key: self.catalog == 'spark_catalog' → self.catalog != 'spark_catalog'"
     question = "import_module('sparkivm.names').TableName('s', 't', 'c').key"

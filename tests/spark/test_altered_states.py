@@ -38,24 +38,24 @@ def alter(view: View, *changes: str) -> None:
     view.lab.run(*(f"alter table {view.state} {change}" for change in changes))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        ("rename column a to x", "rename column b to a", "rename column x to b"),
-        ("drop column b", "add columns (b int)"),
-        ("rename column b to c",),
-        ("drop column b",),
-        ("add columns (more int)",),
-        ("alter column a type bigint",),
-        ("alter column b first",),
-    ],
-    ids=lambda changes: changes[0].replace(" ", "_"),
-)
-def test_a_state_with_other_columns_is_rebuilt(lab, view, changes):
-    alter(view, *changes)
+CHANGES = {
+    "renamed into each other": ("rename column a to x", "rename column b to a", "rename column x to b"),
+    "made again": ("drop column b", "add columns (b int)"),
+    "renamed": ("rename column b to c",),
+    "dropped": ("drop column b",),
+    "one more": ("add columns (more int)",),
+    "another type": ("alter column a type bigint",),
+    "another order": ("alter column b first",),
+}
+
+
+@pytest.mark.parametrize("name", few_of(CHANGES, ["renamed into each other", "made again"]))
+def test_a_state_with_other_columns_is_rebuilt(lab, view, name):
+    alter(view, *CHANGES[name])
     view.must_be("full", Reason.STATE_MODIFIED)
 
 
+@pytest.mark.nightly
 def test_it_is_so_after_a_refresh_from_changes_and_before_one(lab, view):
     lab.run("insert into t values (3, 50, 60)")
     view.must_be("incremental")
@@ -64,6 +64,7 @@ def test_it_is_so_after_a_refresh_from_changes_and_before_one(lab, view):
     view.must_be("full", Reason.STATE_MODIFIED)
 
 
+@pytest.mark.nightly
 def test_comments_of_its_columns_are_free(lab, view):
     for _ in range(2):  # after a rebuild, and after a refresh from changes
         alter(view, "alter column a comment 'mine'", "alter column b comment 'mine too'")
@@ -126,11 +127,14 @@ def cut(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "sql"),
-    [
-        (lost, "select id, a from t"),
-        (cut, "select a, count(*) as n from t group by a"),
-        (empty, "select a, max(b) as b from t group by a"),
-    ],
+    few_of(
+        [
+            (lost, "select id, a from t"),
+            (cut, "select a, count(*) as n from t group by a"),
+            (empty, "select a, max(b) as b from t group by a"),
+        ],
+        [(lost, "select id, a from t")],
+    ),
     ids=["lost_then_appended", "cut_then_entries_appended", "empty_then_rewritten"],
 )
 def test_a_refresh_that_writes_notices_a_lost_file(lab, view, damage, sql):

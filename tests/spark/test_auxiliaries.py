@@ -109,6 +109,7 @@ def test_a_refresh_reads_no_table_for_the_inner_groups(lab):
     assert not [sql for sql in lab.engine.ran if "`orders` version as of" in sql]
 
 
+@pytest.mark.nightly
 def test_a_small_state_is_computed_again_from_them(lab, view):
     lab.run("insert into orders (id, customer, amount) values (50, 1, 70), (51, 2, 90)")
     result = view.must_be("incremental", refresh_mode="auto")
@@ -117,6 +118,7 @@ def test_a_small_state_is_computed_again_from_them(lab, view):
     assert "__ivm_w" not in result.statements[-1]  # no change is looked at
 
 
+@pytest.mark.nightly
 def test_explain_shows_the_view_and_its_query(lab, view):
     text = explain_view(lab.engine, view.request)
     assert "auxiliary view auxiliaries.v__ivm_aux_1, refreshed first" in text
@@ -163,6 +165,7 @@ class MayNotAlter(PlainEngine):
         return super().execute(sql)
 
 
+@pytest.mark.nightly
 def test_a_source_that_is_seen_anew_between_them(spark):
     lab = Lab(spark, "auxiliaries_of_one_source")
     lab.table("p", "k int, x int", "(1, 1), (2, 1)", clauses="")
@@ -175,12 +178,14 @@ def test_a_source_that_is_seen_anew_between_them(spark):
     view.build()
 
 
+@pytest.mark.nightly
 def test_a_comment_that_changes_is_the_same_query(lab, view):
     view = view.with_(sql=QUERIES["joined"] + " -- said again")
     view.must_be("no_op")
     assert lab.rows(consistency_sql(lab.engine, view.request)) == []
 
 
+@pytest.mark.nightly
 def test_a_full_refresh_computes_them_anew(lab, view):
     lab.run("delete from v__ivm_aux_1__ivm where true")
     view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
@@ -188,6 +193,7 @@ def test_a_full_refresh_computes_them_anew(lab, view):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_one_that_somebody_dropped_or_changed_is_made_again(lab, view):
     lab.run("drop view v__ivm_aux_1", "drop table v__ivm_aux_1__ivm", ORDER)
     assert view.refresh().mode == "full"
@@ -197,6 +203,7 @@ def test_one_that_somebody_dropped_or_changed_is_made_again(lab, view):
     view.check()
 
 
+@pytest.mark.nightly
 def test_a_view_that_was_left_behind_catches_up(lab):
     """A driver may die after it refreshed the auxiliary view."""
     view = always(lab, "v", QUERIES["correlated"]).build()
@@ -212,6 +219,7 @@ def test_a_view_that_was_left_behind_catches_up(lab):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_a_run_reads_them_at_its_own_versions(lab):
     """Another driver refreshes while a run still reads older versions of the sources."""
     view = always(lab, "v", QUERIES["correlated"]).build()
@@ -225,6 +233,7 @@ def test_a_run_reads_them_at_its_own_versions(lab):
     view.check()
 
 
+@pytest.mark.nightly
 def test_one_that_cannot_be_built_is_left_out(lab):
     lab.run("create table v__ivm_aux_1__ivm (x int) using parquet")
     view = always(lab, "v", QUERIES["joined"])
@@ -234,6 +243,7 @@ def test_one_that_cannot_be_built_is_left_out(lab):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_a_first_build_that_fails_leaves_none(lab, monkeypatch):
     view = always(lab, "v", QUERIES["joined"])
     select = rebuild._select
@@ -251,11 +261,13 @@ def test_a_first_build_that_fails_leaves_none(lab, monkeypatch):
     assert kept(lab)
 
 
+@pytest.mark.nightly
 def test_small_sources_are_read_again(lab):
     lab.view("v", QUERIES["joined"]).build()
     assert kept(lab) == []
 
 
+@pytest.mark.nightly
 def test_strict_keeps_them_too(lab):
     view = always(lab, "v", QUERIES["joined"], refresh_mode="strict").build()
     lab.run(ORDER)
@@ -275,7 +287,7 @@ BY_ORDER = {
 }
 
 
-@pytest.mark.parametrize("name", few_of(BY_ORDER, ["nested"]))
+@pytest.mark.parametrize("name", few_of(BY_ORDER, []))
 def test_what_decides_is_stored_if_it_depends_on_the_order_of_rows(spark, name):
     """It might come out otherwise each time it is computed."""
     lab = Lab(spark, "auxiliaries_by_order")

@@ -8,6 +8,7 @@ from tests.chaos.faults import FAULTS, Fault
 from tests.chaos.kinds import KINDS
 from tests.chaos.trial import World
 from tests.nightly import few_of
+from tests.spark.state_sizes import take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -46,8 +47,9 @@ def test_how_many_states():
 
 
 @pytest.mark.parametrize("kind", few_of(CHOSEN, AT_EACH_RUN), ids=lambda kind: kind.name)
-def test_the_next_run_heals(spark, kind):
+def test_the_next_run_heals(spark, kind, monkeypatch):
     """The faults are spread over the statements of the refresh; some are sent by the first refresh only."""
+    take_states_for(kind.size, monkeypatch)
     world = World(spark, kind)
     for number, what in enumerate(FAULTS):
         last = number * world.boundaries // len(FAULTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from sparkivm.reasons import Reason
 from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
+from tests.nightly import few_of
 from tests.spark.lab import Lab, View, refused
 
 pytestmark = pytest.mark.spark
@@ -50,11 +52,13 @@ THEIRS = {
 }
 
 
-@pytest.mark.parametrize("make", THEIRS.values(), ids=THEIRS)
-@pytest.mark.parametrize("suffix", ["", "__ivm"])
-def test_somebody_elses_relation_is_in_the_way(lab, make, suffix):
+@pytest.mark.parametrize(
+    ("kind", "suffix"),
+    few_of(itertools.product(THEIRS, ("", "__ivm")), [("view", ""), ("delta", "__ivm")]),
+)
+def test_somebody_elses_relation_is_in_the_way(lab, kind, suffix):
     name = f"theirs{suffix}"
-    lab.run(make.format(name=name))
+    lab.run(THEIRS[kind].format(name=name))
     one = view(lab, "theirs")
     for options in ({}, {"full_refresh": True}, {"empty": True}, {"refresh_mode": "strict"}):
         message = refused(one, **options)
@@ -64,9 +68,10 @@ def test_somebody_elses_relation_is_in_the_way(lab, make, suffix):
         drop(one)
     assert lab.rows(f"select * from {name}") == [(7,)]
     assert names(lab, "theirs") == {name}
-    lab.run(f"drop {'view' if 'view' in make else 'table'} {name}")
+    lab.run(f"drop {'view' if kind == 'view' else 'table'} {name}")
 
 
+@pytest.mark.nightly
 def test_the_state_of_another_model(lab):
     first = view(lab, "shared").build()
     second = View(lab, replace(first.request, owner=Owner("lab", "model.lab.other", "ownership.shared")))
@@ -94,10 +99,12 @@ def test_a_state_whose_frontier_is_another_models(lab):
         drop(each)
 
 
-@pytest.mark.parametrize("make", THEIRS.values(), ids=THEIRS)
-def test_what_the_model_was_before_is_kept(lab, make, monkeypatch):
+@pytest.mark.parametrize("kind", few_of(THEIRS, ["delta"]))
+def test_what_the_model_was_before_is_kept(lab, kind, monkeypatch):
     """It is put aside under a free name; a failure brings it back, and after a kill the next run ends the work."""
-    lab.run(make.format(name="former"), "create table former__ivm_replaced using parquet as select 8 as x")
+    lab.run(
+        THEIRS[kind].format(name="former"), "create table former__ivm_replaced using parquet as select 8 as x"
+    )
     one = view(lab, "former", takes_over=True)
 
     with monkeypatch.context() as patched:
@@ -157,6 +164,7 @@ def _without_public_view(render):
     )
 
 
+@pytest.mark.nightly
 def test_a_public_view_of_another_model_is_never_put_aside(lab):
     first = view(lab, "kept").build()
     lab.run("drop table kept__ivm")
@@ -209,6 +217,7 @@ def test_files_of_others_where_a_state_would_be(lab, tmp_path):
     drop(own)
 
 
+@pytest.mark.nightly
 def test_leftovers_of_models_that_are_gone_or_moved(lab):
     stays, _ = view(lab, "stays").build(), view(lab, "moved").build()
     views = {"ownership.stays": "model.lab.stays", "ownership.new_name": "model.lab.moved"}

@@ -73,6 +73,7 @@ def test_maintenance_of_the_state_goes_unnoticed(view):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_auto_compaction_of_the_state_goes_unnoticed(view):
     """It commits in the session of the refresh, with the metadata of the refresh."""
     lab, compact = view.lab, "spark.databricks.delta.autoCompact"
@@ -103,6 +104,7 @@ def killed(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.nightly
 def test_types_are_asked_for_again_under_other_settings(lab):
     lab = lab.another(ansi=False)
     lab.table("u", "k int, i int, s string", "(1, 1, '2')", "(1, null, '3')")
@@ -112,6 +114,7 @@ def test_types_are_asked_for_again_under_other_settings(lab):
     assert dict(lab.session.table("wide").dtypes) == {"k": "int", "most": "bigint"}
 
 
+@pytest.mark.nightly
 def test_public_view_is_read_under_the_settings_of_its_state(lab):
     lab.table("moments", "k int, at timestamp", "(1, timestamp'2024-01-01 01:00:00')")
     view = lab.view("hours", "select k, hour(max(at)) as h from moments group by k").build()
@@ -131,6 +134,7 @@ def test_names_that_differ_in_case(lab):
     view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
 
 
+@pytest.mark.nightly
 def test_a_setting_by_which_the_text_means_something_else(lab):
     """INTERSECT binds no tighter than UNION then."""
     setting = "spark.sql.legacy.setopsPrecedence.enabled"
@@ -148,6 +152,7 @@ def test_a_setting_by_which_the_text_means_something_else(lab):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_session_that_overwrites_single_partitions(lab):
     """INSERT OVERWRITE would leave the partitions whose rows are all gone."""
     view = lab.view(
@@ -159,6 +164,7 @@ def test_session_that_overwrites_single_partitions(lab):
     assert lab.engine.session.conf.get("spark.sql.sources.partitionOverwriteMode") == "dynamic"
 
 
+@pytest.mark.nightly
 def test_empty(lab):
     new = lab.view("new", SQL)
     assert new.refresh(empty=True).mode == "create"
