@@ -110,6 +110,7 @@ def test_what_cannot_be_written_down_is_fetched_again(tmp_path):
     assert with_known_jars(settings, tmp_path) == settings
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.slow
 def test_delta_is_there_without_its_package(tmp_path):

@@ -12,6 +12,7 @@ from tests.dbt.thrift_server import start_server
 SETTINGS = {"spark.master": "local[1]", "spark.driver.memory": "700m"}
 
 
+@pytest.mark.nightly
 @pytest.mark.dbt
 @pytest.mark.slow
 def test_the_session_stops(tmp_path):

@@ -128,6 +128,8 @@ class TestTypeSparkOverThrift(SparkProject):
         server = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
         return {"type": "spark", "threads": 2, "poll_interval": 1, **server}
 
+    test_to_a_table_and_back = pytest.mark.nightly(SparkProject.test_to_a_table_and_back)
+
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("version", VERSIONS)
