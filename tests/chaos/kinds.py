@@ -8,8 +8,8 @@ from typing import Any
 
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
-from sparkivm.refresh.drop_view import drop_incremental_view
 from sparkivm.refresh.result import Mode, RefreshResult
+from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.spark.lab import Lab, View
 from tests.spark.state_sizes import Size
 from tests.spark.test_steps import NESTED

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.names import STEP_SUFFIX, TableName
-from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
+from sparkivm.refresh.sources.pins import Pins
 from tests.chaos.faults import FAULTS, Fault, FaultyEngine, Killed
 from tests.chaos.kinds import BYSTANDERS, Kind, open_world
 from tests.spark.lab import Lab, View

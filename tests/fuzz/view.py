@@ -24,7 +24,7 @@ from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STAGED, GroupState, State
 from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
-from sparkivm.refresh.state_part import find_part, part_columns
+from sparkivm.refresh.decide.state_part import find_part, part_columns
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB, SqlDialect
 from sparkivm.spark_sql.relations import select_text

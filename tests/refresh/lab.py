@@ -15,13 +15,13 @@ from sparkivm.explain.explain_view import explain_view
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
-from sparkivm.refresh.capture_changes import capture_changes
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.drop_view import drop_incremental_view
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.operations.capture_changes import capture_changes
+from sparkivm.refresh.operations.consistency import consistency_sql
 from sparkivm.refresh.refresh_view import refresh_view
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.fake_engine.delta_table import DeltaTable
 from tests.fake_engine.engine import FakeEngine
 from tests.fake_engine.lake import Lake

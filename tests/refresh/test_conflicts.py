@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources.pins import Pins
 from tests.fake_engine.engine import Killed
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K

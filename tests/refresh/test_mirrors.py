@@ -9,7 +9,7 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError
 from sparkivm.reasons import Reason
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View, refused
 
 BY_K = "select k, count(*) as n, sum(x) as s from p group by k"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View
 
 DAY_MS = 24 * 3600 * 1000

@@ -12,9 +12,9 @@ from sparkivm.errors import ModelError
 from sparkivm.marker import PROPERTIES, Owner, read_marker
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.drop_view import drop_incremental_view
-from sparkivm.refresh.leftovers import drop_leftovers, leftovers
+from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
+from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.fake_engine.engine import Killed
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View
 
 NAMES = "select o.id, c.name from orders o join customers c on o.customer = c.id"

@@ -6,7 +6,7 @@ import pytest
 
 from sparkivm.marker import Marker, Role
 from sparkivm.names import STEP_SUFFIX
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources.pins import Pins
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import Lab, View
 

@@ -14,14 +14,14 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import state_table
 from sparkivm.plan.group_changes import folded
 from sparkivm.plan.state import STATE, GroupState, State
-from sparkivm.refresh.compiled_view import compile_view
-from sparkivm.refresh.model_query import query_text
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.recording_engine import RecordingEngine
+from sparkivm.refresh.model.compiled_view import compile_view
+from sparkivm.refresh.model.model_query import query_text
 from sparkivm.refresh.request import RefreshRequest
-from sparkivm.refresh.source_catalog import SourceCatalog
-from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import read_state
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import SourceCatalog
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.stored_state import read_state
 from sparkivm.spark_sql.dialects import SPARK
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.view import presented

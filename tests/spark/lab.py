@@ -15,10 +15,10 @@ from sparkivm.engine import EngineError
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
-from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult
+from sparkivm.refresh.sources.pins import Pins
 from tests.plain_engine import PlainEngine
 from tests.spark.hidden_rows import hidden_rows
 

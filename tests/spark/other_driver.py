@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
-from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
 from sparkivm.refresh.request import RefreshRequest, StateLayout
+from sparkivm.refresh.sources.pins import Pins
 from tests.plain_engine import PlainEngine
 
 SETTINGS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.sources.pins import Pins
 from tests.spark.lab import Lab, View, side_by_side
 
 # Spark adds up a standard deviation in the order in which its tasks end, so the last digits differ by themselves.

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from sparkivm.refresh import apply_form
+from sparkivm.refresh.decide import apply_form
 
 Size = Literal["small", "large", "huge"]
 SIZES: tuple[Size, ...] = ("small", "large", "huge")

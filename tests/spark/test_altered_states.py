@@ -8,7 +8,7 @@ import pytest
 
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
-from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.operations.consistency import consistency_sql
 from sparkivm.refresh.request import StateLayout
 from tests.nightly import few_of
 from tests.plain_engine import PlainEngine

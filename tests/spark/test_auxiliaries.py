@@ -14,10 +14,10 @@ from sparkivm.engine import EngineError, Row
 from sparkivm.errors import ModelError
 from sparkivm.explain.explain_view import explain_view
 from sparkivm.reasons import Reason
-from sparkivm.refresh import rebuild
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.stored_state import read_state
+from sparkivm.refresh.operations.consistency import consistency_sql
+from sparkivm.refresh.run import rebuild
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.stored.stored_state import read_state
 from tests.nightly import few_of
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
@@ -85,9 +85,7 @@ def kept(lab: Lab) -> list[str]:
 
 
 @pytest.mark.parametrize("either_spark", few_of(["true", "false"], ["true"]), indirect=True)
-@pytest.mark.parametrize(
-    ("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("distinct", "huge")])
-)
+@pytest.mark.parametrize(("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("distinct", "huge")]))
 def test_a_view_stays_equal(either_spark, name, size, monkeypatch):
     take_states_for(size, monkeypatch)
     lab = Lab(either_spark, "auxiliaries_by_batch")

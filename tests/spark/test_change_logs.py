@@ -7,7 +7,7 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.explain.explain_view import explain_view
-from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.operations.consistency import consistency_sql
 from tests.spark.lab import Lab, View, surplus
 
 pytestmark = pytest.mark.spark

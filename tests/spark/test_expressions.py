@@ -8,7 +8,7 @@ from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.parse import parse_model
-from sparkivm.refresh.gate import check_text_is_understood
+from sparkivm.refresh.model.gate import check_text_is_understood
 from tests.spark.lab import Lab
 
 pytestmark = pytest.mark.spark

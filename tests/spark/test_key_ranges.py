@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.refresh import key_ranges
+from sparkivm.refresh.changed_rows import key_ranges
 from tests.spark.lab import Lab, View
 from tests.spark.saved_tables import SavedTables
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from sparkivm.reasons import Reason
-from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.operations.consistency import consistency_sql
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import FEED, Lab, View
 

@@ -12,9 +12,9 @@ from sparkivm.errors import DeclarationError
 from sparkivm.explain.explain_view import explain_view
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.capture_changes import capture_changes
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.operations.capture_changes import capture_changes
+from sparkivm.refresh.operations.consistency import consistency_sql
+from sparkivm.refresh.sources.pins import Pins
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View, refused
 from tests.spark.test_two_drivers import overtaken

@@ -10,8 +10,8 @@ import pytest
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.explain.explain_view import explain_view
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.model_query import columns_query
+from sparkivm.refresh.model.model_query import columns_query
+from sparkivm.refresh.operations.consistency import consistency_sql
 from tests.hostile_models import BREAKOUTS, COMMANDS
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View

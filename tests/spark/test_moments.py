@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.pins import Pins
+from sparkivm.refresh.operations.consistency import consistency_sql
+from sparkivm.refresh.sources.pins import Pins
 from tests.spark.lab import Lab, View, side_by_side
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -12,9 +12,9 @@ from sparkivm.errors import ModelError
 from sparkivm.marker import Owner, read_marker
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.drop_view import drop_incremental_view
-from sparkivm.refresh.leftovers import drop_leftovers, leftovers
+from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
+from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.nightly import few_of
 from tests.spark.lab import Lab, View, refused
 

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.rebuild import is_mistake_of_spark
+from sparkivm.refresh.run.rebuild import is_mistake_of_spark
 from tests.fuzz.random_queries import QueryMaker
 from tests.seeds import seed
 from tests.spark.lab import Lab, View, side_by_side

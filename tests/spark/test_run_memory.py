@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.engine import EngineError
-from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.refresh_view import refresh_view
+from sparkivm.refresh.sources.pins import Pins
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 from tests.spark.saved_tables import SavedTables

@@ -16,11 +16,11 @@ from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.compiled_view import CompiledView, compile_view
-from sparkivm.refresh.consistency import consistency_sql
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.source_catalog import SourceCatalog
-from sparkivm.refresh.sources import Sources
+from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
+from sparkivm.refresh.operations.consistency import consistency_sql
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import SourceCatalog
+from sparkivm.refresh.sources.sources import Sources
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
 

@@ -10,11 +10,11 @@ import pytest
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import Span
-from sparkivm.refresh import silent_changes
-from sparkivm.refresh.few_changes import few_rows
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.questions import ChangedSources
-from sparkivm.refresh.run_memory import NoMemory
+from sparkivm.refresh.changed_rows import silent_changes
+from sparkivm.refresh.changed_rows.few_changes import few_rows
+from sparkivm.refresh.changed_rows.questions import ChangedSources
+from sparkivm.refresh.changed_rows.run_memory import NoMemory
+from sparkivm.refresh.sources.pins import Pins
 from tests.seeds import seed
 from tests.spark.lab import Lab
 

@@ -6,7 +6,7 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.reasons import Reason
-from sparkivm.refresh.consistency import consistency_sql
+from sparkivm.refresh.operations.consistency import consistency_sql
 from tests.spark import rounds
 from tests.spark.lab import FEED, Lab, View, refused, side_by_side
 

@@ -99,7 +99,7 @@ def test_columns_that_cannot_be_written_down_are_merged(lab):
 
 
 def test_a_part_that_is_most_of_the_state_is_merged(lab, monkeypatch):
-    monkeypatch.setattr("sparkivm.refresh.state_part._SMALL_PART_ROWS", 0)
+    monkeypatch.setattr("sparkivm.refresh.decide.state_part._SMALL_PART_ROWS", 0)
     view = lab.view("v", "select 1 as one, x from t").build()
     lab.run("insert into t select id, name, 4 + id from t", "insert into t select id, name, 8 + x from t")
     view.must_be("incremental")

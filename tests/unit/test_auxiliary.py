@@ -8,7 +8,7 @@ from sparkivm.algebra import Aggregate, Scan
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.names import TableName, auxiliary_view, state_table
 from sparkivm.plan.auxiliary import candidates, read_from_auxiliaries
-from sparkivm.refresh.cost import is_worth_keeping
+from sparkivm.refresh.decide.cost import is_worth_keeping
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.tpch import TABLES
 

@@ -6,7 +6,7 @@ import pytest
 
 from sparkivm.engine import Commit, Engine, EngineError, EngineLost
 from sparkivm.names import TableName
-from sparkivm.refresh.commit import Conflict, commit_tagged
+from sparkivm.refresh.stored.commit import Conflict, commit_tagged
 
 MODE = "spark.sql.sources.partitionOverwriteMode"
 METADATA = "spark.databricks.delta.commitInfo.userMetadata"

@@ -14,9 +14,9 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn
 from sparkivm.plan.state_change import state_change
-from sparkivm.refresh.cost import Estimate, estimate
-from sparkivm.refresh.estimated_size import estimated_rows
-from sparkivm.refresh.key_ranges import numbers_of
+from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
+from sparkivm.refresh.changed_rows.key_ranges import numbers_of
+from sparkivm.refresh.decide.cost import Estimate, estimate
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.tpch import TABLES
 

@@ -12,9 +12,9 @@ from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.names import TableName
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.source_catalog import SourceCatalog
-from sparkivm.refresh.sources import Sources
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import SourceCatalog
+from sparkivm.refresh.sources.sources import Sources
 
 FIELDS = (Field("a", "int"),)
 

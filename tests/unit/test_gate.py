@@ -8,7 +8,7 @@ import pytest
 
 from sparkivm.engine import EngineError, Field
 from sparkivm.errors import NotIncremental
-from sparkivm.refresh.gate import check_plan_is_understood, comparable_plan
+from sparkivm.refresh.model.gate import check_plan_is_understood, comparable_plan
 
 FIELDS = (Field("a", "int"), Field("b", "string"))
 

@@ -7,7 +7,7 @@ import pytest
 from sparkivm.errors import ModelError
 from sparkivm.marker import PROPERTIES, Marker, Owner, Role, read_marker
 from sparkivm.names import TableName
-from sparkivm.refresh.name_collisions import Built, NamesInProject
+from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 
 MARKER = Marker(Owner("shop", "model.shop.o", "s.o"), Role.STATE)
 

@@ -9,9 +9,9 @@ from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
-from sparkivm.refresh import mirror
-from sparkivm.refresh.mirror import Mirror
-from sparkivm.refresh.recording_engine import RecordingEngine
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources import mirror
+from sparkivm.refresh.sources.mirror import Mirror
 from tests.bare_macros import BareMacros
 
 SOURCE = RelationFacts(TableName("shop", "prices"), "other", (), provider="parquet")

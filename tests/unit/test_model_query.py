@@ -13,8 +13,8 @@ from sparkivm.engine import EngineError, as_written, is_as_written
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import parse_model, statement_text
 from sparkivm.names import TableName
-from sparkivm.refresh.model_query import check_is_query, columns_query, query_text
-from sparkivm.refresh.source_catalog import digest
+from sparkivm.refresh.model.model_query import check_is_query, columns_query, query_text
+from sparkivm.refresh.sources.source_catalog import digest
 from tests.hostile_models import BREAKOUTS, COMMANDS
 
 MODEL = TableName("s", "m")

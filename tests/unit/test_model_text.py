@@ -10,8 +10,8 @@ from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, Field
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.names import TableName
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.sources import Sources
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.sources import Sources
 
 MODEL = TableName("s", "m")
 META = {"key": "id", "change_log": {"order": "seq", "columns": ["id", "x"]}}

@@ -10,7 +10,7 @@ from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts, changed_ro
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.names import TableName, in_changes
-from sparkivm.refresh.few_changes import _texts
+from sparkivm.refresh.changed_rows.few_changes import _texts
 from tests.fuzz.embedded import Catalog
 from tests.reading import read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.engine import EngineError
-from sparkivm.refresh.new_table import make_table
+from sparkivm.refresh.stored.new_table import make_table
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 MAPPED = {"delta.columnMapping.mode": "name"}

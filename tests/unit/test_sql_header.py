@@ -6,10 +6,10 @@ from sparkivm.engine import Engine, Field
 from sparkivm.errors import ModelError
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.compiled_view import compile_view
+from sparkivm.refresh.model.compiled_view import compile_view
 from sparkivm.refresh.request import NO_HEADER
-from sparkivm.refresh.session_settings import semantic_settings
-from sparkivm.refresh.sql_header import read_header
+from sparkivm.refresh.session.session_settings import semantic_settings
+from sparkivm.refresh.session.sql_header import read_header
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sparkivm.engine import Commit, Engine, Field, RelationFacts
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
-from sparkivm.refresh.stored_state import read_state
+from sparkivm.refresh.stored.stored_state import read_state
 
 VIEW = TableName("s", "v")
 OWNER = owner_of("p", "model.p.v", VIEW)

@@ -26,7 +26,7 @@ from sparkivm.engine import EngineError, EngineLost
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
-from sparkivm.refresh.name_collisions import Built, NamesInProject
+from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 from sparkivm.refresh.request import RefreshRequest
 
 logger = AdapterLogger("SparkIvm")
@@ -154,7 +154,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         Where they cannot be compared the query fails: dbt compiles tests for many commands, also of views
         that are not built yet.
         """
-        from sparkivm.refresh.consistency import consistency_sql
+        from sparkivm.refresh.operations.consistency import consistency_sql
 
         if not isinstance(relation, BaseRelation):
             return _failing_sql(
@@ -176,7 +176,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_columns_sql(self, relation: BaseRelation, sql: str) -> str:
         """A query with the columns of a model, for dbt to run in its place: nobody's text is run for them."""
-        from sparkivm.refresh.model_query import columns_query
+        from sparkivm.refresh.model.model_query import columns_query
 
         with author_errors():
             return str(columns_query(self.ivm_engine(), _name(relation), sql, self._declared_sources()))
@@ -184,7 +184,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     @available.parse(lambda *args, **kwargs: "")
     def capture_incremental_view_changes(self, source: str, remove: bool = False) -> str:
         """Have a source record its changes, or no longer. `source`: `shop.orders` or a model's name."""
-        from sparkivm.refresh.capture_changes import capture_changes
+        from sparkivm.refresh.operations.capture_changes import capture_changes
 
         name = self._relation_named(source)
         with author_errors():
@@ -194,7 +194,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     @available.parse(lambda *args, **kwargs: "")
     def drop_incremental_view(self, view: str) -> str:
         """Drop a view with all that is stored for it; `view` is a model's name, or `schema.view`."""
-        from sparkivm.refresh.drop_view import drop_incremental_view
+        from sparkivm.refresh.stored.drop_view import drop_incremental_view
 
         name = self._relation_named(view)
         model = self._views().get(name.key)
@@ -204,7 +204,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_leftovers(self, drop: bool = False) -> str:
         """List what this package made for the project and no model needs any more; `drop` drops it."""
-        from sparkivm.refresh.leftovers import drop_leftovers, leftovers
+        from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 
         declared = self._declared_sources()
         relations = [name for _, name in _relations(self.get_macro_resolver())]
@@ -328,7 +328,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _shared_pins(self) -> Any:
         """The versions that this invocation reads; dbt makes one adapter per invocation."""
-        from sparkivm.refresh.pins import Pins
+        from sparkivm.refresh.sources.pins import Pins
 
         with _PINS:
             if self._pins is None:

@@ -188,7 +188,7 @@ class _Reader:
             return NO_HEADER
         if not isinstance(value, str):
             raise self.refusal(f"sql_header is {value!r}, and has to be SQL")
-        from sparkivm.refresh.sql_header import read_header
+        from sparkivm.refresh.session.sql_header import read_header
 
         try:
             return read_header(self._name, value)

@@ -11,20 +11,20 @@ from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_lines, plan_steps
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
 from sparkivm.reasons import Fallback
-from sparkivm.refresh.auxiliaries import auxiliaries_of
-from sparkivm.refresh.compiled_view import CompiledView
-from sparkivm.refresh.decide import Decision, decide
-from sparkivm.refresh.model_query import check_is_query, query_text
+from sparkivm.refresh.changed_rows.run_memory import NoMemory
+from sparkivm.refresh.decide.decide import Decision, decide
+from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
+from sparkivm.refresh.model.compiled_view import CompiledView
+from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.observation import Observation, observe
-from sparkivm.refresh.pins import Pins
 from sparkivm.refresh.public_view import PublicView
-from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
-from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
-from sparkivm.refresh.run_memory import NoMemory
-from sparkivm.refresh.session_settings import semantic_settings
-from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import read_state
+from sparkivm.refresh.run.auxiliaries import auxiliaries_of
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.session.session_settings import semantic_settings
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.stored_state import read_state
 
 _FORMATS = ("text", "steps", "mermaid", "dot")
 

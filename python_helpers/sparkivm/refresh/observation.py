@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.names import TableName
-from sparkivm.refresh.compiled_view import CompiledView, compile_view
+from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.public_view import PublicView
-from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
-from sparkivm.refresh.source_catalog import SourceCatalog
-from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import StoredState
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.source_catalog import SourceCatalog
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.stored_state import StoredState
 
 _NO_VIEWS: Mapping[str, TableName] = MappingProxyType({})
 _NO_VERSIONS: Mapping[str, SourceFrontier] = MappingProxyType({})

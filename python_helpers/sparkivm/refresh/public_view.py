@@ -6,13 +6,13 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import RelationFacts
 from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import TableName, quoted, state_table
-from sparkivm.refresh.aside import bring_back, put_aside
-from sparkivm.refresh.compiled_view import CompiledView
-from sparkivm.refresh.ownership import in_the_way, is_ours
-from sparkivm.refresh.recording_engine import RecordingEngine
+from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import RefreshRequest
-from sparkivm.refresh.source_catalog import digest
-from sparkivm.refresh.sources import Sources
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.source_catalog import digest
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.aside import bring_back, put_aside
+from sparkivm.refresh.stored.ownership import in_the_way, is_ours
 
 _MADE_FOR = "sparkivm.made_for"
 

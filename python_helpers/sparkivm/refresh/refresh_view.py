@@ -14,24 +14,24 @@ from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
 from sparkivm.names import name_of, state_table
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.attempt import Attempt
-from sparkivm.refresh.commit import Conflict
-from sparkivm.refresh.decide import decide
-from sparkivm.refresh.from_changes import apply_changes, published
-from sparkivm.refresh.model_query import check_is_query, query_text
+from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
+from sparkivm.refresh.decide.decide import decide
+from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
+from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.observation import Observation, observe
-from sparkivm.refresh.ownership import check_state_is_ours
-from sparkivm.refresh.pins import Pins
-from sparkivm.refresh.reason_to_rebuild import reason_to_rebuild
-from sparkivm.refresh.rebuild import build_empty, rebuild
-from sparkivm.refresh.recording_engine import RecordingEngine
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
-from sparkivm.refresh.run_memory import Memory, ViewMemory
-from sparkivm.refresh.session_settings import refuse_lossy_settings, semantic_settings
-from sparkivm.refresh.source_catalog import digest, view_hash
-from sparkivm.refresh.sources import Sources
-from sparkivm.refresh.stored_state import StoredState, read_state
+from sparkivm.refresh.run.attempt import Attempt
+from sparkivm.refresh.run.from_changes import apply_changes, published
+from sparkivm.refresh.run.rebuild import build_empty, rebuild
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.session.session_settings import refuse_lossy_settings, semantic_settings
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import digest, view_hash
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.commit import Conflict
+from sparkivm.refresh.stored.ownership import check_state_is_ours
+from sparkivm.refresh.stored.stored_state import StoredState, read_state
 
 _MOST_TRIES = 4
 _DAY_MS = 24 * 3600 * 1000

@@ -1,0 +1,61 @@
+"""Questions about changes, asked before much is read for them: all of a kind in one query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sparkivm.engine import Engine, RelationFacts, Row
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
+from sparkivm.formats.source_change import SourceChange
+from sparkivm.refresh.changed_rows.answers import Answers
+from sparkivm.refresh.changed_rows.run_memory import Memory
+from sparkivm.refresh.session.planning_settings import planned_for_changes
+
+FOR_ANSWER_AND_REFRESH = 2  # uses of changes
+
+
+@dataclass(frozen=True)
+class ChangedSources:
+    """The sources of a refresh and their changes, by the keys of the plan's tables.
+
+    memory  where changes are that are read for an answer and again by the refresh
+    """
+
+    engine: Engine
+    tables: Mapping[str, RelationFacts]
+    changes: Mapping[str, SourceChange]
+    memory: Memory
+
+    def kept(self, asked: Collection[str], uses: int, *, every: bool = False) -> ChangedSources:
+        """The same, the changes of `asked` in memory if so many uses are worth it.
+
+        every  in all columns that can be kept, not only those that the view reads
+        """
+        changes = {
+            key: self.memory.changes(key, change, uses, every=every) if key in asked else change
+            for key, change in self.changes.items()
+        }
+        return replace(self, changes=changes)
+
+    def answers(self, table: str) -> Answers:
+        """What the run was told of the changes of one source, to be read and added to."""
+        return self.memory.answers(table, self.changes[table])
+
+    def texts(self, asked: Iterable[str], *, netted: bool) -> RefreshTexts:
+        """How a question reads the changes of `asked`.
+
+        netted  without those that cancel each other
+        """
+        return RefreshTexts(
+            {
+                key: PinnedTable(table, replace(change, nets=netted and change.nets))
+                for key in asked
+                for table, change in [(self.tables[key], self.changes[key])]
+            }
+        )
+
+    def ask(self, questions: Iterable[str]) -> Sequence[Row]:
+        """The rows of all questions, which are SELECTs of the same columns."""
+        with planned_for_changes(self.engine, 0):
+            return self.engine.query("\nunion all\n".join(questions))

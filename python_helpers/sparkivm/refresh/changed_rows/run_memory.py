@@ -1,0 +1,208 @@
+"""Rows that a run reads once, and keeps in Spark's memory for whatever asks for them again; and answers.
+
+Delta is slow to begin. To resolve a change feed, list its files and start its job takes 0.2 to 0.4 s at each
+place where a plan has it, whatever it holds; to list the files of a table takes 0.1 s. The views of a run
+mostly read the same changes and the same small tables, and each of them several times.
+
+So these are global temporary views, which the sessions of all threads see, with their rows cached when the
+first statement reads them. Each is stored as the plan that Spark analysed, not as text: the text would be
+resolved again at each use, and in another session not be found among what is cached.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Protocol
+
+from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.formats.refresh_texts import changed_rows
+from sparkivm.formats.source_change import SourceChange
+from sparkivm.names import RESERVED_PREFIX, quoted
+from sparkivm.refresh.changed_rows.answers import Answers
+from sparkivm.refresh.session.planning_settings import planned_for_changes
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+
+_STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
+# In the run. To keep something takes 0.15 to 0.2 s, which two uses of a feed cost, and three of a table.
+_USES_OF_CHANGES = 2
+_USES_OF_ROWS = 3
+# More changes than this are read where they are needed, and only in the columns that are needed.
+_MOST_ROWS = 1_000_000
+# Up to this many values, of all columns, all columns are kept, as the next view may read others.
+_MOST_VALUES = 8_000_000
+_SMALL_BYTES = 4 << 20  # of a table's files
+
+_Key = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    name: str
+    fields: frozenset[str]
+
+
+class Memory(Protocol):
+    """Tells a view where rows of its sources are read; sources by their keys.
+
+    uses   how often a plan reads them
+    every  in all columns that can be kept, not only those that the view reads
+    """
+
+    def changes(
+        self, table: str, change: SourceChange, uses: int, *, every: bool = False
+    ) -> SourceChange: ...
+
+    def rows(self, table: str, uses: int) -> str: ...
+
+    def answers(self, table: str, change: SourceChange) -> Answers: ...
+
+
+class NoMemory(Memory):
+    """Everything is read where it is."""
+
+    def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
+        return change
+
+    def rows(self, table: str, uses: int) -> str:
+        return ""
+
+    def answers(self, table: str, change: SourceChange) -> Answers:
+        return Answers()
+
+
+def keeps_changes(change: SourceChange, uses: int) -> bool:
+    """Whether changes are kept for so many uses, if they are not yet."""
+    return uses >= _USES_OF_CHANGES and change.how != "none" and change.rows <= _MOST_ROWS
+
+
+def keeps_rows(source: RelationFacts, uses: int) -> bool:
+    """Whether the rows of a table are kept for so many uses."""
+    return uses >= _USES_OF_ROWS and source.size_bytes is not None and source.size_bytes <= _SMALL_BYTES
+
+
+class RunMemory:
+    """What one run keeps. Safe to share among threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._nonce = uuid.uuid4().hex[:8]
+        self._kept: dict[_Key, list[_Kept]] = {}
+        self._uses: Counter[_Key] = Counter()
+        self._answers: defaultdict[_Key, Answers] = defaultdict(Answers)
+        self._refused = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self._kept.values()))
+
+    def uses(self, key: _Key, more: int) -> int:
+        """How often certain rows are read in the run, `more` times from now on."""
+        with self._lock:
+            self._uses[key] += more
+            return self._uses[key]
+
+    def answers(self, key: _Key) -> Answers:
+        """What is known of certain changes, to be read and added to."""
+        with self._lock:
+            return self._answers[key]
+
+    def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], None]) -> str:
+        """The relation that holds rows; "" if Spark refused to keep any.
+
+        key     what the rows are
+        fields  columns that have to be there
+        make    makes the relation of a name
+        Raises: EngineError of `make`, once.
+        """
+        with self._lock:
+            kept = self._kept.setdefault(key, [])
+            for one in kept:
+                if one.fields >= fields:
+                    return one.name
+            if self._refused:
+                return ""
+            name = f"global_temp.{RESERVED_PREFIX}kept_{self._nonce}_{len(self) + 1}"
+            try:
+                make(name)
+            except EngineError:
+                self._refused = True
+                raise
+            kept.append(_Kept(name, fields))
+            return name
+
+    def drop(self, engine: Engine) -> None:
+        """Give everything back; at the end of the run."""
+        with self._lock:
+            for one in chain.from_iterable(self._kept.values()):
+                with suppress(EngineError):  # it has a name that nobody else will ask for
+                    engine.execute(engine.render("drop_own_view", view=one.name))
+            self._kept.clear()
+
+
+@dataclass(frozen=True)
+class ViewMemory(Memory):
+    """The run's memory as one view uses it.
+
+    tables  its sources
+    read    the columns of each that it reads
+    """
+
+    run: RunMemory
+    engine: RecordingEngine
+    tables: Mapping[str, RelationFacts]
+    read: Mapping[str, Collection[str]]
+
+    def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
+        source, key = self.tables[table], self._key(table, change)
+        if change.kept or not keeps_changes(change, self.run.uses(key, uses)):
+            return change
+        few = change.rows * len(source.fields) <= _MOST_VALUES
+        fields = self._fields(table, every=every or (few and change.scans == 0))
+        read_bytes = change.scans * (source.size_bytes or 0)
+        select = changed_rows(source, change, fields)
+        return replace(change, kept=self._find(key, fields, select, read_bytes))
+
+    def rows(self, table: str, uses: int) -> str:
+        source = self.tables[table]
+        key = (source.name.key, *source.at)
+        if not keeps_rows(source, self.run.uses(key, uses)):
+            return ""
+        fields = self._fields(table, every=True)
+        select = f"select {', '.join(map(quoted, fields))}\nfrom {source.pinned}"
+        return self._find(key, fields, select, 0)
+
+    def answers(self, table: str, change: SourceChange) -> Answers:
+        return self.run.answers(self._key(table, change))
+
+    def _key(self, table: str, change: SourceChange) -> _Key:
+        source = self.tables[table]
+        return (source.name.key, *source.at, change.old)
+
+    def _fields(self, table: str, *, every: bool) -> list[str]:
+        """Columns to keep, in the table's order: those that the view reads, or every one that may be."""
+        return [
+            field.name
+            for field in self.tables[table].fields
+            if field.name in self.read[table] or (every and field.spark_type.cacheable)
+        ]
+
+    def _find(self, key: _Key, fields: Sequence[str], select: str, read_bytes: int) -> str:
+        def make(name: str) -> None:
+            with planned_for_changes(self.engine, read_bytes, _STORED_AS_PLANS):
+                self.engine.run("keep_in_memory", name=name, select=select)
+                try:
+                    self.engine.run("cache_when_read", name=name)
+                except EngineError:
+                    self.engine.run("drop_own_view", view=name)
+                    raise
+
+        try:
+            return self.run.find(key, frozenset(fields), make)
+        except EngineError as error:
+            self.engine.warn(f"Spark keeps no rows in memory, so they are read at each use: {error}")
+            return ""

@@ -1,0 +1,67 @@
+"""Sources that changed in columns that the view does not read: found out before much is read for them.
+
+An UPDATE of a customer's balance is nothing to a view of customers' names. The term of such a source would
+read the other tables of its joins for no row. So where these are large, it is asked first, for all such
+sources in one query, whether anything is left of their changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from sparkivm.algebra import Relation, Scan
+from sparkivm.algebra.columns_read import columns_read
+from sparkivm.engine import RelationFacts
+from sparkivm.formats.source_change import SourceChange
+from sparkivm.refresh.changed_rows.few_changes import few_rows
+from sparkivm.refresh.changed_rows.questions import FOR_ANSWER_AND_REFRESH, ChangedSources
+
+# Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
+_WORTH_ASKING_BYTES = 8 << 20
+_MOST_ROWS = 10_000
+
+
+def may_be_silent(
+    core: Relation, tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]
+) -> tuple[str, ...]:
+    """The sources that are worth a question; one that has more rows than before, or less, is not."""
+    size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
+    if size_bytes < _WORTH_ASKING_BYTES:
+        return ()
+    return tuple(
+        key
+        for key, change in changes.items()
+        if change.how == "feed" and change.nets and not change.growth and 0 < change.rows <= _MOST_ROWS
+    )
+
+
+def without_silent(
+    sources: ChangedSources, core: Relation, asked: Collection[str]
+) -> dict[str, SourceChange]:
+    """The changes of sources, those of `asked` of which no row is left to `core` as none."""
+    if not asked:
+        return dict(sources.changes)
+    read = columns_read(core, Scan)
+    few = {key: rows for key, rows in few_rows(sources, asked).items() if rows.know(read[key])}
+    silent = {key for key, rows in few.items() if rows.are_silent(read[key])}
+    many = [key for key in asked if key not in few]
+    if many:
+        sources = sources.kept(many, FOR_ANSWER_AND_REFRESH)
+        silent |= _silent_to_spark(sources, read, many)
+    return {
+        key: replace(change, how="none", rows=0) if key in silent else change
+        for key, change in sources.changes.items()
+    }
+
+
+def _silent_to_spark(
+    sources: ChangedSources, read: Mapping[str, Sequence[str]], asked: Collection[str]
+) -> set[str]:
+    texts = sources.texts(asked, netted=True)
+    questions = (
+        f"(select {index} as source from (\n{texts.changes(key, read[key])}\n) as changed limit 1)"
+        for index, key in enumerate(asked)
+    )
+    loud = {int(row["source"]) for row in sources.ask(questions)}
+    return {key for index, key in enumerate(asked) if index not in loud}

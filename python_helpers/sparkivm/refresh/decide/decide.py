@@ -1,0 +1,227 @@
+"""What a refresh does: guards, cheapest first, and then the cheapest of the ways to catch up.
+
+tested  tests/refresh/test_reasons.py, test_apply_forms.py, test_silent_changes.py; docs/refresh_flow.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from sparkivm.changes.frontier import Frontier
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.errors import NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.formats.source_change import SourceChange
+from sparkivm.plan.compile_model import ViewPlan
+from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.key_ranges import KeyRanges
+from sparkivm.plan.state import STATE, GroupState
+from sparkivm.plan.state_change import StateChange, recomputed, state_change
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.changed_rows.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
+from sparkivm.refresh.changed_rows.key_ranges import find_key_ranges
+from sparkivm.refresh.changed_rows.questions import ChangedSources
+from sparkivm.refresh.changed_rows.run_memory import Memory
+from sparkivm.refresh.changed_rows.silent_changes import may_be_silent, without_silent
+from sparkivm.refresh.decide.apply_form import apply_form, parts_by
+from sparkivm.refresh.decide.cost import Estimate, estimate
+from sparkivm.refresh.observation import Observation
+
+# Sources this small may be read as a whole instead of their changes, which counts as an incremental refresh.
+_TINY_BYTES = 32 << 20
+# More changed rows than this share of a source are not applied one by one.
+_LARGE_SHARE = 0.3
+_SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
+
+Changes = Mapping[str, SourceChange]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to catch up: what is computed, and what that costs.
+
+    sizes   of what is read
+    ranges  of the changed keys, as far as they are known
+    kept    sources whose rows are in memory, and where
+    why     it is taken instead of the usual way; "" for that
+    """
+
+    change: StateChange
+    sizes: Sizes
+    costs: Estimate
+    ranges: KeyRanges = field(default_factory=KeyRanges)
+    kept: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`way` is there for an incremental refresh, `fallback` for a full one."""
+
+    mode: Literal["no_op", "incremental", "full"]
+    changes: Changes
+    way: Way | None = None
+    fallback: Fallback | None = None
+    explanation: str = ""
+
+    @property
+    def kept_changes(self) -> frozenset[str]:
+        """Sources whose changes are in memory."""
+        return frozenset(key for key, change in self.changes.items() if change.kept)
+
+
+def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
+    """Compare the sources with the frontier, and the ways to catch up with each other.
+
+    seen    of a view that has a plan and a frontier
+    memory  where rows are that the run reads several times
+    """
+    view = _View.of(seen)
+    try:
+        changes = {key: _change_of(engine, seen, view, key) for key in sorted(view.plan.tables)}
+    except NotIncremental as error:
+        return Decision("full", {}, fallback=error.fallback)
+    asked = may_be_silent(view.plan.core, view.tables, changes)
+    certain = {key: change for key, change in _moved(changes).items() if key not in asked}
+    # Questions take time too: none if a rebuild is cheaper whatever the answers are.
+    if asked and certain and view.is_too_expensive(costs := view.way(certain).costs, at_best=True):
+        return _cheaper_in_full(changes, costs)
+    sources = ChangedSources(engine, view.tables, changes, memory)
+    changes = without_silent(sources, view.plan.core, asked)
+    moved = _moved(changes)
+    if not moved and not view.moving:
+        return Decision("no_op", changes)
+    for key, change in moved.items() if view.automatic else ():
+        if large := _too_large(view.tables[key], change):
+            return Decision("full", changes, fallback=large)
+    way = view.way(moved)
+    if view.is_too_expensive(way.costs, at_best=True):
+        return _cheaper_in_full(changes, way.costs)
+    ranges, changes = find_key_ranges(replace(sources, changes=changes), view.plan.core, way.change)
+    if ranges.changed:
+        costs = view.estimate(way.change, _moved(changes), way.sizes, ranges)
+        way = replace(way, ranges=ranges, costs=costs)
+    if view.is_too_expensive(way.costs):
+        return _cheaper_in_full(changes, way.costs)
+    changes |= {key: memory.changes(key, changes[key], uses) for key, uses in way.costs.changes_read.items()}
+    kept = {key: memory.rows(key, uses) for key, uses in way.costs.rows_read.items()}
+    way = replace(way, kept={key: name for key, name in kept.items() if name})
+    time = "time went on, " if view.moving else ""
+    rows = sum(change.rows for change in moved.values())
+    return Decision(
+        "incremental", changes, way, explanation=f"{time}{rows} changed rows, {way.why or way.costs}"
+    )
+
+
+@dataclass(frozen=True)
+class _View:
+    """What ways are computed from.
+
+    moving     keys of the moments that changed
+    automatic  whether costs decide
+    """
+
+    plan: ViewPlan
+    frontier: Frontier
+    state: RelationFacts
+    tables: Mapping[str, RelationFacts]
+    moving: frozenset[str]
+    automatic: bool
+    adds_up: bool
+
+    @staticmethod
+    def of(seen: Observation) -> _View:
+        plan, frontier, state = seen.compiled.plan, seen.stored.frontier, seen.stored.facts
+        assert plan is not None and frontier is not None and state is not None
+        moving = frozenset(key for key, text in seen.moments.items() if frontier.moments.get(key) != text)
+        automatic = seen.request.refresh_mode == "auto"
+        return _View(plan, frontier, state, seen.compiled.tables, moving, automatic, seen.adds_up)
+
+    @property
+    def tiny(self) -> bool:
+        return sum(estimated_bytes(self.tables[key]) for key in self.plan.tables) <= _TINY_BYTES
+
+    def way(self, moved: Changes) -> Way:
+        """The cheapest way to apply some changes."""
+        sizes = _sizes(self.tables, self.state, moved)
+        form = apply_form(
+            self.plan, self.frontier, self.state, moved.values(),
+            time_went_on=bool(self.moving), adds_up=self.adds_up,
+        )  # fmt: skip
+        column = next(iter(parts_by(self.plan.state, self.state)), "")
+        change = state_change(self.plan.state, form, self.moving.union(moved), sizes, column)
+        way = Way(change, sizes, self.estimate(change, moved, sizes))
+        # The feed of a rewritten state holds all of its rows as well, so the views above read no more.
+        if not (self.automatic and form == "rewrite" and self.tiny and not self._depends_on_order):
+            return way
+        change = recomputed(self.plan.state, self.plan.content)
+        costs = self.estimate(change, moved, sizes)
+        if costs.incremental_s >= way.costs.incremental_s:
+            return way
+        why = f"estimated {costs.incremental_s:.1f} s to compute all again"
+        return Way(change, sizes, costs, why=f"{why}, {way.costs.incremental_s:.1f} s from changes")
+
+    @property
+    def _depends_on_order(self) -> bool:
+        """Whether groups that did not change may get other values if they are computed again."""
+        return isinstance(self.plan.state, GroupState) and self.plan.state.recomputed
+
+    def estimate(
+        self, change: StateChange, moved: Changes, sizes: Sizes, ranges: KeyRanges | None = None
+    ) -> Estimate:
+        return estimate(
+            change, self.plan.written, self.state, self.tables, moved, sizes, ranges or KeyRanges()
+        )
+
+    def is_too_expensive(self, costs: Estimate, *, at_best: bool = False) -> bool:
+        prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
+        return self.automatic and prefers_full and (costs.from_changes.steps > 0 or not self.tiny)
+
+
+def _moved(changes: Changes) -> dict[str, SourceChange]:
+    return {key: change for key, change in changes.items() if change.how != "none"}
+
+
+def _cheaper_in_full(changes: Changes, costs: Estimate) -> Decision:
+    fallback = Fallback(Reason.CHEAPER_IN_FULL, str(costs))
+    return Decision("full", changes, fallback=fallback, explanation=str(costs))
+
+
+def _change_of(engine: Engine, seen: Observation, view: _View, key: str) -> SourceChange:
+    source, known = view.tables[key], view.frontier.sources[key]
+    if source.at == known.at:
+        return SourceChange("none", known.version, source.version)
+    format = format_of(source)
+    change = format.change(source, known, engine.commits(source.name, known.version - 1))
+    may_alter = seen.request.change_capture != "never_alter"
+    if change.how == "diff" and not may_alter and not format.records_changes(source):
+        detail = f"{source.name} does not record its changes"
+        raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, detail))
+    return change
+
+
+def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Changes) -> Sizes:
+    rows = {key: estimated_rows(facts) for key, facts in tables.items()}
+    rows[STATE] = estimated_rows(state)
+    changed = {
+        key: rows[key] if change.how == "diff" and not change.rows else float(change.rows)
+        for key, change in moved.items()
+    }
+    return Sizes(rows, changed)
+
+
+def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
+    # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
+    small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
+    if small or change.whole_files or change.rows <= _SMALL_CHANGE_ROWS:
+        return None
+    share = change.rows / estimated_rows(source)
+    if share <= _LARGE_SHARE:
+        return None
+    return Fallback(
+        Reason.CHANGE_TOO_LARGE,
+        f"{change.rows} rows of {source.name} changed, about {min(share, 1):.0%} of it, "
+        f"limit {_LARGE_SHARE:.0%}",
+    )

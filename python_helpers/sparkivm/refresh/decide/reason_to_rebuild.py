@@ -1,0 +1,50 @@
+"""The guards that need no look at what changed: why a view has to be computed again as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.observation import Observation
+from sparkivm.refresh.sources.source_catalog import digest
+
+_OF_COMPUTING = (Reason.NUMERIC_OVERFLOW.name, Reason.REFRESH_FAILED.name)  # and not of compiling
+
+
+def reason_to_rebuild(seen: Observation) -> Fallback | None:
+    """The first reason that holds, None if the view may be refreshed from changes."""
+    request, stored, compiled, settings = seen.request, seen.stored, seen.compiled, seen.settings
+    frontier = stored.frontier
+    if stored.facts is not None and (request.full_refresh or request.refresh_mode == "full"):
+        return Fallback(Reason.FULL_REFRESH_REQUESTED)
+    if stored.problem is not None:
+        return stored.problem
+    assert frontier is not None, "a state without a problem has a frontier"
+    if compiled.fallback is not None:
+        return compiled.fallback
+    if dict(frontier.settings) != dict(settings):
+        return Fallback(
+            Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed"
+        )
+    if frontier.auxiliaries and not request.may_keep_views:
+        return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never")
+    if compiled.decided is not None:
+        return compiled.decided.reason
+    if frontier.plan == compiled.plan_hash and frontier.kind != "full":
+        return None
+    if frontier.text != digest(request.sql):
+        return Fallback(Reason.QUERY_CHANGED, "the model's SQL changed")
+    if frontier.schemas.keys() == compiled.schemas.keys():
+        if names := _different(frontier.schemas, compiled.schemas):
+            return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {', '.join(names)} changed")
+    elif names := sorted(compiled.schemas.keys() - frontier.schemas.keys()):
+        return Fallback(Reason.QUERY_CHANGED, f"by its views, it now reads {', '.join(names)}")
+    if names := _different(frontier.views, compiled.views):
+        return Fallback(Reason.QUERY_CHANGED, f"{', '.join(names)}, which it reads, changed its SQL")
+    if frontier.reason in _OF_COMPUTING:
+        return Fallback(Reason[frontier.reason], "when the view was computed last")
+    return Fallback(Reason.QUERY_CHANGED)
+
+
+def _different(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))

@@ -1,0 +1,340 @@
+"""A model compiled against the catalog as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from sparkivm.algebra import Aggregate, Relation
+from sparkivm.algebra.moment import function_of
+from sparkivm.algebra.query import Query
+from sparkivm.algebra.relation import Columns
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.state_columns import StateColumns, columns_of
+from sparkivm.engine import Engine, EngineError, Field, RelationFacts
+from sparkivm.errors import NotIncremental, UnknownName
+from sparkivm.frontend.accepted_expressions import repeatable
+from sparkivm.frontend.called_functions import called_functions
+from sparkivm.frontend.catalog import CatalogView
+from sparkivm.frontend.parse import not_too_deep, parse_model
+from sparkivm.frontend.query import read_query
+from sparkivm.frontend.scope import NameAllocator
+from sparkivm.frontend.table_references import names_in, table_references
+from sparkivm.names import TableName
+from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
+from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.plan.order_dependent import Decided, decided_by_order
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood
+from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
+from sparkivm.refresh.model.model_query import model_fields
+from sparkivm.refresh.session.session_settings import refuse_other_meanings
+from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash, digest, view_hash
+from sparkivm.refresh.sources.types_of_rows import (
+    check_comparable,
+    check_groupable,
+    check_joined,
+    check_keys,
+    check_stored,
+)
+from sparkivm.spark.data_types import SparkType, spark_type
+from sparkivm.spark_sql.relations import select_text
+
+
+@dataclass(frozen=True)
+class CompiledView:
+    """`plan` is None where the view cannot be maintained incrementally; `fallback` says why."""
+
+    fields: tuple[Field, ...]
+    plan: ViewPlan | None
+    fallback: Fallback | None
+    tables: Mapping[str, RelationFacts]
+    views: Mapping[str, str]  # key -> hash of the view's text
+    schemas: Mapping[str, str]
+    types: tuple[tuple[str, ...], ...] = ()
+    tree: exp.Query | None = None
+    complete: bool = True  # whether the rows depend on nothing but `tables`
+    auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
+    behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
+    called: frozenset[str] = frozenset()  # functions
+    decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
+    catalog: SourceCatalog | None = field(default=None, repr=False)
+    stored: StateColumns = ()  # of the plan's state, as it is made
+
+    @property
+    def columns(self) -> StateColumns:
+        """Those that a state has when it is made."""
+        return columns_of(self.fields) if self.plan is None else self.stored
+
+    @property
+    def resolved(self) -> Mapping[str, str]:
+        """As that of a frontier."""
+        if self.catalog is None:
+            return {}
+        return self.catalog.resolved | {f"{name}()": "" for name in sorted(self.called)}
+
+    @property
+    def plan_hash(self) -> str:
+        """What the query means, whatever its text looks like."""
+        if self.plan is None:
+            return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
+        core = select_text(self.plan.core, _NeutralTexts())
+        return digest(
+            core + self.plan.finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields])
+        )
+
+
+class _NeutralTexts:
+    def new(self, table: str) -> str:
+        return table
+
+    old = new
+
+    def changes(self, table: str, fields: object) -> str:
+        raise AssertionError("a core reads no changes")
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return function_of(key)
+
+
+def compile_view(
+    engine: Engine,
+    model: TableName,
+    sql: str,
+    catalog: SourceCatalog,
+    frontier: Frontier | None,
+    auxiliaries: Mapping[str, TableName] = MappingProxyType({}),
+    *,
+    may_keep: bool = True,
+    unseen: Fallback | None = None,
+) -> CompiledView:
+    """Compile a model.
+
+    frontier     of the state; what Spark answered for the same text over the same columns is taken from it
+    auxiliaries  views that inner aggregates are read from, by their queries
+    may_keep     whether there may be such views
+    unseen       why the rows may depend on what nothing tells the changes of: the view has no plan
+    Raises: ModelError for what Spark refuses or what could never be a view.
+    """
+    try:
+        if unseen is not None:
+            raise NotIncremental(unseen)
+        refuse_other_meanings(engine)
+        with not_too_deep():
+            tree = parse_model(str(model), sql)
+    except NotIncremental as error:
+        fields = model_fields(engine, model, sql)
+        return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
+    names = NameAllocator()
+    unread: NotIncremental | None = None
+    try:
+        with not_too_deep():
+            query = read_query(tree, catalog, names=names)
+        _refuse_foreign_functions(engine, sql, catalog)
+        if any(field.char_length for facts in catalog.tables.values() for field in facts.fields):
+            refuse_other_meanings(engine, of_char=True)
+        views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
+    except NotIncremental as error:
+        unread = error
+        if repeatable(tree):
+            _look_all_up(tree, catalog)
+    schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
+    views = {key: view_hash(facts) for key, facts in catalog.views.items()}
+    known = frontier if frontier and _answers_are_known(frontier, sql, schemas, views) else None
+    fields = (
+        tuple(Field(name, type_) for name, type_ in known.fields)
+        if known
+        else model_fields(engine, model, sql)
+    )
+    is_new = known is None or known.kind == "full"  # what was refused once is asked again
+    types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
+    try:
+        if unread is not None:
+            raise unread
+        check_comparable(fields)
+        if is_new:
+            check_text_is_understood(engine, sql, tree)
+            for facts in catalog.views.values():
+                check_view_is_understood(engine, facts, catalog)
+        compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new)
+        with _refusals_of_spark():
+            plan, replaced, decided, stored = compilation.plan(query, fields)
+    except NotIncremental as error:
+        complete = (
+            repeatable(tree)
+            and not isinstance(error, UnknownName)
+            and not engine.variables(names_in(tree))
+            and _look_all_up(tree, catalog)
+            and not engine.foreign_functions(_called(sql, catalog))
+            and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
+        )
+        return CompiledView(
+            fields, None, error.fallback, dict(catalog.tables), views, schemas, (), tree, complete,
+            called=_called(sql, catalog), catalog=catalog,
+        )  # fmt: skip
+    return CompiledView(
+        fields, plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
+        auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
+        behind=frozenset().union(*(node.tables for node in replaced.values())),
+        called=_called(sql, catalog),
+        decided=decided,
+        catalog=catalog,
+        stored=_known_types(plan, known) if known is not None and not is_new else stored,
+    )  # fmt: skip
+
+
+def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
+    """The functions that a model calls, by plain views too."""
+    return called_functions(sql).union(*(called_functions(view.view_text) for view in catalog.views.values()))
+
+
+def _refuse_foreign_functions(engine: Engine, sql: str, catalog: SourceCatalog) -> None:
+    """Raises: NotIncremental for a function of a user's, of whose changes nothing tells."""
+    foreign = engine.foreign_functions(_called(sql, catalog))
+    if foreign:
+        name = min(foreign).lstrip(".")
+        raise NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, f"the function {name} is a user's"))
+
+
+def _answers_are_known(
+    frontier: Frontier, sql: str, schemas: Mapping[str, str], views: Mapping[str, str]
+) -> bool:
+    """Whether Spark was asked about this very text over these very columns."""
+    return frontier.text == digest(sql) and frontier.schemas == schemas and frontier.views == views
+
+
+@dataclass
+class _TypesOf:
+    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
+
+    engine: Engine
+    texts: _NeutralTexts
+    known: Sequence[tuple[str, ...]]
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+
+    def __call__(self, relation: Relation) -> tuple[SparkType, ...]:
+        if len(self.asked) < len(self.known):
+            answer = self.known[len(self.asked)]
+        else:
+            answer = tuple(f.type for f in self.engine.schema_of(select_text(relation, self.texts)))
+        self.asked.append(answer)
+        return tuple(map(spark_type, answer))
+
+
+@dataclass(frozen=True)
+class _Compilation:
+    """From a query to its plan.
+
+    views_read  rows of auxiliary views, by the queries that they are the answer to
+    is_new      whether Spark has not analysed the plan of this text before
+    """
+
+    engine: Engine
+    catalog: SourceCatalog
+    types_of: _TypesOf
+    views_read: Mapping[str, tuple[Relation, Columns]]
+    may_keep: bool
+    is_new: bool
+
+    def plan(
+        self, query: Query, fields: tuple[Field, ...]
+    ) -> tuple[ViewPlan, dict[str, Aggregate], Decided | None, StateColumns]:
+        """The plan, the aggregates that it reads from auxiliary views, what has to become one; if it is new,
+        the state's columns.
+
+        Raises: NotIncremental; EngineError for what Spark does not take.
+        """
+        replaced: dict[str, Aggregate] = {}
+
+        def read_from_views(core: Relation) -> Relation:
+            core, found = read_from_auxiliaries(
+                core, lambda relation: auxiliary_query(relation, self.catalog), self.views_read
+            )
+            replaced.update(found)
+            return core
+
+        with not_too_deep():
+            plan = compile_query(query, fields, self.types_of, read_from_views)
+        check_groupable(self.engine, plan.core, self.catalog.tables)
+        check_joined(plan.core, self.catalog.tables)
+        decided = decided_by_order(plan.written, self.types_of)
+        if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
+            raise NotIncremental(decided.reason)
+        stored: tuple[Field, ...] = ()
+        if self.is_new:
+            state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"
+            check_plan_is_understood(self.engine, plan.finalizer.text(state, "one"), fields)
+            stored = self.engine.schema_of(f"select * from {state} as state")
+            check_keys(plan.state, stored)
+            check_stored(stored)
+        return plan, replaced, decided, columns_of(stored)
+
+
+@contextmanager
+def _refusals_of_spark() -> Generator[None, None, None]:
+    try:
+        yield
+    except EngineError as error:
+        detail = f"Spark refuses a part of the view's plan: {error}"
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from error
+
+
+def _known_types(plan: ViewPlan, known: Frontier) -> StateColumns:
+    """The columns of a plan's state, with the types that they had in the last one."""
+    types = {name: type_ for name, type_, _ in known.columns}
+    return tuple((name, types.get(name, ""), "") for name in plan.state.names)
+
+
+def _can_be_views(nodes: Iterable[Aggregate], catalog: SourceCatalog) -> bool:
+    return all(can_be_view(node) and is_over_named_tables(node, catalog.tables) for node in nodes)
+
+
+def is_over_named_tables(relation: Relation, tables: Mapping[str, RelationFacts]) -> bool:
+    """Whether a query can name what a relation reads: a mirror or a log is there under its source's name."""
+    return all(tables[key].mirror_of is None for key in relation.tables)
+
+
+def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
+    """A part of a plan as the query of a view."""
+    return select_text(relation, _live_texts(catalog))
+
+
+def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:
+    query = read_query(parse_model(str(view), f"select * from {view.sql}"), catalog, names=names)
+    return query.root, query.output
+
+
+def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
+    """Tables as they are now."""
+
+    class Texts(_NeutralTexts):
+        def new(self, table: str) -> str:
+            return catalog.tables[table].name.sql
+
+    return Texts()
+
+
+def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:
+    """Find every table of a query that has no plan, so that an unchanged one need not be computed again."""
+    references = table_references(tree)
+    return references is not None and all(_look_up(reference.parts, (), catalog) for reference in references)
+
+
+def _look_up(parts: tuple[str, ...], namespace: tuple[str, ...], catalog: SourceCatalog) -> bool:
+    try:
+        found = catalog.lookup(parts, namespace)
+        if not isinstance(found, CatalogView):
+            return True
+        tree = parse_model(found.key, found.text)
+    except NotIncremental:
+        return False
+    inner = table_references(tree)
+    return (
+        repeatable(tree)
+        and inner is not None
+        and all(_look_up(r.parts, found.namespace, catalog) for r in inner)
+    )

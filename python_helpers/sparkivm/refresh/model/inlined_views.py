@@ -1,0 +1,75 @@
+"""Plain views whose text stands in the place of their name: is it what the name means to Spark?
+
+To Spark a view has the columns that it had when it was made: where a table below has others by now, their
+values are cast to them. And its text means what it meant under the settings of then. Such views are not read
+through (tests/spark/test_views_as_sources.py).
+"""
+
+from __future__ import annotations
+
+from sparkivm.engine import Engine, EngineError, RelationFacts, is_as_written
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.table_references import replace_references, table_references
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.model.gate import check_text_is_understood
+from sparkivm.refresh.session.session_settings import otherwise_in
+from sparkivm.refresh.sources.source_catalog import SourceCatalog
+
+
+def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> None:
+    """Raises: NotIncremental for a view whose text Spark reads otherwise, or casts."""
+    others = otherwise_in(engine, view.view_settings)
+    if others:
+        raise _unclear(
+            view, f"it was made with {', '.join(others)}, which this session has otherwise; create it again"
+        )
+    if not is_as_written(view.view_settings, view.view_text):
+        raise _unclear(view, "in its text Spark puts values of the session; make it again with the values")
+    text = _named_in_full(view, catalog)
+    if text is None:
+        raise _unclear(view, "its tables cannot be told from its text")
+    try:
+        check_text_is_understood(engine, text, parse_model(str(view.name), text))
+    except NotIncremental as error:
+        raise _unclear(view, error.fallback.detail) from None
+    if not _has_types_of(engine, text, view):
+        raise _unclear(view, "a table below has other types than when it was made; create it again")
+
+
+def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:
+    """Whether the text of a view stands for it: this session's settings, the types of its columns."""
+    text = _named_in_full(view, catalog)
+    return (
+        text is not None
+        and is_as_written(view.view_settings, view.view_text)
+        and not otherwise_in(engine, view.view_settings)
+        and _has_types_of(engine, text, view)
+    )
+
+
+def _has_types_of(engine: Engine, text: str, view: RelationFacts) -> bool:
+    try:
+        found = engine.schema_of(text)
+    except EngineError:
+        return False
+    return [f.type for f in found] == [f.type for f in view.fields]
+
+
+def _named_in_full(view: RelationFacts, catalog: SourceCatalog) -> str | None:
+    """The text of a view for a session in another schema; None if it cannot be told."""
+    try:
+        references = table_references(parse_model(str(view.name), view.view_text))
+    except NotIncremental:
+        return None
+    if references is None:
+        return None
+    return replace_references(
+        view.view_text,
+        references,
+        lambda reference: catalog.qualified(reference.parts, view.view_namespace).sql,
+    )
+
+
+def _unclear(view: RelationFacts, what: str) -> NotIncremental:
+    return NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.name}: {what}"))

@@ -1,0 +1,105 @@
+"""The query that a model's text is in this session; whatever else it is, is refused before anything runs."""
+
+from __future__ import annotations
+
+import re
+
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
+from sparkivm.engine import Engine, EngineError, Field
+from sparkivm.errors import ModelError
+from sparkivm.frontend.parse import statement_end, statement_text
+from sparkivm.names import RESERVED_PREFIX, TableName, is_reserved, quoted
+from sparkivm.plan.finalizer import duplicate
+from sparkivm.reasons import Place
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import digest
+from sparkivm.refresh.sources.sources import Sources
+
+_LONGEST_EXCERPT = 80
+_POSITION = re.compile(r"[;,]?\s*\(?\bline \d+,? pos \d+\)?")
+_STATEMENT = re.compile(r"\s*== SQL ==.*", re.DOTALL)  # of ours, with the text in it
+
+
+def query_text(engine: Engine, model: TableName, sql: str) -> str:
+    """A model's query with the values that Spark puts in the place of `${name}`, without what is behind it.
+
+    The values are part of the text: with others it is another query.
+    Raises: ModelError for what is not one query.
+    """
+    try:
+        text = engine.substituted(sql)
+    except EngineError as error:
+        raise ModelError(
+            str(model), f"a value of ${{…}} in it cannot be read: {error}", "write the value, or use var()"
+        ) from None
+    statement_text(str(model), text)
+    return text[: statement_end(text)].replace("\ufeff", " ")
+
+
+def check_is_query(engine: Engine, model: TableName, text: str, frontier: Frontier | None) -> None:
+    """Ask Spark's own parser, unless the last refresh was of this very text.
+
+    Raises: ModelError with the place at which Spark stopped to read a query.
+    """
+    if frontier is not None and frontier.text == digest(text):
+        return
+    try:
+        engine.check_query(text)
+    except EngineError as error:
+        raise refusal(model, text, error) from None
+
+
+def model_fields(engine: Engine, model: TableName, text: str) -> tuple[Field, ...]:
+    """The columns of a model's query.
+
+    Raises: ModelError for what Spark refuses, and for names that no view can have.
+    """
+    try:
+        fields = engine.schema_of(text)
+    except EngineError as error:
+        raise refusal(model, text, error) from None
+    twice = duplicate([f.name for f in fields])
+    if twice is not None:
+        raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
+    for f in fields:
+        if is_reserved(f.name):
+            raise ModelError(
+                str(model),
+                f"the output column {f.name} is named like a hidden one",
+                f"do not begin names with {RESERVED_PREFIX}",
+            )
+    return fields
+
+
+def columns_query(
+    engine: Engine, model: TableName, sql: str, declared: DeclaredSources = NOTHING_DECLARED
+) -> str:
+    """A query of no relation with the columns of a model, for dbt to compare with a contract.
+
+    Raises: ModelError, DeclarationError.
+    """
+    sources = Sources(RecordingEngine(engine), Pins(), declared, model.schema, captures=False)
+    text = sources.model_text(model, query_text(engine, model, sql))
+    columns = model_fields(engine, model, text)
+    return "select " + ", ".join(f"cast(null as {f.type}) as {quoted(f.name)}" for f in columns)
+
+
+def refusal(model: TableName, text: str, error: EngineError) -> ModelError:
+    """What Spark says against a model's text, with the place in it."""
+    said = _STATEMENT.sub("", str(error))
+    if error.position is not None:
+        said = _POSITION.sub("", said)
+    return ModelError(
+        str(model), f"Spark refuses the model's SQL: {said}", "correct the SQL", _place(text, error)
+    )
+
+
+def _place(text: str, error: EngineError) -> Place | None:
+    if error.position is None:
+        return None
+    line, column = error.position
+    lines = text.split("\n")
+    rest = lines[line - 1][column - 1 :].strip() if line <= len(lines) else ""
+    return Place(line, column, rest[:_LONGEST_EXCERPT])

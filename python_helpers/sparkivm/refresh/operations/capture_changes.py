@@ -1,0 +1,51 @@
+"""To have a source record its changes before a view asks for it, or no longer."""
+
+from __future__ import annotations
+
+from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.formats.delta import CHANGE_FEED
+from sparkivm.names import TableName
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.sources import Sources
+
+
+def capture_changes(
+    engine: Engine, name: TableName, declared: DeclaredSources, home: str, *, remove: bool = False
+) -> str:
+    """Make or update a source's mirror, or switch on the feed of a Delta table; or `remove` a mirror.
+
+    Returns: what was done, for the console.
+    Raises: DeclarationError if it cannot be done.
+    """
+    recording = RecordingEngine(engine)
+    sources = Sources(recording, Pins(), declared, home)
+    source = engine.describe(name)
+    if remove:
+        return sources.mirror(source or RelationFacts(name, "other", ())).removed()
+    if source is None:
+        raise DeclarationError(str(name), "there is no such table or view", "create it, or correct the name")
+    if not sources.is_mirrored(source):
+        return _switched_on(engine, source)
+    mirror = sources.mirror(source)
+    try:
+        facts = mirror.captured()
+    except NotIncremental as error:
+        raise DeclarationError(str(name), str(error), error.fallback.reason.way_out) from error
+    mirror.set_retention(facts)
+    lines = [*recording.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
+    return "\n".join(lines)
+
+
+def _switched_on(engine: Engine, source: RelationFacts) -> str:
+    if source.kind == "view":
+        return f"{source.name} is a view, and is read as the tables that it names"
+    if source.kind == "other":
+        return f"{source.name} is declared to have no mirror"
+    if format_of(source).records_changes(source):
+        return f"{source.name} is a {source.kind.title()} table and records its changes"
+    engine.execute(engine.render("enable_change_capture", table=source.name.sql))
+    return f"{source.name} records its changes from now on ({CHANGE_FEED} = true)"

@@ -1,0 +1,95 @@
+"""The consistency test: the view against its query at the source versions that the view reflects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sparkivm.engine import Engine, EngineError
+from sparkivm.errors import ModelError
+from sparkivm.frontend.moment_calls import replace_moments
+from sparkivm.names import RESERVED_PREFIX, WEIGHT, quoted
+from sparkivm.refresh.model.model_query import check_is_query, query_text
+from sparkivm.refresh.model.pinned_text import pinned_text
+from sparkivm.refresh.observation import compiled_for
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.run.auxiliaries import auxiliaries_of
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import digest
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.stored_state import check_files, read_state
+
+
+def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
+    """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
+
+    Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
+    """
+    view, recording = request.view, RecordingEngine(engine)
+    text = query_text(engine, view, request.sql)
+    stored = read_state(engine, view, request.owner)
+    if stored.built_empty:
+        return "select 'no row was asked for' as which_diff where false"
+    if stored.frontier is None:
+        raise ModelError(
+            str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it"
+        )
+    frontier = stored.frontier
+    assert stored.facts is not None, "a state with a frontier is there"
+    try:
+        check_files(engine, stored.facts)
+    except EngineError as error:
+        raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
+    sources = Sources(recording, Pins(), request.declared, view.schema, captures=False)
+    model_sql = sources.model_text(view, text)
+    check_is_query(engine, view, model_sql, frontier)
+    if not sources.resolve(frontier.resolved):
+        raise ModelError(
+            str(view),
+            "names or functions in its SQL stand for others in this session than when it was refreshed",
+            "name relations with their schema, or run and test the model under the same current schema",
+        )
+    auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
+    asked = replace(request, sql=model_sql)
+    compiled = compiled_for(recording, sources, asked, frontier, auxiliaries, frontier.sources)
+    # Another text with the same plan, as with another comment, is the same query.
+    if frontier.text != digest(model_sql) and (
+        frontier.kind == "full" or compiled.plan_hash != frontier.plan
+    ):
+        raise ModelError(
+            str(view),
+            "the model's SQL is not the one that the view was refreshed with",
+            "run the model, then test it",
+        )
+    if frontier.kind == "full":
+        compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
+    query = replace_moments(pinned_text(model_sql, compiled) or model_sql, frontier.moments)
+    columns = ", ".join(quoted(field.name) for field in compiled.fields)
+    public = engine.describe(view)
+    if public is None or public.kind != "view":
+        raise ModelError(str(view), "its public view is missing", "run the model, then test it")
+    more = f"{RESERVED_PREFIX}more"
+    # Not WHERE or HAVING: Spark's optimizer fails where a filter stands over a UNION with a scalar subquery
+    # in a filter of its own (UnionBase.rewriteConstraints, Spark 4.1).
+    test = f"""\
+with query ({columns}) as (
+{query}
+)
+select
+  concat(case when {more} > 0 then 'only in the view' else 'only in the query' end,
+    case when abs({more}) > 1 then concat(', ', abs({more}), ' times') else '' end) as which_diff,
+  {columns}
+from (
+  select {columns}, sum({WEIGHT}) as {more}
+  from (
+    select {columns}, 1 as {WEIGHT} from {view.sql}
+    union all
+    select {columns}, -1 as {WEIGHT} from query
+  ) as both_sides
+  group by {columns}
+) as differences
+lateral view explode(if({more} <> 0, array(1), array())) as {RESERVED_PREFIX}differs"""
+    if engine.substituted(test) != test:  # dbt runs it as any text of a user's
+        what = "its query has a text that Spark would put a value of the session in"
+        raise ModelError(str(view), what, "write it without ${")
+    return test

@@ -1,0 +1,152 @@
+"""One attempt at a refresh: the connection that it uses, and the steps that all ways of refreshing share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from sparkivm.changes.frontier import Frontier
+from sparkivm.engine import RelationFacts
+from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
+from sparkivm.names import TableName, state_table
+from sparkivm.plan.key_ranges import TablePart
+from sparkivm.plan.state import STATE
+from sparkivm.plan.strategies import strategies
+from sparkivm.reasons import Fallback
+from sparkivm.refresh.decide.apply_form import takes_entries
+from sparkivm.refresh.decide.decide import Decision
+from sparkivm.refresh.decide.state_part import StatePart
+from sparkivm.refresh.model.compiled_view import CompiledView
+from sparkivm.refresh.observation import Observation
+from sparkivm.refresh.public_view import PublicView
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
+from sparkivm.refresh.run.auxiliaries import Auxiliaries
+from sparkivm.refresh.run.next_frontier import next_frontier
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.commit import Committed, commit_statement
+from sparkivm.refresh.stored.stored_state import StoredState
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one attempt works with.
+
+    request  its SQL is the query as this session reads it
+    refresh  refreshes another view from the versions that this run reads
+    """
+
+    engine: RecordingEngine
+    request: RefreshRequest
+    sources: Sources
+    refresh: Callable[[RefreshRequest], RefreshResult]
+
+    @property
+    def view(self) -> TableName:
+        return self.request.view
+
+    @property
+    def state(self) -> TableName:
+        return state_table(self.request.view)
+
+    @cached_property
+    def public(self) -> PublicView:
+        return PublicView(self.engine, self.sources, self.request)
+
+    @cached_property
+    def auxiliaries(self) -> Auxiliaries:
+        return Auxiliaries(self.engine, self.request, self.sources, self.refresh)
+
+    def frontier(self, seen: Observation, old: Frontier | None = None) -> Frontier:
+        """What the next state's commit says of it."""
+        return next_frontier(self.engine, seen, old)
+
+    def texts(
+        self,
+        seen: Observation,
+        decision: Decision | None = None,
+        parts: Mapping[str, TablePart] = MappingProxyType({}),
+        part: StatePart | None = None,
+        staged: Mapping[str, str] | None = None,
+    ) -> RefreshTexts:
+        """How a plan's tables and changes are written at the versions that were seen.
+
+        decision  of a refresh from changes
+        parts     of tables that are all that is read of them
+        part      of the state, that is all that is read of it
+        staged    names of changes that are computed already
+        """
+        changes, kept = (decision.changes, decision.way.kept) if decision and decision.way else ({}, {})
+        pinned = {
+            key: PinnedTable(facts, changes.get(key), kept=kept.get(key, ""))
+            for key, facts in seen.compiled.tables.items()
+        }
+        for key, found in parts.items():
+            pinned[key] = replace(pinned[key], where=found.condition.sql("spark"))
+        stored = seen.stored
+        if stored.facts is not None:
+            pinned[STATE] = PinnedTable(stored.facts, where=part.bounds if part else "")
+        before = stored.frontier.moments if stored.frontier else {}
+        return RefreshTexts(pinned, staged, (seen.moments, before))
+
+    def state_facts(self) -> RelationFacts:
+        facts = self.engine.describe(self.state)
+        assert facts is not None, f"{self.state} was just written"
+        return facts
+
+    def publish(
+        self, seen: Observation, frontier: Frontier, state: RelationFacts, *, in_any_case: bool = False
+    ) -> None:
+        """Create or replace the public view where it is not what it should be, or in any case."""
+        plan = seen.compiled.plan
+        entries = plan is not None and takes_entries(plan.state, state)
+        self.public.publish(seen.compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
+
+    def commit(self, stored: StoredState, frontier: Frontier, sql: str) -> Committed:
+        """Change the state by one statement.
+
+        Raises: Conflict if somebody else was faster; EngineError.
+        """
+        try:
+            return commit_statement(self.engine, self.state, stored, frontier, sql)
+        finally:
+            self.sources.forget(self.state)
+
+    def result(
+        self,
+        mode: Mode,
+        *,
+        fallback: Fallback | None = None,
+        explanation: str = "",
+        form: str = "",
+        inserted: int | None = None,
+        updated: int | None = None,
+        deleted: int | None = None,
+        sources: tuple[SourceVersions, ...] = (),
+        compiled: CompiledView | None = None,
+        created: bool = False,
+    ) -> RefreshResult:
+        """What is reported; what the engine recorded is added at the end."""
+        how: dict[str, str] = {}
+        if compiled is not None and compiled.plan is not None:
+            how = strategies(compiled.plan)
+            for auxiliary in compiled.auxiliaries.values():
+                how[auxiliary.identifier] = "auxiliary view, refreshed first"
+        return RefreshResult(
+            mode=mode,
+            view=self.view,
+            state=self.state,
+            fallback=fallback,
+            explanation=explanation,
+            apply_form=form,  # type: ignore[arg-type]
+            rows_inserted=inserted,
+            rows_updated=updated,
+            rows_deleted=deleted,
+            sources=sources,
+            strategies=how,
+            created=(self.view, self.state) if created else (),
+            put_aside=self.public.put_aside_as,
+        )

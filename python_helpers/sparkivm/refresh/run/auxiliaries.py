@@ -1,0 +1,157 @@
+"""The views that a view keeps of inner aggregates: built with it, refreshed before it, dropped with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_declaration import NOTHING_DECLARED
+from sparkivm.engine import EngineError, RelationFacts, is_another
+from sparkivm.errors import ModelError
+from sparkivm.names import TableName, auxiliary_view, name_of, state_table
+from sparkivm.plan.auxiliary import candidates
+from sparkivm.refresh.decide.cost import is_worth_keeping
+from sparkivm.refresh.model.compiled_view import CompiledView, auxiliary_query, is_over_named_tables
+from sparkivm.refresh.request import RefreshRequest, StateLayout
+from sparkivm.refresh.result import RefreshResult
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.source_catalog import digest
+from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.commit import Conflict
+from sparkivm.refresh.stored.drop_view import drop_auxiliaries
+from sparkivm.refresh.stored.stored_state import StoredState, read_state
+
+
+def auxiliaries_of(view: TableName, queries: Sequence[str]) -> dict[str, TableName]:
+    """The auxiliary views of a view, by their queries."""
+    return {query: auxiliary_view(view, number) for number, query in enumerate(queries, 1)}
+
+
+class Auxiliaries:
+    """Those of one view, numbered from 1; each is an incremental view itself.
+
+    refresh  refreshes a view from the versions that this run reads
+    """
+
+    def __init__(
+        self,
+        engine: RecordingEngine,
+        request: RefreshRequest,
+        sources: Sources,
+        refresh: Callable[[RefreshRequest], RefreshResult],
+    ) -> None:
+        self._engine, self._request, self._sources, self._refresh = engine, request, sources, refresh
+        self._read: dict[str, RelationFacts] = {}  # their sources, as they were read
+
+    def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
+        """Those that the state was computed from, brought up to date.
+
+        Raises: ModelError; EngineError; Conflict.
+        """
+        request = self._request
+        if frontier is None or not request.may_keep_views or request.refresh_mode == "full":
+            return {}
+        try:
+            return self._refreshed(frontier.auxiliaries)
+        except (ModelError, EngineError):
+            if frontier.text == digest(request.sql):
+                raise
+            return {}  # of another query, which may have read other tables
+
+    def decided(
+        self,
+        frontier: Frontier | None,
+        compiled: CompiledView,
+        compiled_over: Callable[[Mapping[str, TableName]], CompiledView],
+    ) -> CompiledView:
+        """Before a rebuild: the same view over those that are worth it, which are built first.
+
+        compiled_over  the view over some auxiliary views
+        """
+        kept = tuple(compiled.auxiliaries)
+        if kept and frontier is not None and kept == frontier.auxiliaries:
+            return compiled
+        if kept:
+            compiled = compiled_over({})
+        queries = self._worthy(compiled)
+        if not queries:
+            return compiled
+        try:
+            again = compiled_over(self._refreshed(queries))
+        except ModelError as error:
+            self._engine.warn(f"parts of {self._request.view} are not kept as views: {error}")
+        else:
+            if tuple(again.auxiliaries) == queries:
+                return again
+        self.drop_from(1)
+        return compiled
+
+    def drop_from(self, number: int) -> None:
+        """Drop those of this number and above, as far as there are any."""
+        request = self._request
+        drop_auxiliaries(self._engine, request.view, request.owner, number)
+
+    def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
+        """Brought up to date, by their queries."""
+        views = auxiliaries_of(self._request.view, queries)
+        self._read = {}  # those of another query may be gone by now
+        for query, view in views.items():
+            result = self._refresh(self._request_of(view, query))
+            for name in (view, state_table(view)):
+                self._sources.forget(name)
+            self._check(read_state(self._engine, view, self._request.owner), result)
+        self.check_sources()
+        return views
+
+    def check_sources(self) -> None:
+        """Raises: Conflict if this run reads others than they did, as after it switched on capture."""
+        for key, read in self._read.items():
+            now = self._sources.known(name_of(key))
+            if now is None or now.at != read.at:
+                raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
+
+    def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
+        """Queries of the inner aggregates that need a view, or else of those that are worth one."""
+        plan, catalog = compiled.plan, compiled.catalog
+        request = self._request
+        if plan is None or catalog is None or not request.may_keep_views or request.refresh_mode == "full":
+            return ()
+        if compiled.decided is not None:
+            return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by)
+        return tuple(
+            auxiliary_query(node, catalog)
+            for node in candidates(plan)
+            if is_over_named_tables(node, compiled.tables)
+            and (request.auxiliary_views == "always" or is_worth_keeping(node, plan.written, compiled.tables))
+        )
+
+    def _request_of(self, view: TableName, query: str) -> RefreshRequest:
+        return replace(
+            self._request,
+            view=view,
+            sql=query,
+            full_refresh_allowed=True,
+            layout=StateLayout(location_root=self._request.layout.location_root),
+            comment=f"kept for {self._request.view}, which reads it and drops it",
+            declared=NOTHING_DECLARED,
+            auxiliary_views="never",
+            takes_over=False,
+            auxiliary=True,
+        )
+
+    def _check(self, stored: StoredState, result: RefreshResult) -> None:
+        """Raises: Conflict if it does not show what this run reads of its sources."""
+        pinned = self._sources.facts(result.state)
+        if stored.frontier is None or pinned is None or pinned.version != stored.version:
+            raise Conflict(f"{result.view} was written to by someone else")
+        for key, source in stored.frontier.sources.items():
+            now = self._sources.known(name_of(key))
+            # A change of nothing that it reads leaves it where it is.
+            as_read = now is not None and (
+                (now.version == source.version and not is_another(now.commit_id, source.commit_id))
+                or (now.version > source.version and result.mode == "no_op")
+            )
+            if now is None or now.table_id != source.table_id or not as_read:
+                raise Conflict(f"{result.view} was refreshed from another version of {source.name}")
+            self._read.setdefault(key, now)

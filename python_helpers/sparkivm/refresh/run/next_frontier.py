@@ -1,0 +1,70 @@
+"""What a refresh writes down of itself: the frontier of the state that it commits."""
+
+from __future__ import annotations
+
+from sparkivm.algebra import Scan
+from sparkivm.algebra.columns_read import columns_read
+from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.formats import format_of
+from sparkivm.names import state_table
+from sparkivm.plan.state import GroupState
+from sparkivm.refresh.observation import Observation
+from sparkivm.refresh.public_view import public_texts
+from sparkivm.refresh.sources.source_catalog import digest
+
+
+def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None) -> Frontier:
+    """The frontier of a state that is computed from the sources as they were seen.
+
+    old  of the last refresh, which knows the times of the versions that have not changed
+    """
+    request, compiled = seen.request, seen.compiled
+    plan = compiled.plan
+    read = columns_read(plan.core, Scan) if plan is not None else {}
+    needed = compiled.tables.keys() if plan is None else plan.tables | compiled.behind
+    sources = {}
+    for key, facts in compiled.tables.items():
+        if key not in needed:
+            continue
+        commit_id, timestamp_ms = _commit_of(engine, facts, old.sources.get(key) if old else None)
+        identity = format_of(facts).identity
+        fields = {f.name: identity(f) for f in facts.fields if f.name in read.get(key, ())}
+        sources[key] = SourceFrontier(
+            str(facts.source), facts.table_id, facts.version, commit_id, timestamp_ms, fields
+        )
+    kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
+    undecided = compiled.fallback is not None and not compiled.complete
+    return Frontier(
+        project=request.owner.project,
+        model=request.owner.model,
+        view=request.view.key,
+        kind=kind,  # type: ignore[arg-type]
+        text=digest(request.sql),
+        plan=compiled.plan_hash,
+        settings=seen.settings,
+        sources=sources,
+        views=compiled.views,
+        schemas=compiled.schemas,
+        fields=tuple((f.name, f.type) for f in compiled.fields),
+        types=compiled.types,
+        columns=compiled.columns,
+        public=tuple(map(digest, public_texts(compiled, state_table(request.view)))),
+        deterministic=not undecided,
+        reason=compiled.fallback.reason.name if compiled.fallback else "",
+        detail=compiled.fallback.detail if compiled.fallback else "",
+        moments=seen.moments,
+        auxiliaries=tuple(compiled.auxiliaries),
+        resolved=compiled.resolved,
+    )
+
+
+def _commit_of(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> tuple[str, int]:
+    """Id and time of the commit of a source's version; read from its log unless the last refresh did."""
+    if known is not None and known.at == source.at:
+        return known.commit_id, known.timestamp_ms
+    commits = engine.commits(source.name, source.version - 1)
+    found = next((c for c in commits if c.version == source.version), None)
+    if found is None:
+        return source.commit_id, 0
+    return source.commit_id or found.id, found.timestamp_ms

@@ -1,0 +1,290 @@
+"""A mirror: the Delta table that stands for a source without history, and records the source's changes.
+
+It is compared with its source once in a run, and changed by one commit, or by none where nothing differs.
+What a run pins is a version whose rows were those of the source when the run looked.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sparkivm.changes.mirror_texts import MirrorTexts
+from sparkivm.changes.source_declaration import SourceDeclaration
+from sparkivm.engine import EngineError, Field, RelationFacts
+from sparkivm.errors import DeclarationError, NotIncremental
+from sparkivm.formats.delta import CHANGE_FEED, DELETION_VECTORS, changes_rows
+from sparkivm.formats.source_change import floating
+from sparkivm.marker import Marker, Role, owner_of, read_marker
+from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.session.planning_settings import planned_for_changes
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.types_of_rows import check_no_sessions
+from sparkivm.refresh.stored.commit import Conflict, commit_tagged
+from sparkivm.refresh.stored.new_table import make_table
+
+_RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
+_MOST_TRIES = 4
+_PAUSE_S = 1.0
+# Spark's conditions where files went between being listed and being read, as when somebody overwrites them.
+_FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+
+
+@dataclass
+class Mirror:
+    """One source and its mirror."""
+
+    engine: RecordingEngine
+    project: str
+    source: RelationFacts
+    name: TableName
+    declaration: SourceDeclaration
+
+    def facts(self) -> RelationFacts:
+        """The mirror as it is, without a look at the source's rows; the source itself where there is none."""
+        found = self._found()
+        if found is None:
+            return replace(self.source, kind="delta", mirror_of=self.source.name)
+        return replace(found, mirror_of=self.source.name)
+
+    def captured(self) -> RelationFacts:
+        """The mirror with the rows that its source has now.
+
+        Raises: NotIncremental if the source cannot be mirrored; Conflict if others were faster each time;
+        EngineError if the source's files changed while they were read, and once more when that was repeated.
+        """
+        attempt, repeated = 0, False
+        while True:
+            try:
+                return replace(self._up_to_date(self._fields(), repeated), mirror_of=self.source.name)
+            except Conflict:
+                attempt += 1
+                if attempt == _MOST_TRIES:
+                    raise
+                time.sleep(0.2 * 2**attempt)
+            except EngineError as error:
+                if not _files_changed(error):
+                    raise
+                if repeated:
+                    raise EngineError(
+                        f"{self.source.name} cannot be read into its mirror {self.name}: its files changed "
+                        f"meanwhile, twice, or are missing or damaged. {error}\n"
+                        "  do     run dbt again when nothing writes to the source",
+                        error.condition,
+                    ) from error
+                repeated = True
+                time.sleep(_PAUSE_S)
+
+    def removed(self) -> str:
+        """Drop the mirror. Returns: what was done."""
+        if self._found() is None:
+            return f"{self.source.name} has no mirror {self.name}"
+        self.engine.run("drop_own_table", table=self.name.sql)
+        return (
+            f"{self.name}, the mirror of {self.source.name}, is dropped; views over it are rebuilt next time"
+        )
+
+    def set_retention(self, mirror: RelationFacts) -> None:
+        """Give a mirror that is there the retention that is declared by now."""
+        wanted = self._retention()
+        if any(mirror.properties.get(name) != value for name, value in wanted.items()):
+            self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
+
+    def _retention(self) -> dict[str, str]:
+        kept = self.declaration.mirror.retention
+        return dict.fromkeys(_RETENTION, f"interval {kept}") if kept else {}
+
+    def _found(self) -> RelationFacts | None:
+        facts = self.engine.describe(self.name)
+        if facts is not None and not self._is_mirror(facts.properties):
+            raise DeclarationError(
+                str(self.source.name),
+                f"{self.name}, the name of its mirror, is taken by another relation",
+                "declare another name, mirror: {name: …}, or drop that relation",
+            )
+        return facts
+
+    def _is_mirror(self, properties: Mapping[str, str]) -> bool:
+        """Whether a relation is the source's mirror; all projects that read the source may share one."""
+        marker = read_marker(properties)
+        return marker is not None and (marker.role, marker.owner.model) == (Role.MIRROR, self.source.name.key)
+
+    def _location(self) -> str | None:
+        """Where a new mirror's files go; None if that is left to Spark.
+
+        Raises: DeclarationError if somebody else's table is there.
+        """
+        root = self.declaration.mirror.location
+        if not root:
+            return None
+        location = f"{root.rstrip('/')}/{self.name.identifier}"
+        properties = self.engine.properties_at(location)
+        if properties is not None and not self._is_mirror(properties):
+            raise DeclarationError(
+                str(self.source.name),
+                f"{location}, where its mirror would be stored, holds another table",
+                "declare another location, or remove these files",
+            )
+        return location
+
+    def _fields(self) -> tuple[Field, ...]:
+        """The source's columns as they are now; its files too, as a session keeps the list of them."""
+        with suppress(EngineError):  # not every catalog knows the statement
+            self.engine.run("refresh_source", source=self.source.name.sql)
+        fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
+        self._check(fields)
+        return fields
+
+    def _check(self, fields: tuple[Field, ...]) -> None:
+        names = [field.name for field in fields]
+        for field in fields:
+            type_ = field.spark_type
+            if not type_.joinable or not type_.storable or type_.holds("void"):
+                raise NotIncremental(
+                    Fallback(
+                        Reason.TYPE_NOT_SUPPORTED,
+                        f"{field.name} of {self.source.name} is {field.type}, "
+                        "which a mirror cannot store or compare",
+                    )
+                )
+        check_no_sessions(self.engine, self.source, fields)
+        for name in self.declaration.key:
+            if name.lower() not in map(str.lower, names):
+                raise DeclarationError(
+                    str(self.source.name),
+                    f"the key names {name}, which is no column",
+                    f"it has {', '.join(names)}",
+                )
+
+    def _up_to_date(self, fields: tuple[Field, ...], repeated: bool) -> RelationFacts:
+        found = self._found()
+        columns = tuple(field.name for field in fields)
+        if found is not None and _types(found.fields) == _types(fields):
+            try:
+                for key in dict.fromkeys((self.declaration.key, ())):
+                    texts = MirrorTexts(
+                        self.source.name, self.name, columns, _as_named(key, columns), floating(fields)
+                    )
+                    version = self._apply_differences(found, texts)
+                    if version is not None:
+                        return found if version == found.version else self._at(version)
+            except EngineError as error:  # files of the mirror may be lost, for one
+                if _files_changed(error) and not repeated:
+                    raise
+                self.engine.warn(f"{self.name} is written again, as it could not be updated: {error}")
+        return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
+
+    def _make(self, found: RelationFacts | None, texts: MirrorTexts) -> int:
+        location = self._location() if found is None else None  # Delta moves no table
+
+        def made(properties: Mapping[str, str]) -> int:
+            sql = self.engine.render(
+                "rebuild_state",
+                state=self.name.sql,
+                select=texts.content,
+                tblproperties=properties,
+                location=location,
+            )
+            return self._commit(found, sql)
+
+        def switch_on_feed() -> None:
+            self.engine.run("enable_change_capture", table=self.name.sql)
+
+        marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
+        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", **marker.properties}
+        try:
+            version = make_table(properties | self._retention(), made, switch_on_feed)
+        except EngineError as error:
+            if _files_changed(error):
+                raise
+            raise NotIncremental(
+                Fallback(
+                    Reason.SOURCE_NOT_SUPPORTED,
+                    f"{self.source.name} is {self.source.provider or 'no Delta table'}, "
+                    f"and {self.name} cannot be made as its mirror: {error}",
+                )
+            ) from error
+        if found is None:
+            self.engine.warn(
+                f"{self.source.name} keeps no history: {self.name} mirrors it and records its changes"
+            )
+        return version
+
+    def _apply_differences(self, mirror: RelationFacts, texts: MirrorTexts) -> int | None:
+        """Bring the mirror up to date. Returns: its version; None if what is said to be a key is none."""
+        staged = f"{RESERVED_PREFIX}differences_{uuid.uuid4().hex[:12]}"
+        with planned_for_changes(self.engine, 2 * (mirror.size_bytes or 0)):
+            try:
+                select = texts.differences(mirror.version)
+                self.engine.run("stage_changes", name=staged, select=select, later=False)
+                counts = self.engine.query(texts.counts(staged))[0]
+                if counts["several"]:
+                    self.engine.warn(
+                        f"{self.source.name} has several rows of one {', '.join(texts.key)}, "
+                        "which is declared as its key: whole rows are compared"
+                    )
+                    return None
+                if counts["gone"]:
+                    if not all(field.can_be_merged for field in mirror.fields):
+                        raise EngineError("Delta merges no rows into a table with columns of CHAR")
+                    sql = self.engine.render(
+                        "merge_state",
+                        state=self.name.sql,
+                        source=texts.merged(staged),
+                        on=texts.on,
+                        clauses=texts.clauses,
+                    )
+                    return self._commit(mirror, sql)
+                if counts["came"]:
+                    sql = self.engine.render(
+                        "append_state",
+                        state=self.name.sql,
+                        columns=[quoted(name) for name in texts.columns],
+                        select=texts.inserted(staged),
+                    )
+                    return self._commit(mirror, sql)
+            finally:
+                with suppress(EngineError):
+                    self.engine.execute_quietly(self.engine.render("drop_own_view", view=staged))
+        return mirror.version
+
+    def _commit(self, mirror: RelationFacts | None, sql: str) -> int:
+        """Returns: the version. Raises: Conflict if somebody else wrote since the mirror was looked at."""
+        nonce = uuid.uuid4().hex
+        version = mirror.version if mirror else -1
+        metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
+        transaction = (f"sparkivm:mirror:{self.name.key}", version + 1)
+        committed = commit_tagged(self.engine, self.name, version, transaction, metadata, nonce, sql)
+        between = self.engine.commits(self.name, version)
+        if any(changes_rows(c) for c in between if c.version < committed.commit.version):
+            raise Conflict(f"{self.name} was written to by someone else after version {version}")
+        return committed.commit.version
+
+    def _at(self, version: int) -> RelationFacts:
+        """Raises: Conflict if there is another version by now, whose rows nobody compared yet."""
+        facts = self.engine.describe(self.name)
+        if facts is None or (facts.version != version and not self._has_rows_of(version, facts)):
+            raise Conflict(f"{self.name} was written to by someone else after version {version}")
+        return facts
+
+    def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
+        """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
+        return facts.version > version and not any(map(changes_rows, self.engine.commits(self.name, version)))
+
+
+def _files_changed(error: EngineError) -> bool:
+    return error.condition.partition(".")[0] in _FILES_CHANGED
+
+
+def _types(fields: tuple[Field, ...]) -> list[tuple[str, str]]:
+    return [(field.name, field.type) for field in fields]
+
+
+def _as_named(key: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The key's columns as the table spells them."""
+    return tuple(next(c for c in columns if c.lower() == name.lower()) for name in key)

@@ -1,0 +1,116 @@
+"""The catalog for the frontend: Delta tables and mirrors are sources, views are read, others are a reason."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.engine import RelationFacts
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.formats import format_of
+from sparkivm.frontend.catalog import CatalogTable, CatalogView
+from sparkivm.names import TableName, state_table
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.session.session_settings import decisive
+from sparkivm.refresh.sources.sources import Sources
+
+_SESSION_CATALOG = "spark_catalog"
+
+
+class SourceCatalog:
+    """Looks names up and remembers what it found."""
+
+    def __init__(self, sources: Sources, model: TableName, versions: Mapping[str, SourceFrontier]) -> None:
+        """versions  of tables, by their keys, that are read at another one than the newest"""
+        self._sources, self._model, self._versions = sources, model, versions
+        self._own = {model.key, state_table(model).key}  # it must not read itself
+        self.resolved: dict[str, str] = {}  # as that of a frontier
+        self.tables: dict[str, RelationFacts] = {}
+        self.views: dict[str, RelationFacts] = {}
+        self._keys: dict[str, str] = {}  # of what was looked up, by the name
+
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
+        name = self.qualified(parts, namespace)
+        if "/" in parts[-1]:
+            raise NotIncremental(
+                Fallback(
+                    Reason.SOURCE_NOT_SUPPORTED,
+                    f"{'.'.join(parts)} is a path, which has no name to be pinned by; name a view of it",
+                )
+            )
+        facts = self.facts(name)
+        self._keys[name.key] = facts.key
+        if not namespace and len(parts) < 3:
+            self.resolved[""] = self._sources.current[0]
+            if len(parts) == 1:
+                self.resolved[parts[0].lower()] = facts.key
+        if facts.kind == "view":
+            if facts.temporary:
+                raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
+            self.views[facts.key] = facts
+            return CatalogView(facts.key, facts.view_text, facts.fields, facts.view_namespace)
+        if facts.kind == "other":
+            raise NotIncremental(
+                Fallback(
+                    Reason.SOURCE_NOT_SUPPORTED,
+                    f"{name} is stored as {facts.provider or 'something'}, without versions",
+                )
+            )
+        self.tables[facts.key] = facts
+        return CatalogTable(facts.key, facts.fields)
+
+    def facts(self, name: TableName) -> RelationFacts:
+        """What a name stands for, and the same each time: others may see newer versions in between.
+
+        Raises: ModelError if the relation is missing, or is the view itself.
+        """
+        key = self._keys.get(name.key, "")
+        if key in self.tables or key in self.views:
+            return self.tables.get(key) or self.views[key]
+        if name.key in self._own:
+            raise ModelError(
+                str(self._model), f"the model reads itself, as {name}", "read its sources instead"
+            )
+        facts = self._sources.facts(name)
+        if facts is None:
+            raise ModelError(
+                str(self._model), f"there is no table or view {name}", "create it, or correct the name"
+            )
+        if facts.key in self._own:
+            raise ModelError(
+                str(self._model), f"the model reads itself, as {name}", "read its sources instead"
+            )
+        known = self._versions.get(facts.key)
+        return facts if known is None else format_of(facts).at(facts, known)
+
+    def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
+        """The relation of a name that is read where a catalog and schema are current.
+
+        Raises: NotIncremental in a session whose catalog is another one than Spark's own, for what is in
+        Spark's own: keys of names tell the two apart only if one is named.
+        """
+        catalog = parts[0] if len(parts) == 3 else namespace[0] if len(namespace) > 1 else None
+        if catalog in (None, self._sources.current[0]):
+            catalog = None
+        elif catalog == _SESSION_CATALOG:
+            name = ".".join(parts)
+            what = f"{name} is of {catalog}, and the session's catalog is {self._sources.current[0]}"
+            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
+        schema = parts[-2] if len(parts) > 1 else namespace[-1] if namespace else ""
+        return TableName(schema, parts[-1], catalog)
+
+
+def view_hash(facts: RelationFacts) -> str:
+    """What a view means: its text, the schema that its names are of, its columns, its settings."""
+    settings = sorted(decisive(facts.view_settings).items())
+    return digest(repr((facts.view_text, facts.view_namespace, columns_hash(facts), settings)))
+
+
+def columns_hash(facts: RelationFacts) -> str:
+    """Names, types and order of a relation's columns."""
+    return digest(repr([(field.name, field.type, field.nullable) for field in facts.fields]))
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

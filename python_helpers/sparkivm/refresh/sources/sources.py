@@ -1,0 +1,258 @@
+"""What the names of sources stand for in a run: tables at pinned versions, views, mirrors, change logs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from functools import cached_property
+
+from sqlglot import exp
+
+from sparkivm.changes.change_log import ChangeLog, current_rows, field, unknown_operations
+from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.engine import EngineError, RelationFacts
+from sparkivm.errors import DeclarationError, ModelError, NotIncremental
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.names import TableName, quoted
+from sparkivm.refresh.changed_rows.run_memory import RunMemory
+from sparkivm.refresh.session.moments import moments_at, now
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.mirror import Mirror
+from sparkivm.refresh.sources.pins import Pins
+
+
+class Sources:
+    """Facts of relations, each looked at once in a run.
+
+    captures  whether a mirror is brought up to date at the first look; else it is taken as it is
+    """
+
+    def __init__(
+        self,
+        engine: RecordingEngine,
+        pins: Pins,
+        declared: DeclaredSources,
+        home: str,
+        *,
+        captures: bool = True,
+    ) -> None:
+        """home  the schema in which mirrors are made if the project does not say one"""
+        self._engine, self._declared, self._home = engine, declared, home
+        self._pins_of_run = pins
+        self._captures = captures
+        self._ahead: dict[str, RelationFacts | None] = {}
+        self._looked_at: set[str] = set()  # by this session, since its refresh began
+
+    @cached_property
+    def current(self) -> tuple[str, ...]:
+        """The session's catalog and schema."""
+        return self._engine.namespace()
+
+    @cached_property
+    def _pins(self) -> Pins:
+        return self._pins_of_run.in_catalog(self.current[0])
+
+    def facts(self, name: TableName) -> RelationFacts | None:
+        """None if there is no such relation. For a source without history, those of its mirror.
+
+        Raises: NotIncremental if that source cannot be mirrored; DeclarationError.
+        """
+        if not name.schema:  # one relation is looked at once, whatever it is called
+            found = self._engine.describe(name)
+            if found is None or found.temporary:
+                return found
+            name = found.name
+        facts = self._pins.facts(name, self._look)
+        if facts is not None and facts.kind == "iceberg" and name.key not in self._looked_at:
+            self._looked_at.add(name.key)
+            self._engine.invalidate(name)
+        return facts
+
+    def look_ahead(self, names: Iterable[TableName]) -> None:
+        """Look at relations side by side that are going to be asked for one after the other."""
+        unseen = [name for name in names if not self._pins.has(name)]
+        self._ahead = dict(zip((name.key for name in unseen), self._engine.describe_all(unseen), strict=True))
+
+    def known(self, name: TableName) -> RelationFacts | None:
+        """The same, and None as well for what cannot be mirrored."""
+        with suppress(NotIncremental):
+            return self.facts(name)
+        return None
+
+    def seen(self, name: TableName) -> RelationFacts | None:
+        """What the run saw of a relation; None, without a look, if it did not see it."""
+        return self.known(name) if self._pins.has(name) else None
+
+    def look_again_for(self, name: TableName, known: str) -> None:
+        """Another driver may have seen this table or commit where the run saw one with another id."""
+        if self._pins.forget_for(name, known):
+            self._ahead.pop(name.key, None)
+
+    def resolve(self, names: Mapping[str, str]) -> bool:
+        """Whether names stand for what they did, under the catalog and schema that are current now.
+
+        names  as those that a frontier has resolved
+        """
+        calls = {name: name.removesuffix("()") for name in names if name.endswith("()")}
+        if self._engine.foreign_functions(calls.values()):
+            return False
+        for name, then in names.items():
+            if name in calls:
+                continue
+            if not name:
+                if then != self.current[0]:
+                    return False
+                continue
+            now = self.known(TableName("", name))
+            if now is None or now.temporary or now.key != then:
+                return False
+        return True
+
+    def forget(self, name: TableName) -> None:
+        self._ahead.pop(name.key, None)
+        self._pins.forget(name)
+
+    @property
+    def memory(self) -> RunMemory:
+        """What the run keeps of sources."""
+        return self._pins.memory
+
+    def moments(self, keys: Collection[str]) -> Mapping[str, str]:
+        """Literals of some moments at the run's instant, by their keys."""
+        return {key: self._moments[key] for key in sorted(keys)}
+
+    @cached_property
+    def _moments(self) -> Mapping[str, str]:
+        return moments_at(self._engine, self._pins.instant(lambda: now(self._engine)))
+
+    def _look(self, name: TableName) -> RelationFacts | None:
+        self._looked_at.add(name.key)
+        found = self._ahead.pop(name.key) if name.key in self._ahead else self._engine.describe(name)
+        if found is None or not self.is_mirrored(found):
+            return found
+        mirror = self.mirror(found)
+        return mirror.captured() if self._captures else mirror.facts()
+
+    def mirror(self, source: RelationFacts) -> Mirror:
+        return Mirror(
+            self._engine,
+            self._declared.project,
+            source,
+            self._declared.mirror_name(source.name, self._home),
+            self._declared.of(source.name),
+        )
+
+    def is_mirrored(self, source: RelationFacts) -> bool:
+        """Whether it keeps no history itself, or the project wants a mirror in any case."""
+        if source.temporary:
+            return False
+        declared = self._declared.of(source.name).mirrored
+        if declared is not None:
+            return declared
+        return source.kind == "other" or (source.kind == "view" and _reads_files(source))
+
+    # change logs
+
+    def model_text(self, model: TableName, sql: str) -> str:
+        """The model's SELECT with each declared change log replaced by the table that it tells of.
+
+        Raises: DeclarationError; ModelError if it is not known whether the model reads such a log.
+        """
+        text = sql.lower()
+        logs = [key for key in self._declared.logs if key.rpartition(".")[2] in text]
+        if not logs:
+            return sql
+        try:
+            references = table_references(parse_model(str(model), sql))
+        except NotIncremental:
+            references = None
+        if references is None:
+            raise ModelError(
+                str(model),
+                f"it may read {logs[0]}, a change log, and its SQL cannot be taken apart",
+                "rephrase it, or read the log in a model of its own",
+            )
+
+        def text_of(reference: TableReference) -> str | None:
+            if not 2 <= len(reference.parts) <= 3:
+                return None
+            *catalog, schema, identifier = reference.parts
+            name = TableName(schema, identifier, catalog[0] if catalog else None)
+            log = self._declared.of(name).log if name.key in logs else None
+            if log is None:
+                return None
+            if reference.fixed:
+                raise ModelError(
+                    str(model), f"{name} is a change log, which has no versions", "read it without a version"
+                )
+            alias = "" if reference.aliased else f" as {quoted(identifier)}"
+            return f"({self._current_rows(name, log)}){alias}"
+
+        return replace_references(sql, references, text_of)
+
+    def _current_rows(self, name: TableName, log: ChangeLog) -> str:
+        """Raises: DeclarationError for a column that the log does not have."""
+        read = [
+            *log.order,
+            log.operation,
+            *([f"{log.before}.{key}" for key in log.key] if log.before else []),
+        ]
+        images = [f"{field(log.after)}.*"] if log.after else [*map(quoted, log.columns)] or ["*"]
+        items = [*images, *map(field, read)]
+        try:
+            fields = self._engine.schema_of(f"select {', '.join(items)} from {name.sql}")
+        except EngineError as error:
+            raise self._mistaken(name, items, error) from None
+        hidden = {one.lower() for one in log.hidden}
+        columns = [f.name for f in fields[: -len(read)] if f.name.lower() not in hidden]
+        missing = [key for key in log.key if key.lower() not in map(str.lower, columns)]
+        if missing:
+            raise DeclarationError(
+                str(name),
+                f"the key names {missing[0]}, which is no column of the table that the log tells of",
+                f"it has {', '.join(columns)}",
+            )
+        return current_rows(log, name.sql, columns)
+
+    def _mistaken(self, name: TableName, items: list[str], error: EngineError) -> DeclarationError:
+        """The error that names what is not there."""
+        for item in items:
+            try:
+                self._engine.schema_of(f"select {item} from {name.sql}")
+            except EngineError as found:
+                what = f"the log has no column {item.replace('`', '')}: {found}"
+                return DeclarationError(str(name), what, "declare the name that the log has")
+        return DeclarationError(str(name), f"the log cannot be read: {error}", "see the message")
+
+    def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
+        """Raises: DeclarationError if a log that grew since tells of something that is not declared."""
+        for key in self._declared.logs:
+            facts, known = read.get(key), frontier.sources.get(key) if frontier else None
+            if facts is None or (known and known.at == facts.at):
+                continue
+            log = self._declared.of(facts.source).log
+            assert log is not None, f"{key} is declared as a log"
+            if facts.at in self._pins.checked:
+                continue
+            table = facts.pinned
+            found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
+            if found:
+                raise DeclarationError(
+                    str(facts.source),
+                    f"the log has the operation {', '.join(sorted(found))}, which is not declared",
+                    "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
+                )
+            self._pins.checked.add(facts.at)
+
+
+def _reads_files(view: RelationFacts) -> bool:
+    """Whether a view names files by their path, which have no versions."""
+    if "/" not in view.view_text:
+        return False
+    try:
+        tree = parse_model(str(view.name), view.view_text)
+    except (NotIncremental, ModelError):
+        return False
+    return any("/" in table.name for table in tree.find_all(exp.Table))

@@ -1,0 +1,43 @@
+"""To drop a view with everything that is kept for it."""
+
+from __future__ import annotations
+
+from sparkivm.engine import Engine
+from sparkivm.errors import ModelError
+from sparkivm.marker import Marker, Owner, Role
+from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.stored.owned import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
+
+
+def drop_incremental_view(engine: Engine, view: TableName, project: str, model: str | None = None) -> str:
+    """Drop a view, its state, its auxiliary views and what interrupted refreshes left of their steps.
+
+    A relation without the right marker stays, as does what was put aside. Called again after an interruption,
+    it drops the rest.
+
+    project  the dbt project that is run
+    model    unique_id of the model that is built as the view; None if there is no such model any more
+    Returns: what was dropped, for the console.
+    Raises: ModelError if there is nothing of that view.
+    """
+
+    def is_kept_for_it(marker: Marker) -> bool:
+        owner = marker.owner
+        is_the_views = (owner.project, owner.view) == (project, view.key) and model in (None, owner.model)
+        return is_the_views and marker.role in ROLES_OF_A_VIEW
+
+    recording = RecordingEngine(engine)
+    drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it))
+    if not recording.statements:
+        raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
+    return "\n".join(recording.statements)
+
+
+def drop_auxiliaries(engine: RecordingEngine, view: TableName, owner: Owner, first: int) -> None:
+    """Drop a view's auxiliary views from this number on, and their states."""
+    views = [auxiliary_view(view, number) for number in range(first, MOST_NUMBERED + 1)]
+    keys = {name.key for one in views for name in (one, state_table(one))}
+    wanted = {Marker(owner, role) for role in (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)}
+    found = relations_kept_for(engine, view, wanted.__contains__)
+    drop_in_order(engine, (one for one in found if one[0].name.key in keys))

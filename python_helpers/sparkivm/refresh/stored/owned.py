@@ -1,0 +1,48 @@
+"""The relations that are kept for a view, found by their markers, and how they are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from sparkivm.engine import Engine, RelationFacts
+from sparkivm.marker import Marker, Role, read_marker
+from sparkivm.names import STATE_SUFFIX, TableName
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+
+_SHORTEST_STEM = 200  # bytes of a name that every name made of it begins with, however long it is
+ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
+
+
+def relations_kept_for(
+    engine: Engine, view: TableName, is_wanted: Callable[[Marker], bool]
+) -> Iterator[tuple[RelationFacts, Marker]]:
+    """Relations in the view's schema whose names begin with the view's, and whose marker is wanted."""
+    stem = view.identifier.encode()[:_SHORTEST_STEM].decode(errors="ignore")
+    if stem == view.identifier:
+        stem += STATE_SUFFIX
+    for name in (view, *engine.names_like(replace(view, identifier=stem))):
+        facts = engine.describe(name)
+        marker = read_marker(facts.properties) if facts is not None else None
+        if facts is not None and marker is not None and is_wanted(marker):
+            yield facts, marker
+
+
+def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, Marker]]) -> None:
+    """Drop relations that have roles of a view.
+
+    Readers come before what they read, so an interrupted drop leaves no view that cannot be read.
+    """
+    for facts, _ in sorted(found, key=lambda one: ROLES_OF_A_VIEW.index(one[1].role)):
+        drop_own(engine, facts)
+
+
+def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
+    """Drop a relation whose marker was looked at."""
+    kind = sql_kind(relation)
+    engine.run(f"drop_own_{kind}", **{kind: relation.name.sql})
+
+
+def sql_kind(relation: RelationFacts) -> str:
+    """What ALTER and DROP call it."""
+    return "view" if relation.kind == "view" else "table"

@@ -1,0 +1,116 @@
+"""What a refresh computes beforehand: what a statement reads several times, or what the next one depends on.
+
+A change feed is slow to plan and to read, and Spark inlines a CTE wherever it stands. So changes that are
+read several times become a temporary view whose rows Spark keeps in memory. A plan that is too large for this
+is done in steps, each a table, as Spark analyzes a view of views as often as it writes out CTEs.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from types import TracebackType
+
+from sparkivm.algebra import Relation
+from sparkivm.engine import EngineError
+from sparkivm.marker import Marker, Owner, Role
+from sparkivm.names import STEP_SUFFIX, TableName, step_table
+from sparkivm.plan.join_order import Sizes
+from sparkivm.plan.state import STAGED
+from sparkivm.plan.steps import in_steps, step_names
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.stored.owned import drop_own, relations_kept_for
+from sparkivm.spark_sql.relations import select_text, step_texts
+from sparkivm.spark_sql.source_texts import SourceTexts
+
+_LEFT_OVER_S = 24 * 3600  # no refresh takes so long
+_STEP_NAME = re.compile(
+    rf"{STEP_SUFFIX}([0-9a-f]+)_[0-9a-f]+_[0-9]+$"
+)  # with the second in which it was made
+
+
+class Staging:
+    """The tables and views of one refresh, gone at its end."""
+
+    def __init__(self, engine: RecordingEngine, view: TableName, owner: Owner, kept: Collection[str]) -> None:
+        """kept  tables whose changes are in memory already"""
+        self._engine, self._view, self._kept = engine, view, kept
+        self._marker = Marker(owner, Role.STEP)
+        self._nonce = uuid.uuid4().hex[:8]
+        self._step_names = step_names()
+        self._texts: dict[str, str] = {}
+        self._undo: list[str] = []
+        self._has_tables = False
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """FROM items of what was computed so far, by the tables' keys in plans. Grows."""
+        return self._texts
+
+    @property
+    def changes(self) -> str:
+        """FROM item of the changes, once they are staged."""
+        return self._texts[STAGED]
+
+    def __enter__(self) -> Staging:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # An error here would hide the one that led here; the names are never used again.
+        for statement in reversed(self._undo):
+            with suppress(EngineError):
+                self._engine.execute_quietly(statement)
+
+    def stage(self, changes: Relation, sources: SourceTexts, sizes: Sizes) -> None:
+        """Compute changes now; plans read them as STAGED, statements as `changes`."""
+        rest = self.shortened(changes, sources, sizes)
+        if rest is not changes:
+            self._table(STAGED, select_text(rest, sources))
+            return
+        view = f"{STAGED}_{self._nonce}"
+        for name, select in step_texts(changes, sources, view):
+            sql = self._engine.render("stage_changes", name=name, select=select, later=name != view)
+            self._run(sql, undo=self._engine.render("drop_own_view", view=name))
+        self._texts[STAGED] = view
+
+    def shortened(self, relation: Relation, sources: SourceTexts, sizes: Sizes) -> Relation:
+        """What is left of a large relation after the steps that compute its parts; others stay whole.
+
+        sizes  of what `sources` read of tables
+        """
+        steps = in_steps(relation, self._step_names, kept=self._kept, sizes=sizes)
+        for step in steps.tables:
+            self._table(step.name, select_text(step.relation, sources))
+        return steps.rest
+
+    def _table(self, key: str, select: str) -> None:
+        if not self._has_tables:
+            self._drop_left_overs()
+            self._has_tables = True
+        name = step_table(self._view, f"{int(time.time()):x}_{self._nonce}_{len(self._texts) + 1}").sql
+        sql = self._engine.render(
+            "stage_step", table=name, select=select, tblproperties=self._marker.properties
+        )
+        self._run(sql, undo=self._engine.render("drop_own_table", table=name))
+        self._texts[key] = name
+
+    def _run(self, sql: str, undo: str) -> None:
+        self._undo.append(undo)
+        self._engine.execute(sql)
+
+    def _drop_left_overs(self) -> None:
+        """Tables of earlier refreshes of the view that were killed."""
+        for facts, _ in relations_kept_for(self._engine, self._view, self._marker.__eq__):
+            if is_abandoned_step(facts.name):
+                drop_own(self._engine, facts)
+
+
+def is_abandoned_step(name: TableName) -> bool:
+    """Whether a step's table is so old that the refresh that made it has ended."""
+    made = _STEP_NAME.search(name.identifier)
+    return made is not None and time.time() - int(made[1], 16) > _LEFT_OVER_S
