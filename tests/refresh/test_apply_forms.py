@@ -31,6 +31,7 @@ VIEWS = {
     "groups of a left join": "select t.k, count(u.z) as n, max(u.z) as m from t left join u on t.k = u.k group by t.k",
     "union": "select id as i, x from t union all select k, z from u",
     "topped": "select id, x from t order by x desc, id limit 3",
+    "all but the first": "select id, x from t order by x, id offset 1",
     "ranked": "select id, k, row_number() over (partition by k order by x, id) as r from t",
 }  # fmt: skip
 SIZES = {"small": (0, 0), "large": (9 * MiB, 0), "huge": (9 * MiB, MANY)}
