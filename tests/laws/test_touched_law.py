@@ -10,6 +10,7 @@ import pytest
 from sparkivm.algebra import (
     Consolidate,
     Derivation,
+    Filter,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -23,7 +24,7 @@ from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.random_data import TABLES
-from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators, table
+from tests.laws.operators import DAY, OPERATORS, distinct, over_a_table, over_other_operators, table
 from tests.laws.test_delta_law import NESTED_SHARE
 from tests.laws.worlds import Worlds, WorldSources
 
@@ -76,12 +77,25 @@ def decimals() -> Relation:
     ],
     ids=["right", "left", "preserved", "null-supplying"],
 )
-def test_an_expression_reads_a_value_itself(join, worlds: Worlds):
+@pytest.mark.parametrize("filtered", [False, True], ids=["joined", "filtered"])
+def test_an_expression_reads_a_value_itself(join, filtered, worlds: Worlds):
     """0.00 equals 0, and its text is another one: no key is taken from a column that is only equal."""
-    query = Project(join(table("r"), decimals()), (("x", expression("cast(d as string)", d="d")),))
+    joined = join(table("r"), decimals())
+    below = Filter(joined, expression("d is null or d < 9", d="d")) if filtered else joined
+    query = Project(below, (("x", expression("cast(d as string)", d="d")),))
     text = violation(query, ("x",), {"r"})  # changes of both would have one type
     for world in range(ROUNDS):
         worlds.expect_nothing(world, text, "touched of an expression")
+
+
+@pytest.mark.parametrize("name", ["filter_", "window"])
+def test_the_changes_tell_keys_that_are_all_columns(name):
+    """Of groups that are filtered, and of a window by what they are grouped by: no group is read again."""
+    groups = distinct(table("r"))
+    query = OPERATORS[name](groups if name == "filter_" else table("r"))
+    columns = groups.columns if name == "filter_" else query.columns[:1]
+    touched = Derivation({"r"}).touched(query, columns)
+    assert not any(isinstance(node, Scan) for node in touched.walk())
 
 
 def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):
