@@ -1,4 +1,4 @@
-"""LEFT JOIN at the edges: the first match, the last one, and everything that is no match."""
+"""LEFT and SEMI JOIN at the edges: the first match, the last one, and everything that is no match."""
 
 import pytest
 
@@ -137,3 +137,10 @@ def test_an_aggregate_over_the_null_supplying_side():
     rows = {"r": [(1,)], "s": [(1, 5)]}
     assert change_of(sql, rows, gone={"s": [(1, 5)]}) == {(1, 1): -1, (1, None): +1}
     assert change_of(sql, rows, come={"s": [(1, 6)]}) == {(1, 1): -1, (1, 2): +1}
+
+
+@pytest.mark.parametrize(("join", "weight"), [("semi", +1), ("anti", -1)])
+def test_a_match_of_the_key_alone_is_none_of_a_semi_join(join, weight):
+    sql = f"select r.k, r.a from r left {join} join s on r.k = s.k and r.a < s.a"
+    change = change_of(sql, rows={"r": [(1, 5)], "s": [(1, 3)]}, come={"s": [(1, 9)]})
+    assert change == {(1, 5): weight}

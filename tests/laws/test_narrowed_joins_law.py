@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
-from sparkivm.algebra import Derivation, Relation, Restricted
+from sparkivm.algebra import At, Derivation, Relation, Restricted, Scan
 from sparkivm.algebra.derivation import Narrowing
 from sparkivm.algebra.relation import has_groups
+from sparkivm.normalize.prune_empty import prune_empty
 from tests.fuzz.random_data import TABLES
 from tests.laws.operators import DAY, OPERATORS, over_a_table
 from tests.laws.test_delta_law import NESTED_SHARE, delta_violation
@@ -65,12 +66,33 @@ def test_groups_narrowed_before_they_are_read_again(name, changed, worlds: World
             worlds.expect_nothing(number, text, f"delta of {label}")
 
 
-@pytest.mark.parametrize("name", ["join_of_groups_through_a_third", "null_supplying_side"])
-def test_a_join_does_narrow_them(name):
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("join_of_groups_through_a_third", CHANGED),
+        ("join_of_groups_through_a_third", EVERYTHING),  # the table by the groups
+        ("null_supplying_side", CHANGED),
+    ],
+)
+def test_a_join_does_narrow_them(name, changed):
     query = OPERATORS[name](over_a_table("totals"))
 
     def lookups(narrows: bool) -> int:
-        derivation = Derivation(CHANGED, Always()) if narrows else Derivation(CHANGED)
+        derivation = Derivation(changed, Always()) if narrows else Derivation(changed)
         return sum(isinstance(node, Restricted) for node in derivation.delta(query).walk())
 
     assert lookups(True) > lookups(False)
+
+
+def test_groups_kept_by_a_semi_join_are_read_by_the_keys_that_change():
+    delta = prune_empty(Derivation({"s"}).delta(OPERATORS["semi_join_by_key"](over_a_table("totals"))))
+    narrowed = [node.input for node in delta.walk() if isinstance(node, Restricted)]
+    read = [node for node in delta.walk() if isinstance(node, Scan) and node.table == "r"]
+    assert read
+    assert set(read) <= set(narrowed)
+
+
+def test_totals_as_they_were_are_told_by_what_they_are():
+    """The tables are read at their new versions alone."""
+    old = Derivation({"r"}).old(over_a_table("totals"))
+    assert {node.at for node in old.walk() if isinstance(node, Scan)} == {At.NEW}

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from sparkivm.algebra import Changes, Keys, Relation, Scan
+from sparkivm.algebra import Changes, Empty, Keys, Relation, Restricted, Scan
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
-from tests.laws.operators import OPERATORS, over_a_table, over_other_operators, zsets
-from tests.laws.test_delta_law import NESTED_SHARE
+from tests.laws.operators import OPERATORS, over_a_table, over_other_operators, table, zsets
+from tests.laws.test_delta_law import NESTED_SHARE, difference_text
 from tests.laws.worlds import Worlds, WorldSources
 
 ROUNDS = 60
@@ -71,6 +71,32 @@ def test_a_restricted_relation_narrows_further(worlds: Worlds):
     r = Scan("r", (("k", "k"), ("a", "a")))
     among = r.restrict(Keys.of(Scan("s", (("b", "a"),)), [("a", "b")]))
     _check("restricted", [(among, keys) for keys in key_sets(r.columns)], ROUNDS // 4, worlds)
+
+
+@pytest.mark.parametrize(
+    "name", ["filter_", "union_all", "inner_join", "left_join", "aggregate", "totals", "window"]
+)
+def test_keys_are_looked_up_in_the_tables_alone(name):
+    """In each of them, also where it is another column that equals the key."""
+    query = over_a_table(name)
+    narrowed = query.restrict(Keys.of(Changes("t", _FIELDS), [(query.columns[0], "key_1")]))
+    lookups = [node.input for node in narrowed.walk() if isinstance(node, Restricted)]
+    assert set(lookups) == {node for node in narrowed.walk() if isinstance(node, Scan)}
+
+
+@pytest.mark.parametrize("excluded", [False, True])
+@pytest.mark.parametrize("gone", ["rows", "keys"])
+def test_without_rows_or_keys(excluded, gone, worlds: Worlds):
+    rows, keys = table("r"), table("s")
+    keys_of = Empty(keys.columns) if gone == "keys" else keys
+    restricted = Restricted(
+        Empty(rows.columns) if gone == "rows" else rows,
+        Keys.of(keys_of, zip(rows.columns, keys.columns, strict=True)),
+        excluded,
+    )
+    text = difference_text(restricted, restricted)  # of which one is pruned
+    for world in range(ROUNDS // 4):
+        worlds.expect_nothing(world, text, "pruned")
 
 
 def _check(name: str, cases: list[tuple[Relation, Keys]], rounds: int, worlds: Worlds) -> None:

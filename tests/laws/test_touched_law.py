@@ -10,6 +10,7 @@ import pytest
 from sparkivm.algebra import (
     Consolidate,
     Derivation,
+    Filter,
     InnerJoin,
     JoinCondition,
     LeftJoin,
@@ -23,7 +24,16 @@ from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.random_data import TABLES
-from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators, table
+from tests.laws.operators import (
+    DAY,
+    OPERATORS,
+    distinct,
+    generate,
+    over_a_table,
+    over_other_operators,
+    repeat,
+    table,
+)
 from tests.laws.test_delta_law import NESTED_SHARE
 from tests.laws.worlds import Worlds, WorldSources
 
@@ -76,12 +86,33 @@ def decimals() -> Relation:
     ],
     ids=["right", "left", "preserved", "null-supplying"],
 )
-def test_an_expression_reads_a_value_itself(join, worlds: Worlds):
+@pytest.mark.parametrize(
+    "between",
+    [
+        lambda joined: joined,
+        lambda joined: Filter(joined, expression("k is not null", k=joined.columns[0])),
+        generate,
+        repeat,
+    ],
+    ids=["joined", "filtered", "generated", "repeated"],
+)
+def test_an_expression_reads_a_value_itself(join, between, worlds: Worlds):
     """0.00 equals 0, and its text is another one: no key is taken from a column that is only equal."""
-    query = Project(join(table("r"), decimals()), (("x", expression("cast(d as string)", d="d")),))
+    joined = between(join(table("r"), decimals()))
+    query = Project(joined, (("x", expression("cast(d as string)", d="d")),))
     text = violation(query, ("x",), {"r"})  # changes of both would have one type
     for world in range(ROUNDS):
         worlds.expect_nothing(world, text, "touched of an expression")
+
+
+@pytest.mark.parametrize("name", ["filter_", "repeat", "generate", "window"])
+def test_the_changes_tell_the_keys_of_groups(name):
+    """Also if the keys are all columns, or all of a partition: no group is read again to find them."""
+    groups = distinct(table("r"))
+    query = OPERATORS[name](groups)
+    columns = query.columns[:1] if name == "window" else groups.columns
+    touched = Derivation({"r"}).touched(query, columns)
+    assert not any(isinstance(node, Scan) for node in touched.walk())
 
 
 def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):

@@ -44,6 +44,9 @@ date_sub(d, 1)
 x << 1
 map('k', 1)['k']
 date '2024-01-01'
+timestamp '2024-01-01 10:00:00'
+timestamp_ntz '2024-01-01 10:00:00'
+timestamp_ltz '2024-01-01 10:00:00'
 transform(a, y -> y + x)
 filter(a, (y, i) -> i > y)
 exists(a, y -> y is null)

@@ -70,7 +70,7 @@ def test_log_that_tells_of_no_deletions():
 
 
 def test_operations_that_nobody_declared():
-    made = "create table log as select * from (values ('c'), ('t'), ('m'), (null)) as v(op)"
+    made = "create table log as select * from (values ('c'), ('t'), ('m'), (null), ('t')) as v(op)"
     assert result(DEBEZIUM, [], unknown_operations, made) == [("t",)]
 
 

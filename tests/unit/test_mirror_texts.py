@@ -12,12 +12,13 @@ import sqlglot
 from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.names import TableName
 
+NAMES = TableName("s", "src"), TableName("s", "mirror")
 PLAIN = ("id", "x")
 NAMED_LIKE_OURS = ("__ivm_w", "__IVM_gone")
 
 
 def texts(*key: str, columns: tuple[str, str] = PLAIN) -> MirrorTexts:
-    return MirrorTexts(TableName("s", "src"), TableName("s", "mirror"), columns, key)
+    return MirrorTexts(*NAMES, columns, key)
 
 
 class World:
@@ -92,6 +93,13 @@ def test_by_key(seed, columns):
     if source:
         assert followed([*source, (source[0][0], 7)], mirror, key, columns=columns) is None
         assert followed(source, [*mirror, (5, 1), (5, 2)], key, columns=columns) is None
+
+
+def test_zeros_of_two_signs_are_two_values_of_a_column_of_floats():
+    """The key alone may be either of them: Spark groups both under 0.0."""
+    text = MirrorTexts(*NAMES, ("id", "f"), floats=("f",)).differences(0)
+    assert text.startswith("select `id`, first(`f`) as `f`, ")
+    assert "\ngroup by `id`, `f`, cast(`f` as string)\n" in text
 
 
 def test_clauses():

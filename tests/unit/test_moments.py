@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.algebra import Filter, Project
 from sparkivm.algebra.moment import MOMENTS, at, before, is_moment, moment, moments
 from sparkivm.algebra.scalar import integer
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.normalize.pipeline import normalize
 from tests.reading import read
 
 CALLS = {
@@ -30,6 +32,14 @@ def test_a_call_is_its_moment(call):
 
 def test_each_name_is_tried():
     assert {call.removesuffix("()") for call in CALLS} == MOMENTS.keys()
+
+
+@pytest.mark.parametrize("join", ["join", "left join", "full join", "left anti join"])
+def test_in_the_normal_form_filters_and_projections_alone_read_one(join):
+    query = read(f"select r.k from r {join} s on r.k = s.k and r.s > cast(current_date as string)").root
+    readers = [node for node in normalize(query, query.columns).walk() if any(map(moments, node.scalars))]
+    assert readers
+    assert all(isinstance(node, (Filter, Project)) for node in readers)
 
 
 def test_an_expression_at_two_times():

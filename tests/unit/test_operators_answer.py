@@ -11,11 +11,13 @@ from sparkivm.algebra import (
     Generate,
     InnerJoin,
     JoinCondition,
+    Keys,
     LeftJoin,
     Ordering,
     Pair,
     Project,
     Relation,
+    Restricted,
     Scalar,
     Scan,
     Window,
@@ -23,9 +25,12 @@ from sparkivm.algebra import (
 )
 from sparkivm.algebra.inputs import NoInput, OneInput, TwoSides
 from sparkivm.algebra.linear import Linear
+from sparkivm.algebra.project import only
 from sparkivm.algebra.relation import Derived
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
+from tests.laws.operators import OPERATORS as OF_LAWS
+from tests.laws.operators import over_a_table, zsets
 
 A, B = Scan("a", (("x", "x"), ("y", "y"))), Scan("b", (("z", "z"),))
 BOTH = expression("x = z and y > z", x="x", y="y", z="z")
@@ -57,6 +62,22 @@ def test_what_an_operator_holds_can_be_changed(node, texts):
         return scalar.rename({"x": "p", "y": "q", "z": "r"})
 
     assert node.with_scalars(renamed).scalars == [renamed(scalar) for scalar in found]
+
+
+NODES: dict[str, Relation] = {
+    **{name: over_a_table(name) for name in OF_LAWS},
+    **zsets(),
+    "restricted": Restricted(A, Keys.of(B, [("x", "z")])),
+}
+
+
+@pytest.mark.parametrize("node", NODES.values(), ids=NODES)
+def test_an_operator_over_other_inputs_is_the_same_but_for_these(node):
+    """Also keys that rows are compared with are an input."""
+    others = tuple(only(child, child.columns) for child in node.children)
+    made = node.with_children(others)
+    assert made.children == others
+    assert (made.label, made.columns, made.scalars) == (node.label, node.columns, node.scalars)
 
 
 class _Whole(Filter):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.case import TREES_PER_WORLD, Case, Fuzzer, shared_world
+from tests.reading import read
 
 WORLDS = range(2)
 HAVING = (
@@ -27,6 +28,9 @@ QUERIES = (
     "select k, count(*) as n from r group by k order by sum(a) in (select b from s), k",
     "select upper(s) as u, count(*) as n from r group by upper(s) having upper(s) in (select s from s)",
     "select k, a, count(*) as n from r group by rollup (k, a) having k in (select b from s)",
+    "select r.k, s.b from r left join s on r.k = s.k and r.a = r.b",
+    "select r.k, s.b from r full join s on r.k = s.k and s.a = s.b",
+    "select r.k from r left anti join s on r.a = r.b",
     "select k from r limit 0",
     "select k, (select max(a) from s limit 0) as x from r",
     "select count(*) as n from r where a not in (select b from s limit 0)",
@@ -62,3 +66,15 @@ def fuzzer() -> Fuzzer:
 def test_in_random_worlds(sql, fuzzer):
     cases = (Case(seed, sql, shared_world(seed * TREES_PER_WORLD)) for seed in WORLDS)
     assert [failure for failure in map(fuzzer.failure_of, cases) if failure] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "synonym"),
+    [("bool_and(a > 1)", "every(a > 1)"), ("bool_or(a > 1)", "some(a > 1)"), ("avg(a)", "mean(a)")],
+)
+def test_a_synonym_is_the_same_aggregate(call, synonym):
+    one, other = (
+        [node.label for node in read(f"select k, {name} as x from r group by k").root.walk()]
+        for name in (call, synonym)
+    )
+    assert one == other

@@ -22,6 +22,7 @@ def test_names_from_other_catalogs():
     name = DeclaredSources("a").mirror_name
     assert name(TableName("s", "t", "lake"), "").identifier == "lake__s__t__ivm_mirror"
     assert name(TableName("s", "t", "spark_catalog"), "").identifier == "s__t__ivm_mirror"
+    assert name(TableName("a", "t", "spark_catalog"), "").identifier == "t__ivm_mirror"
 
 
 def test_mirror_options():

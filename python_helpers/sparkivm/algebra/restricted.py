@@ -78,7 +78,7 @@ class Restricted(Relation):
         return (wanted | self.keys.columns, keys), self.with_children
 
     def if_empty(self, gone: Sequence[bool]) -> Relation:
-        return self.input if self.excluded and not gone[0] else Empty(self.columns)
+        return self.input if self.excluded else Empty(self.columns)
 
 
 def above(relation: Relation, keys: Keys) -> Relation:

@@ -103,4 +103,4 @@ class SemiJoin(TwoSides):
         return passed_on(name, self.left)
 
     def if_empty(self, gone: Sequence[bool]) -> Relation:
-        return self.left if self.anti and not gone[0] else Empty(self.columns)
+        return self.left if self.anti else Empty(self.columns)

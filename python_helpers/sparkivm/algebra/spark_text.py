@@ -16,7 +16,6 @@ _WORD_FOR_WORD = (SCALAR_FUNCTIONS | AGGREGATE_FUNCTIONS) - {"transform", "overl
 _ALIASED_OUTSIDE = "aliased_outside"
 _TYPED_LITERALS = {
     exp.DataType.Type.DATE: "DATE",
-    exp.DataType.Type.TIMESTAMP: "TIMESTAMP_NTZ",
     exp.DataType.Type.TIMESTAMPTZ: "TIMESTAMP",
     exp.DataType.Type.TIMESTAMPLTZ: "TIMESTAMP_LTZ",
     exp.DataType.Type.TIMESTAMPNTZ: "TIMESTAMP_NTZ",

@@ -65,8 +65,7 @@ class UnionAll(Relation):
 
     def pruned(self, wanted: frozenset[str]) -> Pruned:
         columns = tuple(name for name in self.columns if name in wanted) or self.columns[:1]
-        positions = [self.columns.index(name) for name in columns]
-        return tuple(tuple(child.columns[i] for i in positions) for child in self.inputs), UnionAll
+        return (columns,) * len(self.inputs), UnionAll
 
     def if_empty(self, gone: Sequence[bool]) -> Relation:
         rest = tuple(child for child, is_gone in zip(self.inputs, gone, strict=True) if not is_gone)
