@@ -6,13 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionWrapper
+from dbt.adapters.sparkivm.class_archive import from_archive
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
 from dbt.adapters.sparkivm.private_directory import make_private, private_file
@@ -221,9 +222,10 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     asked = with_known_jars(settings, directory)
     try:
         make_private(directory)
-        with private_file(directory / "spark.log") as log, submitted(asked):
+        archive = nullcontext(asked) if asked == settings else from_archive(asked)
+        with private_file(directory / "spark.log") as log, archive as started, submitted(started):
             gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
-        conf = SparkConf(loadDefaults=False).setAll(list(asked.items()))
+        conf = SparkConf(loadDefaults=False).setAll(list(started.items()))
         context = SparkContext(gateway=gateway, conf=conf)
         if asked == settings:
             remember_jars(settings, context.getConf().get("spark.jars", ""), directory)
