@@ -42,6 +42,7 @@ _IN = {
     "in or": "select k, a from r where a in (select s.a from s) or k = 3",
     "not in or": "select k, a from r where a not in (select s.a from s) or k = 3",
     "correlated not in or": "select k, a from r where a not in (select s.a from s where s.k = r.k) or k = 3",
+    "in = false or": "select k, a from r where (a in (select s.a from s)) = false or k = 3",
     "in as a value": "select k, coalesce(a in (select s.a from s), false) as x from r",
     "in of an expression": "select k, a from r where a + 1 not in (select s.a from s)",
     "in of groups": "select k, a from r where a not in (select max(s.a) from s group by s.k)",
@@ -62,8 +63,15 @@ _OTHERS = {
     "a sum": "select k, (select sum(s.a) from s where s.k = r.k) as n from r",
     "an expression over groups": "select k, (select coalesce(max(s.a), 7) + count(*) from s where s.k = r.k) as n from r",
     "having": "select k, (select count(*) from s where s.k = r.k having count(*) > 0) as n from r",
+    "having of an outer column": "select k, a from r where exists (select 1 from s group by s.k having max(s.a) < r.a)",
     "having of all": "select k, (select count(*) from s having count(*) <> 1) as n from r",
     "a comparison": "select k, a from r where a > (select min(s.a) from s where s.k = r.k)",
+    "exists of a join": "select k, a from r where exists (select 1 from (select a from s where s.k = r.k) as x join s as y on x.a = y.a)",
+    "a count of a join": "select k, (select count(*) from (select a from s where s.k = r.k) as x, (select b from s where s.k = r.k) as y) as n from r",
+    "a null-safe count of a join": "select k, (select count(*) from (select a from s where s.k <=> r.k) as x, (select b from s where s.k <=> r.k) as y) as n from r",
+    "rows made of an outer column": "select k, (select count(*) from s lateral view explode(array(s.a, r.a)) x as x where s.k = r.k and x > 1) as n from r",
+    "a condition": "select k, a from r where (select max(s.a) > 1 from s)",
+    "an outer column beside no row": "select r.k, l.x from r left join lateral (select r.a as x from s where s.k = r.k) as l on true",
     "an outer column in it": "select k, (select max(s.a + r.a) from s where s.k = r.k) as n from r",
 }
 MODELS = _IN | _OTHERS

@@ -10,6 +10,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, repeatable
 from sparkivm.frontend.parse import parse_model
 from sparkivm.reasons import Reason
+from tests.reading import assert_refused
 
 ACCEPTED = """
 date_format(d, 'yyyy-MM')
@@ -103,6 +104,25 @@ def test_refused(text):
 @pytest.mark.parametrize("text", [text for text, reason in REFUSED.items() if "NON" in reason.name])
 def test_not_repeatable(text):
     assert not repeatable(parsed(text))
+
+
+def test_a_program_is_not_repeatable():
+    assert not repeatable(parse_model("model", "select transform (a) using 'cat' as (x) from t"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "percentile_cont(rand()) within group (order by a)",
+        "percentile_cont(0.5) within group (order by a + rand())",
+        "sum(a) filter (where rand() > 1)",
+        "sum(a) filter (where rand() > 1) over (order by k)",
+    ],
+)
+def test_all_that_an_aggregate_is_given_is_looked_at(call):
+    assert_refused(
+        f"select {call} as x from r", Reason.NON_DETERMINISTIC_EXPRESSION, "rand has another value"
+    )
 
 
 @pytest.mark.parametrize("name", ["user", "CURRENT_SCHEMA", "localtimestamp"])

@@ -15,7 +15,10 @@ PASSED_OVER = {
     "select k from r qualify row_number() over (order by a) = 1": "QUALIFY",
     "select distinct on (k) a from r": "DISTINCT ON",
     "select * replace (k as a) from r": "* with REPLACE",
+    "select * rename (k as x) from r": "* with RENAME",
     "select k from r union by name select k from s": "BY NAME",
+    "select k from r intersect by name select k from s": "BY NAME",
+    "select k from r except by name select k from s": "BY NAME",
     "with recursive x as (select 1 as k) select * from x": "a recursive CTE",
     "select k from r where exists (select 1 from s group by all qualify count(*) > 1)": "QUALIFY",
 }
@@ -38,6 +41,21 @@ def test_an_unread_clause_is_refused_where_it_stands(sql, what):
 )
 def test_how_rows_are_spread_over_tasks_is_nothing_to_a_view(sql):
     assert read(sql).sort == ()
+
+
+@pytest.mark.parametrize("operation", ["union all", "union"])
+def test_a_table_is_no_branch_of_a_union(operation):
+    assert_refused(f"(r) {operation} select k from r", Reason.OPERATOR_NOT_SUPPORTED, "this branch of UNION")
+
+
+def test_all_parts_of_a_frame_are_read():
+    frame = "rows between 1 preceding and unbounded following"
+    (call,) = [
+        call
+        for node in read(f"select sum(a) over (order by k {frame}) as x from r").root.walk()
+        for call in getattr(node, "calls", ())
+    ]
+    assert call.frame.lower() == frame
 
 
 def test_pivot_behind_a_join_is_of_what_the_join_makes():

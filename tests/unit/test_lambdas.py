@@ -14,6 +14,7 @@ OWN = {
     "transform(a, x -> x.x)": "TRANSFORM(a, __ivm_each_x -> __ivm_each_x.x)",
     "transform(a, x -> transform(x, (x, i) -> x + i))": "TRANSFORM(a, __ivm_each_x -> TRANSFORM(__ivm_each_x, "
     "(__ivm_each_x, __ivm_each_i) -> __ivm_each_x + __ivm_each_i))",
+    "transform(a, x -> cast(x as struct<x: int>))": "TRANSFORM(a, __ivm_each_x -> CAST(__ivm_each_x AS STRUCT<x: INT>))",
     "filter(a, x -> x > b)": "FILTER(a, __ivm_each_x -> __ivm_each_x > b)",
     "a + 1": "a + 1",
 }

@@ -13,6 +13,7 @@ from sparkivm.engine import EngineError, as_written, is_as_written
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import parse_model, statement_text
 from sparkivm.names import TableName
+from sparkivm.reasons import Place
 from sparkivm.refresh.model.model_query import check_is_query, columns_query, query_text
 from sparkivm.refresh.sources.source_catalog import digest
 from tests.hostile_models import BREAKOUTS, COMMANDS
@@ -73,6 +74,21 @@ def test_the_place_is_that_of_the_command(kind, line, column):
     with pytest.raises(ModelError, match=f"line {line}, column {column}") as refused:
         statement_text("m", COMMANDS[kind])
     assert "write one SELECT statement" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "line", "column"),
+    [("drop table x", 1, 1), ("-- a comment\n\n  drop table x", 3, 3), ("/* a */ drop table x", 1, 9)],
+)
+def test_the_place_of_the_first_word(sql, line, column):
+    with pytest.raises(ModelError) as refused:
+        statement_text("m", sql)
+    assert refused.value.place == Place(line, column, "drop")
+
+
+def test_a_table_that_begins_with_a_cte():
+    with pytest.raises(ModelError, match="the model is a CREATE statement"):
+        parse_model("m", "with x as (select 1 as a) create table t as select a from x")
 
 
 @pytest.mark.parametrize(

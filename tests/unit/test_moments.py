@@ -8,8 +8,10 @@ from sparkivm.algebra import Filter, Project
 from sparkivm.algebra.moment import MOMENTS, at, before, is_moment, moment, moments
 from sparkivm.algebra.scalar import integer
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.normalize.pipeline import normalize
-from tests.reading import read
+from sparkivm.reasons import Reason
+from tests.reading import assert_refused, read
 
 CALLS = {
     "current_date()": "__ivm_at_current_date",
@@ -40,6 +42,33 @@ def test_in_the_normal_form_filters_and_projections_alone_read_one(join):
     readers = [node for node in normalize(query, query.columns).walk() if any(map(moments, node.scalars))]
     assert readers
     assert all(isinstance(node, (Filter, Project)) for node in readers)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("select Current_Date as d, now() - x, k from t", "select D as d, T - x, k from t"),
+        ("select current_date( ) + 1 from t where a < CURRENT_DATE", "select D + 1 from t where a < D"),
+        ("select t.current_date, k as current_date from t", None),
+        ("select now, `current_date`, 'now()' from t", None),
+        ("select localtimestamp() from t", None),
+    ],
+)
+def test_calls_in_a_text_are_replaced(text, found):
+    """Columns, aliases and texts stay, as does a moment without a literal."""
+    literals = {MOMENTS["current_date"]: "D", MOMENTS["now"]: "T"}
+    assert replace_moments(text, literals) == (found or text)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select current_date as x from (select d as current_date from r)",
+        "select 1 from (select d as current_date from r) as x where exists (select 1 from s where d > current_date)",
+    ],
+)
+def test_a_column_of_the_name_of_a_moment(sql):
+    assert_refused(sql, Reason.SQL_NOT_UNDERSTOOD, "current_date is a function and a column")
 
 
 def test_an_expression_at_two_times():

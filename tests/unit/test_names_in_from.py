@@ -42,6 +42,44 @@ def test_functions_without_parentheses_come_before_aliases_and_outer_columns(sql
     assert read("select user from (select s as user from r)").output
 
 
+@pytest.mark.parametrize(
+    ("join", "column"), [("left join", "k"), ("right join", "k_2"), ("full join", "k_3")]
+)
+def test_using_shows_the_column_of_the_side_that_is_kept(join, column):
+    assert read(f"select k from r {join} s using (k)").output == (column,)
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ("cast(s as int)", "s_2"),
+        ("int(s)", "s_2"),
+        ("int(upper(s))", "expression_1"),
+        ("cast(x.y as int)", "expression_1"),
+        ("base64(s)", "expression_1"),
+        ("x.y", "y"),
+    ],
+)
+def test_the_name_of_an_item_without_an_alias(item, name):
+    assert read(f"select {item} from (select s, from_json(s, 'y int') as x from r)").output == (name,)
+
+
+def test_the_name_of_an_alias_of_a_cast():
+    assert len(read("select cast(a as string) as x, x from r").output) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        ("explode(array(a, b))", ("col",)),
+        ("explode(map(a, b))", ("key", "value")),
+        ("posexplode(sequence(1, a))", ("pos", "col")),
+    ],
+)
+def test_names_of_what_is_made_of_a_value(call, names):
+    assert read(f"select {call} from r").output == names
+
+
 @pytest.mark.parametrize("row", ["(struct(1, 2), 3)", "(named_struct('a', 1), 3)"])
 def test_structs_among_the_columns_of_values(row):
     assert read(f"select * from values {row}").output == ("col1", "col2")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
+from sparkivm.spark_sql.relations import select_text
+from tests.fuzz.embedded import Sources
 from tests.reading import read, refusal
 
 ONE_ROW = (
@@ -114,6 +116,30 @@ def test_having_means_output_columns_but_keys_of_from(sql):
 @pytest.mark.parametrize("sql", HAVING_UNCLEAR)
 def test_having_that_may_name_a_key(sql):
     assert "both a column and another expression's alias" in refusal(f"select {sql}").detail
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, sum(a) as t from r group by k having t > 1",
+        "select a + 1 as x from r order by x * 2",
+        "select k, a as x, count(*) as n from r group by k, x having x + n > 1",
+    ],
+)
+def test_aliases_that_no_column_has(sql):
+    assert read(sql).output
+
+
+def test_what_sorts_is_kept_beside_one_column_under_two_names():
+    found = read("select k, k as j from r order by a, k desc")
+    assert len(set(found.output)) == 2
+    assert set(found.root.columns) == {*found.output, "a"}
+    assert [key.column for key in found.sort] == ["a", "k"]
+
+
+def test_rows_that_tie_below_a_limit_are_told_apart_by_their_other_columns():
+    root = read("select k from (select a, b, k from r order by k limit 2)").root
+    assert "order by q1.`k` asc nulls first, q1.`a`, q1.`b`)" in select_text(root, Sources(0))
 
 
 def test_a_union_is_ordered_by_expressions_over_its_output():

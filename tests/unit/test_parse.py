@@ -3,9 +3,11 @@
 import pytest
 import sqlglot.parser
 
+from sparkivm.engine import Field
 from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model, statement_text
-from tests.reading import read
+from tests.reading import read, refusal
 
 
 def test_the_compiled_build_of_sqlglot_is_refused_by_name(monkeypatch):
@@ -22,6 +24,39 @@ def test_a_query_that_is_nested_too_deeply():
         sql = f"(select k, max(a) as a from {sql} as q{number} group by k)"
     with pytest.raises(NotIncremental, match="nested too deeply"), not_too_deep():
         read(f"select k, a from {sql}")
+
+
+def test_views_that_are_nested_too_deeply():
+    class OneView:
+        def lookup(self, parts, namespace):
+            return CatalogView("v", "select k from v", (Field("k", "int"),), ())
+
+    assert refusal("select k from v", OneView()).detail == "views are nested more than 40 deep"
+
+
+@pytest.mark.parametrize("end", [";", ";;", "; ; -- the end", "; /* the end */ ;"])
+def test_semicolons_at_the_end_are_no_statements(end):
+    assert parse_model("model", f"select a from r{end}") == parse_model("model", "select a from r")
+
+
+@pytest.mark.parametrize("call", ["timestampdiff({}, d, d)", "date_add({}, 1, d)"])
+def test_a_unit_is_no_column(call):
+    sql = f"select {call} as x from (select d, k as day, a as {{}} from r)"
+    (_, unit), *_ = read(sql.format("day", "other")).root.items
+    (_, column), *_ = read(sql.format("other", "other")).root.items
+    assert unit.columns == {"d"}
+    assert column.columns == {"d", "a"}
+
+
+def test_parentheses_around_a_query_say_nothing():
+    query = read("((select k from r order by a))")
+    assert [key.column for key in query.sort] == ["a"]
+    assert read("(with x as (select a from r) (select * from x))").output == ("a",)
+
+
+@pytest.mark.parametrize("end", ["distribute by a", "limit all", "order by a"])
+def test_a_with_in_front_of_parentheses_stays(end):
+    assert read(f"with x as (select a from r) (select * from x) {end}").root.tables == {"r"}
 
 
 @pytest.mark.parametrize(

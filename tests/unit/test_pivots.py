@@ -42,12 +42,33 @@ def test_null_is_a_value():
         (pivot("sum(d)", "a in (1, cast(null as int))"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
         (pivot("sum(d), avg(d)"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
         (pivot("sum(d)", "a in (1.5)"), Reason.OPERATOR_NOT_SUPPORTED, "without an alias"),
+        (
+            "select * from (select k, a, b from r) unpivot ((x, y) for n in (a, b))",
+            Reason.SQL_NOT_UNDERSTOOD,
+            "do not match its values",
+        ),
+        (
+            "select * from r join s using (k) unpivot (x for n in (s.k))",
+            Reason.OPERATOR_NOT_SUPPORTED,
+            "UNPIVOT of what is no column",
+        ),
         (pivot("sum(d)", "a in (1, 1 as x)"), Reason.SQL_NOT_UNDERSTOOD, "there twice"),
         (pivot("sum(d) filter (where k > 1)"), Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with"),
     ],
 )
 def test_what_is_refused(sql, reason, detail):
     assert_refused(sql, reason, detail)
+
+
+@pytest.mark.parametrize("call", ["bool_and(k > 1)", "bool_or(k > 1)", "every(k > 1)", "some(k > 1)"])
+def test_a_group_without_rows_has_no_truth_value(call):
+    """Beside an aggregate that is no NULL over no rows, their type decides."""
+    sql = pivot(f"{call} as b, count(*) as n")
+    assert list(read(f"select 1_b, 1_n, two_b from ({sql})").output) == ["1_b", "1_n", "two_b"]
+
+
+def test_unpivot_of_the_only_column():
+    assert read("select * from (select a from r) unpivot (x for n in (a))").output == ("n", "x")
 
 
 def compared(value: str, type_: str | None) -> str:

@@ -33,6 +33,7 @@ def test_what_is_refused(text):
     [
         "(a | b) & k",
         "a <=> b = k",
+        "a <=> b in (1, 2)",
         "a = b is not null",
         "a = b is null",
         "s || a << b",

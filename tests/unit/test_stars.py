@@ -163,6 +163,12 @@ def test_fields_of_what_an_array_holds(query, expressions):
     assert [scalar.sql("spark") for _, scalar in root.items] == expressions
 
 
+def test_a_map_under_another_name_is_one():
+    """UNPIVOT gives names of their own to the columns that it keeps."""
+    names = read("select explode(tags) from (select * from events unpivot (x for n in (id)))", EVENTS).output
+    assert names == ("key", "value")
+
+
 @pytest.mark.parametrize(
     ("type_", "names"),
     [

@@ -73,12 +73,6 @@ WITHOUT_PARENTHESES = frozenset(
 # `DATE 'today'`: Spark reads these words in typed literals of dates and times.
 _MOVING_LITERALS = ("now", "today", "tomorrow", "yesterday")
 _NOW_BY_DEFAULT = ("unix_timestamp", "to_unix_timestamp")
-_NOT_DETERMINISTIC_CLASSES = (exp.Rand, exp.Randn, exp.Uuid)
-_SESSION_CLASSES = (
-    exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.CurrentUser,
-    exp.CurrentSchema, exp.CurrentDatabase, exp.CurrentCatalog, exp.CurrentTimezone, exp.SessionUser,
-    exp.Localtime, exp.Localtimestamp,
-)  # fmt: skip
 
 
 def check_accepted(expression: exp.Expr) -> None:
@@ -95,13 +89,13 @@ def check_accepted(expression: exp.Expr) -> None:
         if type(node) in _ACCEPTED:
             continue
         name = function_name(node)
-        if isinstance(node, _NOT_DETERMINISTIC_CLASSES) or name in _NOT_DETERMINISTIC:
+        if name in _NOT_DETERMINISTIC:
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION,
                 f"{name} has another value each time it is computed",
                 node,
             )
-        if isinstance(node, _SESSION_CLASSES) or _of_the_session(node, name):
+        if _of_the_session(node, name):
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION,
                 f"{name} depends on the time or the session of the refresh",
@@ -125,7 +119,7 @@ def repeatable(tree: exp.Expr) -> bool:
         name = function_name(node)
         if _moves(node):
             return False
-        if isinstance(node, (*_NOT_DETERMINISTIC_CLASSES, *_SESSION_CLASSES, exp.TableSample)):
+        if isinstance(node, exp.TableSample):
             return False
         if isinstance(node, exp.QueryTransform):
             return False  # a program is run

@@ -134,13 +134,9 @@ class Correlation:
             case Project():
                 below = self._with(self.bind(relation.input), map(self._outside, relation.scalars))
                 items = tuple((name, scalar.rename(below.columns)) for name, scalar in relation.items)
-                taken = {name for name, scalar in items if scalar.as_column != name}
-                columns = {of: self._names.fresh(of) if c in taken else c for of, c in below.columns.items()}
-                passed = {columns[of]: column(mine) for of, mine in below.columns.items()}
-                passed |= dict(items)
-                return replace(
-                    below, relation=Project(below.relation, tuple(passed.items())), columns=columns
-                )
+                # What it computes has new names.
+                passed = {name: column(name) for name in below.columns.values()} | dict(items)
+                return replace(below, relation=Project(below.relation, tuple(passed.items())))
             case Generate():
                 below = self._with(self.bind(relation.input), [self._outside(relation.generator)])
                 generator = relation.generator.rename(below.columns)

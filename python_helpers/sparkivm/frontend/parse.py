@@ -164,7 +164,7 @@ def parse_model(model: str, sql: str) -> exp.Query:
         )
     if not trees or not isinstance(trees[0], exp.Query):
         found = type(trees[0]).__name__ if trees else "nothing"
-        if trees and isinstance(trees[0], (exp.Command, exp.DDL, exp.DML, exp.Set, exp.Drop, exp.Create)):
+        if trees and isinstance(trees[0], exp.DDL):
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement is read as {found}"))
     return _with_units(trees[0])

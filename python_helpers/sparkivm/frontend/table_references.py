@@ -30,7 +30,7 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
         if any("start" not in meta for meta in metas):
             return None
         start, end = metas[0]["start"], metas[-1]["end"] + 1
-        fixed = bool(table.args.get("version") or table.args.get("when"))
+        fixed = bool(table.args.get("version"))
         parts = tuple(part.name for part in table.parts)
         found[start] = TableReference(parts, start, end, bool(table.alias), fixed)
     return [found[start] for start in sorted(found)]
