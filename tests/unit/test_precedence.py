@@ -22,6 +22,9 @@ from tests.reading import assert_refused, read
         "a = b like 'x'",
         "a = b < k",
         "a between b and k = b",
+        "s like not s",
+        "a between not b and k",
+        "a between b and not k",
     ],
 )
 def test_what_is_refused(text):

@@ -134,8 +134,9 @@ class Correlation:
             case Project():
                 below = self._with(self.bind(relation.input), map(self._outside, relation.scalars))
                 items = tuple((name, scalar.rename(below.columns)) for name, scalar in relation.items)
-                # What it computes has new names.
-                passed = {name: column(name) for name in below.columns.values()} | dict(items)
+                passed = {name: column(name) for name in below.columns.values()}
+                assert all(scalar.as_column == name for name, scalar in items if name in passed), "new names"
+                passed |= dict(items)
                 return replace(below, relation=Project(below.relation, tuple(passed.items())))
             case Generate():
                 below = self._with(self.bind(relation.input), [self._outside(relation.generator)])

@@ -60,7 +60,9 @@ def _operands(node: exp.Expr, level: int) -> Iterator[tuple[exp.Expr, int]]:
     if isinstance(node, exp.Escape):
         return
     if level == _PREDICATES:
-        yield first, level - 1  # what the parser takes for the others binds more tightly
+        yield first, level - 1
+        rest = (second, node.args.get("low"), node.args.get("high"))
+        yield from ((operand, level - 1) for operand in rest if isinstance(operand, exp.Expr))
     else:
         yield first, level
         if isinstance(second, exp.Expr):

@@ -1,1 +1,1 @@
-"""What a run asks about the rows that changed, before much is read: each question once for all of its views."""
+"""What a run asks about changed rows before it reads much: each question once for all of its views."""
