@@ -69,6 +69,7 @@ _OTHERS = {
     "exists of a join": "select k, a from r where exists (select 1 from (select a from s where s.k = r.k) as x join s as y on x.a = y.a)",
     "a count of a join": "select k, (select count(*) from (select a from s where s.k = r.k) as x, (select b from s where s.k = r.k) as y) as n from r",
     "a null-safe count of a join": "select k, (select count(*) from (select a from s where s.k <=> r.k) as x, (select b from s where s.k <=> r.k) as y) as n from r",
+    "a count of in": "select k, (select count(*) from s where s.k = r.k and s.a in (select x.k from s as x)) as n from r",
     "rows made of an outer column": "select k, (select count(*) from s lateral view explode(array(s.a, r.a)) x as x where s.k = r.k and x > 1) as n from r",
     "a condition": "select k, a from r where (select max(s.a) > 1 from s)",
     "an outer column beside no row": "select r.k, l.x from r left join lateral (select r.a as x from s where s.k = r.k) as l on true",

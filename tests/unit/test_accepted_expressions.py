@@ -67,6 +67,8 @@ REFUSED = {
     "date 'today'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "timestamp ' Now'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "date_add(date 'yesterday', 1)": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "not any(x)": Reason.EXPRESSION_NOT_SUPPORTED,
+    "not all(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "my_udf(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "my_udf(a, y -> y + 1)": Reason.EXPRESSION_NOT_SUPPORTED,
 }
