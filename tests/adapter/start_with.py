@@ -7,10 +7,28 @@ stdout    JSON: `settings` and `jars` as the context has them
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from dbt.adapters.sparkivm.session import open_session
+
+SMALL = {
+    "spark.master": "local[1]",
+    "spark.driver.memory": "600m",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+
+def what_arrives(directory: Path, given: Mapping[str, str] = SMALL) -> dict[str, Any]:
+    """The output of a run in a process of its own, which has ended."""
+    command = [sys.executable, "-m", "tests.adapter.start_with", directory]
+    answer = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
+    return found
+
 
 if __name__ == "__main__":
     given = json.load(sys.stdin)

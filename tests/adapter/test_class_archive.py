@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from dbt.adapters.sparkivm.class_archive import from_archive, is_complete
+
+from tests.adapter.start_with import what_arrives
 
 OPTIONS = "spark.driver.extraJavaOptions"
 COMPLETE = (0xF00BABA8).to_bytes(4, "little") + b"classes"
@@ -153,22 +152,11 @@ def test_java_takes_classes_from_it(home, monkeypatch):
     monkeypatch.delenv("SPARK_HOME")
     log = home / "classes.log"
     monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={log}")
-    given = {
-        "spark.master": "local[1]",
-        "spark.driver.memory": "600m",
-        "spark.sql.catalogImplementation": "in-memory",
-    }
-    start(home, given)
-    start(home, given)
+    what_arrives(home / ".spark")
+    what_arrives(home / ".spark")
     deadline = time.monotonic() + 120
     while not any(is_complete(part) for part in cache(home).glob("*.part")):
         assert time.monotonic() < deadline, "Java has written no archive"
         time.sleep(1)
-    start(home, given)
+    what_arrives(home / ".spark")
     assert "org.apache.spark.sql.delta.DeltaLog source: shared objects file (top)" in log.read_text()
-
-
-def start(home: Path, given: dict[str, str]) -> None:
-    """Spark as dbt starts it, in a process of its own."""
-    command = [sys.executable, "-m", "tests.adapter.start_with", home / ".spark"]
-    subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)

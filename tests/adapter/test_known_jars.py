@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
 from dbt.adapters.sparkivm.session_defaults import delta_package, session_settings
+
+from tests.adapter.start_with import what_arrives
 
 
 @pytest.fixture(autouse=True)
@@ -114,20 +114,6 @@ def test_what_cannot_be_written_down_is_fetched_again(tmp_path):
 @pytest.mark.spark
 @pytest.mark.slow
 def test_delta_is_there_without_its_package(tmp_path):
-    given = {
-        "spark.master": "local[1]",
-        "spark.driver.memory": "600m",
-        "spark.sql.catalogImplementation": "in-memory",
-    }
-    starts = []
-    for _ in range(2):
-        answer = subprocess.run(
-            [sys.executable, "-m", "tests.adapter.start_with", tmp_path / ".spark"],
-            input=json.dumps(given),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        starts.append(json.loads(answer.stdout.splitlines()[-1])["jars"])
+    starts = [what_arrives(tmp_path / ".spark")["jars"] for _ in range(2)]
     assert [start["spark.jars.packages"] for start in starts] == [delta_package(), None]
     assert "delta-spark" in starts[1]["spark.jars"]

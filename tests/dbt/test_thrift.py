@@ -128,7 +128,9 @@ class TestTypeSparkOverThrift(SparkProject):
         server = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
         return {"type": "spark", "threads": 2, "poll_interval": 1, **server}
 
-    test_to_a_table_and_back = pytest.mark.nightly(SparkProject.test_to_a_table_and_back)
+    @pytest.mark.nightly
+    def test_to_a_table_and_back(self, project):
+        super().test_to_a_table_and_back(project)
 
 
 @pytest.mark.nightly

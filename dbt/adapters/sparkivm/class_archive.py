@@ -1,7 +1,7 @@
 """A class data archive: Java maps the classes of Spark and Delta, instead of reading and checking each.
 
 Java writes it as it ends, some seconds after dbt has; the starts after that use it. It holds for one Java and
-one class path, which its name stands for. Java starts without one that does not fit, or that was cut short.
+one class path, of which its name is a digest. Java ignores an archive that does not fit or was cut short.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pyspark
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.environment import java_command, spark_home, variable
 
 logger = AdapterLogger("SparkIvm")
 
@@ -42,26 +42,19 @@ def from_archive(settings: Mapping[str, str]) -> Generator[dict[str, str], None,
     if folder is None:
         yield dict(settings)
         return
-    before = os.environ.get(_CLASS_PATH)
-    os.environ[_CLASS_PATH] = os.pathsep.join([*([before] if before else []), *jars])
     options = f'{settings.get(_OPTIONS, "")} "{_option(folder, _name(jars))}"'
-    try:
+    with variable(_CLASS_PATH, os.pathsep.join(filter(None, [os.environ.get(_CLASS_PATH), *jars]))):
         yield {key: value for key, value in settings.items() if key != _JARS} | {_OPTIONS: options.strip()}
-    finally:
-        if before is None:
-            del os.environ[_CLASS_PATH]
-        else:
-            os.environ[_CLASS_PATH] = before
 
 
 def _may_share(settings: Mapping[str, str], jars: Sequence[str]) -> bool:
-    """Whether all classes come from jars of this machine, and nobody says something of archives himself."""
+    """Whether all classes come from jars of this machine, and no option of the user's is about archives."""
     return (
         settings.get("spark.master", "").startswith("local")
         and all(jar and os.pathsep not in jar for jar in jars)
         and not any(word in settings.get(_OPTIONS, "") for word in _OF_ARCHIVES)
         and not any(map(os.environ.get, _FOLDERS))
-        and not (_home() / "conf").exists()  # Java archives no class path with folders in it
+        and not (spark_home() / "conf").exists()  # Java archives no class path with folders in it
     )
 
 
@@ -109,13 +102,12 @@ def _keep_latest(folder: Path) -> None:
 
 
 def _name(jars: Sequence[str]) -> str:
-    """It stands for the Java and for the files of the class path."""
-    home = os.environ.get("JAVA_HOME")
-    java = Path(os.path.realpath(Path(home) / "bin" / "java" if home else shutil.which("java") or "java"))
+    """A digest of the Java and of the files on the class path."""
+    java = Path(os.path.realpath(java_command() or "java"))
     files = [
         java,
         java.parent.parent / "lib" / "modules",
-        *sorted((_home() / "jars").iterdir()),
+        *sorted((spark_home() / "jars").iterdir()),
         *map(Path, jars),
     ]
     digest = hashlib.sha256((os.environ.get(_CLASS_PATH) or "").encode())
@@ -123,7 +115,3 @@ def _name(jars: Sequence[str]) -> str:
         found = file.stat() if file.exists() else None
         digest.update(f"{file} {found and (found.st_size, found.st_mtime_ns)}\n".encode())
     return digest.hexdigest()[:16]
-
-
-def _home() -> Path:
-    return Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 
+from dbt.adapters.sparkivm.environment import java_command
 from dbt_common.exceptions import DbtRuntimeError
 
 _ACCEPTED = (17, 21)
@@ -15,8 +15,7 @@ _DO = "install Java 17 or 21 and put it on PATH, or let JAVA_HOME point to it"
 
 def check_java() -> None:
     """Raises: DbtRuntimeError, one sentence, unless Java 17 or 21 would be started."""
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    java = java_command()
     if java is None or shutil.which(java) is None:
         raise DbtRuntimeError(f"Spark needs Java, and {java or 'java on PATH'} does not exist: {_DO}.")
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)

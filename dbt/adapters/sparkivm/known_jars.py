@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pyspark
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.environment import spark_home
 from dbt.adapters.sparkivm.private_directory import private_file, read_own
 from dbt.adapters.sparkivm.session_defaults import delta_package
 
@@ -45,8 +45,7 @@ def remember_jars(settings: Mapping[str, str], fetched: str, directory: Path) ->
 
 def _is_delta_alone(settings: Mapping[str, str]) -> bool:
     """Whether nobody names other jars, which a list of ours would replace."""
-    home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
-    defaults = Path(os.environ.get("SPARK_CONF_DIR") or home / "conf") / "spark-defaults.conf"
+    defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
     said = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     if defaults.exists():
         said += defaults.read_text(errors="replace")

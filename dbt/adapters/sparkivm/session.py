@@ -220,14 +220,15 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     check_java()
     be_quiet()
     asked = with_known_jars(settings, directory)
+    jars_are_known = asked != settings
     try:
         make_private(directory)
-        archive = nullcontext(asked) if asked == settings else from_archive(asked)
+        archive = from_archive(asked) if jars_are_known else nullcontext(asked)
         with private_file(directory / "spark.log") as log, archive as started, submitted(started):
             gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
         conf = SparkConf(loadDefaults=False).setAll(list(started.items()))
         context = SparkContext(gateway=gateway, conf=conf)
-        if asked == settings:
+        if not jars_are_known:
             remember_jars(settings, context.getConf().get("spark.jars", ""), directory)
     except OSError as error:
         raise FailedToConnectError(f"Spark did not start: {error}") from error

@@ -10,6 +10,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from dbt.adapters.sparkivm.environment import variable
+
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"  # what pyspark appends to `spark-submit`
 _OPTION = "--properties-file"
 _PLAIN = frozenset(string.ascii_letters + string.digits + "._-/")
@@ -23,8 +25,7 @@ def submitted(settings: Mapping[str, str]) -> Generator[None, None, None]:
     command line, as Java takes them nowhere else. Spark trims the values: the context is given them again.
     Raises: OSError if a file that the user's arguments name cannot be read.
     """
-    before = os.environ.get(_ARGUMENTS)
-    arguments, theirs = _without_file(shlex.split("pyspark-shell" if before is None else before))
+    arguments, theirs = _without_file(shlex.split(os.environ.get(_ARGUMENTS, "pyspark-shell")))
     text = properties_text(settings).encode("ascii")
     if theirs is None:
         arguments = [
@@ -39,14 +40,8 @@ def submitted(settings: Mapping[str, str]) -> Generator[None, None, None]:
         path = os.path.join(private, "spark.properties")
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(text)
-        os.environ[_ARGUMENTS] = shlex.join([_OPTION, path, *arguments])
-        try:
+        with variable(_ARGUMENTS, shlex.join([_OPTION, path, *arguments])):
             yield
-        finally:
-            if before is None:
-                del os.environ[_ARGUMENTS]
-            else:
-                os.environ[_ARGUMENTS] = before
 
 
 def properties_text(settings: Mapping[str, str]) -> str:

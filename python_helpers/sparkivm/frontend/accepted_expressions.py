@@ -119,10 +119,8 @@ def repeatable(tree: exp.Expr) -> bool:
         name = function_name(node)
         if _moves(node):
             return False
-        if isinstance(node, exp.TableSample):
-            return False
-        if isinstance(node, exp.QueryTransform):
-            return False  # a program is run
+        if isinstance(node, (exp.TableSample, exp.QueryTransform)):
+            return False  # the latter runs a program
         if name in _NOT_DETERMINISTIC or _of_the_session(node, name):
             return False
         if isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in _OF_THE_SESSION:
