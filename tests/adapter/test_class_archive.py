@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dbt.adapters.sparkivm.class_archive import from_archive, is_complete
 
-from tests.adapter.start_with import what_arrives
+from tests.adapter.start_with import SMALL, what_arrives
 
 OPTIONS = "spark.driver.extraJavaOptions"
 COMPLETE = (0xF00BABA8).to_bytes(4, "little") + b"classes"
@@ -152,11 +152,13 @@ def test_java_takes_classes_from_it(home, monkeypatch):
     monkeypatch.delenv("SPARK_HOME")
     log = home / "classes.log"
     monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={log}")
-    what_arrives(home / ".spark")
-    what_arrives(home / ".spark")
+    with_derby = {key: value for key, value in SMALL.items() if key != "spark.sql.catalogImplementation"}
+    what_arrives(home / ".spark", with_derby)
+    what_arrives(home / ".spark", with_derby)
+    assert "Shutting down instance" in (home / ".spark" / "derby.log").read_text(), "its lock is released"
     deadline = time.monotonic() + 120
     while not any(is_complete(part) for part in cache(home).glob("*.part")):
         assert time.monotonic() < deadline, "Java has written no archive"
         time.sleep(1)
-    what_arrives(home / ".spark")
+    what_arrives(home / ".spark", with_derby)
     assert "org.apache.spark.sql.delta.DeltaLog source: shared objects file (top)" in log.read_text()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +229,9 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
             gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log})
         conf = SparkConf(loadDefaults=False).setAll(list(started.items()))
         context = SparkContext(gateway=gateway, conf=conf)
-        if not jars_are_known:
+        if jars_are_known:
+            atexit.register(_close_catalog, context)
+        else:
             remember_jars(settings, context.getConf().get("spark.jars", ""), directory)
     except OSError as error:
         raise FailedToConnectError(f"Spark did not start: {error}") from error
@@ -268,6 +271,14 @@ def _open_catalog(root: SparkSession, directory: Path) -> None:
         raise FailedToConnectError(
             f"Spark's catalog does not open; its own words are in {directory / 'spark.log'}. {error}"
         ) from error
+
+
+def _close_catalog(context: SparkContext) -> None:
+    """Release Derby's lock for the next dbt: Java would hold it until its class data archive is written."""
+    jvm: Any = context._jvm
+    # Derby reports by an error that it has shut down. It may not be in use, or Java has ended before.
+    with suppress(Py4JError, OSError):
+        jvm.java.sql.DriverManager.getConnection("jdbc:derby:;shutdown=true")
 
 
 def _literal(value: Any) -> str:
