@@ -108,6 +108,25 @@ def test_not_repeatable(text):
     assert not repeatable(parsed(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "count(*)",
+        "sum(a) filter (where a > 1 and b < 2 or c)",
+        "rank() over (order by a)",
+        "mode(a)",
+        "not (a and b)",
+    ],
+)
+def test_repeatable_though_no_scalar(text):
+    """Queries that are not incremental have "no change" too."""
+    assert repeatable(parsed(text))
+
+
+def test_a_function_that_is_not_known_is_not_repeatable():
+    assert not repeatable(parsed("of_the_user(a)"))
+
+
 def test_a_program_is_not_repeatable():
     assert not repeatable(parse_model("model", "select transform (a) using 'cat' as (x) from t"))
 

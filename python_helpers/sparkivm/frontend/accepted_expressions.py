@@ -125,7 +125,7 @@ def repeatable(tree: exp.Expr) -> bool:
             return False
         if isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in _OF_THE_SESSION:
             return False  # if it is no column
-        if isinstance(node, exp.Func) and type(node) not in _ACCEPTED and name not in _REPEATABLE_FUNCTIONS:
+        if isinstance(node, exp.Anonymous) and name not in _REPEATABLE_FUNCTIONS:
             return False  # a function of the user's
         if (
             isinstance(node, exp.Table)
