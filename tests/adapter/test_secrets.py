@@ -45,6 +45,7 @@ class Watch(threading.Thread):
                     self.seen.add(line)
 
 
+@pytest.mark.nightly
 def test_settings_arrive_unseen(tmp_path):
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "spark-defaults.conf").write_text("spark.of.defaults yes\nspark.a.nothing some\n")

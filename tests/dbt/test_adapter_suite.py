@@ -69,6 +69,7 @@ class InViews:
         }
 
 
+@pytest.mark.nightly
 class TestDateAddInViews(InViews, BaseDateAdd):
     pass
 

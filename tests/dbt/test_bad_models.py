@@ -87,6 +87,7 @@ class TestBadModels:
         }
 
 
+@pytest.mark.nightly
 class TestOtherMaterializations:
     """A model changes what it is made as; its name always shows something."""
 

@@ -111,6 +111,7 @@ class TestLife:
         assert responses(project)["lines"]["reason"] == "STATE_MODIFIED"
         run_dbt(["test", "--select", "lines"])
 
+    @pytest.mark.nightly
     def test_state_that_is_wrong_without_a_trace(self, project, spark):
         """As a bug of ours would leave it: the commit carries a frontier, of a build, which nothing came before."""
         run_dbt(["run", "--full-refresh", "--select", "sums"])
@@ -121,6 +122,7 @@ class TestLife:
         result = run_dbt(["test", "--select", "sums"], expect_pass=False)[0]
         assert (result.status, result.failures) == ("fail", 2)
 
+    @pytest.mark.nightly
     def test_models_that_were_edited(self, project):
         """dbt compiles tests for many commands, also of models that were not run since."""
         run_dbt(["run"])
@@ -139,6 +141,7 @@ class TestLife:
         run_dbt(["show", "--select", "lines"])
 
 
+@pytest.mark.nightly
 class TestEmpty:
     @pytest.fixture(scope="class")
     def models(self):
@@ -157,6 +160,7 @@ class TestEmpty:
         assert rows(project, "m") == [(1,)]
 
 
+@pytest.mark.nightly
 class TestAuxiliaryViews:
     @pytest.fixture(scope="class")
     def models(self):

@@ -59,7 +59,23 @@ class TestOverThrift:
     def models(self):
         return MODELS
 
-    def commands_do_not_run(self, project):
+    @pytest.fixture(scope="class", autouse=True)
+    def tables(self, project):
+        run_sql(project, *TABLES)
+
+    def test_create_incremental_no_op(self, project):
+        run_dbt(["run"])
+        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "create")
+        run_sql(project, *CHANGES)
+        run_dbt(["run"])
+        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "incremental")
+        assert len(run_dbt(["test"])) == 3
+        run_dbt(["run"])
+        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "no_op")
+        assert {response["statements"] for response in responses(project).values()} == {0}
+
+    @pytest.mark.nightly
+    def test_commands_do_not_run(self, project):
         run_sql(project, "create table {schema}.kept (id int) using delta")
         for text in (
             FROM + "insert into {{ target.schema }}.kept select id",
@@ -72,7 +88,8 @@ class TestOverThrift:
         assert rows(project, "kept") == []
         os.remove(os.path.join(project.project_root, "models", "bad.sql"))
 
-    def values_are_text(self, project):
+    @pytest.mark.nightly
+    def test_values_are_text(self, project):
         """The server puts them into the SQL, and leaves the description as it is written."""
         yaml = "models: [{name: day, description: '${env:HOME}'}]"
         write_file(yaml, project.project_root, "models", "day.yml")
@@ -85,21 +102,6 @@ class TestOverThrift:
         assert {row[0]: row[1] for row in described}["Comment"] == "${env:HOME}"
         for name in ("day.sql", "day.yml"):
             os.remove(os.path.join(project.project_root, "models", name))
-
-    def test_create_incremental_no_op(self, project):
-        run_sql(project, *TABLES)
-        run_dbt(["run"])
-        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "create")
-        self.commands_do_not_run(project)
-        self.values_are_text(project)
-        run_dbt(["run"])
-        run_sql(project, *CHANGES)
-        run_dbt(["run"])
-        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "incremental")
-        assert len(run_dbt(["test"])) == 3
-        run_dbt(["run"])
-        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "no_op")
-        assert {response["statements"] for response in responses(project).values()} == {0}
 
 
 @pytest.mark.nightly
@@ -122,15 +124,12 @@ class TestSqlHeaderOverThrift:
         assert len(run_dbt(["test"])) == 2
 
 
+@pytest.mark.nightly
 class TestTypeSparkOverThrift(SparkProject):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, port):
         server = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
         return {"type": "spark", "threads": 2, "poll_interval": 1, **server}
-
-    @pytest.mark.nightly
-    def test_to_a_table_and_back(self, project):
-        super().test_to_a_table_and_back(project)
 
 
 @pytest.mark.nightly

@@ -24,6 +24,7 @@ from tests.dbt.spark_project import (
     modes_of_views,
     write_package,
 )
+from tests.nightly import few_of
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
@@ -73,6 +74,7 @@ class SparkProject:
         run_dbt(["run", "--full-refresh", "--select", "sales"])
         assert modes(project) == {"sales": "full"}
 
+    @pytest.mark.nightly
     def test_to_a_table_and_back(self, project):
         before = rows(project, "sales")
         run_dbt(["run", "--select", "sales", "--vars", "{as: table}"])
@@ -88,6 +90,7 @@ class TestSession(SparkProject):
     def dbt_profile_target(self, spark):
         return {"type": "spark", "method": "session", "host": "none", "threads": 2}
 
+    @pytest.mark.nightly
     def test_other_models_compile_to_the_same_text(self, project):
         def compiled(*, switched_on):
             with mock.patch.dict(os.environ, {"DBT_SPARKIVM": "" if switched_on else "off"}):
@@ -114,6 +117,7 @@ class TestSession(SparkProject):
             _, log = run_dbt_and_capture(["run", "--select", "latest"])
         assert "this adapter works as if dbt-sparkivm was not installed" in log
 
+    @pytest.mark.nightly
     def test_what_hooks_set_is_seen_and_nothing_else_is_left(self, project, root_session):
         hooked = (
             "{{ config(materialized='incremental_view', pre_hook=["
@@ -129,7 +133,7 @@ class TestSession(SparkProject):
         assert {key: after[key] for key in after if before.get(key) != after[key]} == {"my.day": "tue"}
         os.remove(os.path.join(project.project_root, "models", "hooked.sql"))
 
-    @pytest.mark.parametrize("with_macros", [True, False], ids=["of dbt 1", "of dbt 2"])
+    @pytest.mark.parametrize("with_macros", few_of([True, False], [False]), ids=["of dbt 1", "of dbt 2"])
     def test_the_command_refreshes_the_views_of_a_manifest(self, project, with_macros, tmp_path):
         """A manifest of dbt 2 has its own macros of dbt, and none of ours."""
         run_dbt(["parse"])
@@ -155,6 +159,7 @@ class TestSession(SparkProject):
         assert main(["run", "--manifest", "nowhere.json"]) == 2
         assert "there is no manifest nowhere.json; run `dbt parse`" in capsys.readouterr().err
 
+    @pytest.mark.nightly
     def test_both_types_in_one_process(self, project, tmp_path):
         """The adapters share plugins; each invocation has its own."""
         (tmp_path / "models").mkdir()
