@@ -12,7 +12,7 @@ from tests.dbt.other_dbt import run_beside
 from tests.dbt.spark_project import write_files
 from tests.dbt.thrift_server import start_server
 
-pytestmark = [pytest.mark.thrift, pytest.mark.slow]
+pytestmark = [pytest.mark.thrift, pytest.mark.slow, pytest.mark.nightly]
 
 PACKAGES = (
     "dbt-databricks==1.12.8 dbt-spark==1.10.3 databricks-sdk<0.118 databricks-sql-connector<4.4.1 google-auth pyasn1 "

@@ -85,7 +85,7 @@ def kept(lab: Lab) -> list[str]:
 
 
 @pytest.mark.parametrize("either_spark", few_of(["true", "false"], ["true"]), indirect=True)
-@pytest.mark.parametrize(("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("distinct", "huge")]))
+@pytest.mark.parametrize(("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("grouped_twice", "small")]))
 def test_a_view_stays_equal(either_spark, name, size, monkeypatch):
     take_states_for(size, monkeypatch)
     lab = Lab(either_spark, "auxiliaries_by_batch")
@@ -123,6 +123,7 @@ def test_explain_shows_the_view_and_its_query(lab, view):
     assert "next refresh: no_op" in text
 
 
+@pytest.mark.nightly
 def test_a_query_without_them_drops_them(lab):
     view = always(lab, "v", QUERIES["two"]).build()
     assert len(kept(lab)) == 4

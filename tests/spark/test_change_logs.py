@@ -50,6 +50,7 @@ def entry(op: str, at: int, before: str = "", after: str = "") -> str:
     return f"('{op}', {at // 2}, named_struct('lsn', {at}), {images[0]}, {images[1]})"
 
 
+@pytest.mark.nightly
 def test_debezium(lab):
     lab.table(
         "log",

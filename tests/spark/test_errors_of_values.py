@@ -25,6 +25,7 @@ HOLDS = {
 }
 
 
+@pytest.mark.nightly
 def test_a_refresh_fails_where_the_query_does(spark):
     """What the view shows stays; once the value is gone, the view goes on from changes."""
     lab = Lab(spark, "errors_of_values")
