@@ -133,9 +133,8 @@ class View:
         self._table(_ROWS, rows, sources)
         names = ", ".join(map(quoted, rows.columns))
         select = f"select {names} from {_ROWS}"
-        self._engine.execute(
-            applying_statement(self._engine, _STATE, self.plan.state, change, select, predicate)
-        )
+        write = applying_statement(_STATE, self.plan.state, change, select, predicate)
+        self._engine.execute(self._engine.render(write.macro, **write.arguments))
 
     def _sizes(self, rng: random.Random) -> Sizes:
         """Tables so large that their lookups are brought together, some that others are narrowed by, or of a

@@ -85,7 +85,9 @@ def kept(lab: Lab) -> list[str]:
 
 
 @pytest.mark.parametrize("either_spark", few_of(["true", "false"], ["true"]), indirect=True)
-@pytest.mark.parametrize(("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("grouped_twice", "small")]))
+@pytest.mark.parametrize(
+    ("name", "size"), few_of(itertools.product(QUERIES, SIZES), [("grouped_twice", "small")])
+)
 def test_a_view_stays_equal(either_spark, name, size, monkeypatch):
     take_states_for(size, monkeypatch)
     lab = Lab(either_spark, "auxiliaries_by_batch")

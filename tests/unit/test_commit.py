@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.engine import Commit, Engine, EngineError, EngineLost
+from sparkivm.formats.delta_states import DELTA_STATES
+from sparkivm.formats.state_format import Tag, Write
 from sparkivm.names import TableName
 from sparkivm.refresh.stored.commit import Conflict, commit_tagged
 
@@ -28,6 +30,9 @@ class Session(Engine):
     def settings(self, names):
         return {name: self.set_to[name] for name in names if name in self.set_to}
 
+    def render(self, macro, **arguments):
+        return macro
+
     def execute(self, sql):
         self.during = dict(self.set_to)
         if self.error:
@@ -39,7 +44,8 @@ class Session(Engine):
 
 
 def commit(session):
-    return commit_tagged(session, TableName("s", "t"), 0, ("view", 1), "nonce", "nonce", "insert …")
+    tag = Tag("nonce", "nonce", "view", 1)
+    return commit_tagged(session, DELTA_STATES, TableName("s", "t"), 0, tag, Write("insert", {}))
 
 
 def test_settings_of_hooks_stay():

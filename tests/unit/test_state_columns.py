@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.changes.state_columns import alters_columns, columns_of, difference
-from sparkivm.engine import Commit, Field
+from sparkivm.changes.state_columns import columns_of, difference
+from sparkivm.engine import Field
 
 K, N = Field("k", "int", mapped_to="1"), Field("n", "bigint", mapped_to="2")
 
@@ -46,14 +46,3 @@ def test_of_a_new_state_types_and_ids_may_be_unknown():
 )
 def test_types_that_are_printed_in_several_ways_are_not_compared(type_):
     assert columns_of([Field("x", type_)]) == (("x", "", ""),)
-
-
-@pytest.mark.parametrize(
-    ("operation", "alters"),
-    [
-        ("RENAME COLUMN", True), ("DROP COLUMNS", True), ("ADD COLUMNS", True), ("REPLACE COLUMNS", True),
-        ("CHANGE COLUMN", False), ("CHANGE COLUMNS", False), ("OPTIMIZE", False), ("SET TBLPROPERTIES", False),
-    ],
-)  # fmt: skip
-def test_commits_after_which_a_name_may_stand_for_another_column(operation, alters):
-    assert alters_columns(Commit(1, 1, operation, {}, {})) == alters

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sparkivm.engine import Commit, Field
+from sparkivm.engine import Field
 from sparkivm.spark.data_types import SparkType
 
 # Per column its name, its type, and what tells it from another one of that name; "" where that is not known.
 StateColumns = tuple[tuple[str, str, str], ...]
 
-# Commits after which a name may stand for another column. What else changes columns shows in names and types.
-_ALTERING = frozenset({"ADD COLUMNS", "DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
-
 
 def columns_of(fields: Iterable[Field]) -> StateColumns:
     """Those of a table, or of the query that it is going to be made of."""
     return tuple((f.name, f.type if _is_certain(f.spark_type) else "", f.mapped_to) for f in fields)
-
-
-def alters_columns(commit: Commit) -> bool:
-    return commit.operation in _ALTERING
 
 
 def difference(known: StateColumns, now: StateColumns) -> str:

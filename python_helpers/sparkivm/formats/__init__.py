@@ -1,4 +1,4 @@
-"""The formats of tables that have versions, by the kind of a relation."""
+"""The formats of tables that have versions, by the kind of a relation: of sources, and of states."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from types import MappingProxyType
 
 from sparkivm.engine import RelationFacts
 from sparkivm.formats.delta import DELTA
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.formats.iceberg import ICEBERG
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.formats.table_format import TableFormat
 
 FORMATS: Mapping[str, TableFormat] = MappingProxyType({"delta": DELTA, "iceberg": ICEBERG})
+
+STATE_FORMATS: Mapping[str, StateFormat] = MappingProxyType({"delta": DELTA_STATES})
+NEW_STATES: StateFormat = DELTA_STATES  # of states and mirrors that are made
 
 
 def format_of(table: RelationFacts) -> TableFormat:

@@ -26,7 +26,7 @@ _WITHOUT_ROWS = frozenset(
     }
 )  # fmt: skip
 # Commits after which a column's name may stand for another column.
-_COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
+COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
 _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
@@ -144,7 +144,7 @@ def changes_rows(commit: Commit) -> bool:
 
 
 def _loses_columns(commit: Commit) -> bool:
-    return commit.operation in _COLUMNS_GO
+    return commit.operation in COLUMNS_GO
 
 
 def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
@@ -161,7 +161,7 @@ def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
 def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
     if source.properties.get(DELETION_VECTORS, "").lower() != "true":
         return 0
-    return sum(c.operation == "DELETE" or _replaces_a_part(c) for c in changing)
+    return sum(c.operation == "DELETE" or replaces_a_part(c) for c in changing)
 
 
 def _appends(commit: Commit) -> bool:
@@ -175,7 +175,7 @@ def _appends(commit: Commit) -> bool:
     return False
 
 
-def _replaces_a_part(commit: Commit) -> bool:
+def replaces_a_part(commit: Commit) -> bool:
     """Whether a commit is INSERT … REPLACE WHERE."""
     return commit.operation == "WRITE" and commit.parameters.get("predicate", "[]") not in ("[]", "true")
 
@@ -190,7 +190,7 @@ def _rows(commit: Commit) -> int | None:
             numbers = [commit.count("numUpdatedRows")] * 2
         case "DELETE":
             numbers = [commit.count("numDeletedRows")]
-        case _ if _replaces_a_part(commit):
+        case _ if replaces_a_part(commit):
             copied = commit.count("numCopiedRows")
             numbers = [commit.count("numDeletedRows"), commit.count("numOutputRows")]
             numbers.append(None if copied is None else -copied)
@@ -210,7 +210,7 @@ def _growth(commits: Sequence[Commit]) -> int | None:
             came, went = (commit.count(name) for name in _MERGE_ROWS)
         elif commit.operation == "DELETE":
             went = commit.count("numDeletedRows")
-        elif _replaces_a_part(commit):
+        elif replaces_a_part(commit):
             came, went = (commit.count(name) for name in ("numOutputRows", "numDeletedRows"))
             copied = commit.count("numCopiedRows")
             came = None if came is None or copied is None else came - copied

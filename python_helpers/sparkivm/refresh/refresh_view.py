@@ -12,6 +12,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
+from sparkivm.formats.state_format import Write
 from sparkivm.names import name_of, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
@@ -188,8 +189,11 @@ def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: 
     now_ms = time.time() * 1000
     if not newest or now_ms - commit.timestamp_ms < limit_ms:
         return
-    sql = f"alter table {attempt.state.sql} set tblproperties ('sparkivm.renewed' = '{int(now_ms)}')"
-    attempt.commit(stored, replace(frontier, base=stored.version), sql)
+    properties = {"sparkivm.renewed": str(int(now_ms))}
+    write = Write(
+        "mark_relation", {"kind": "table", "relation": attempt.state.sql, "tblproperties": properties}
+    )
+    attempt.commit(stored, replace(frontier, base=stored.version), write)
 
 
 def _memory(attempt: Attempt, seen: Observation) -> Memory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkivm.engine import Engine
+from sparkivm.formats.state_format import Write
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import State
 from sparkivm.plan.state_change import StateChange
@@ -10,9 +10,9 @@ from sparkivm.statements.merge_state import merge_clauses
 
 
 def applying_statement(
-    engine: Engine, table: TableName, state: State, change: StateChange, select: str, predicate: str
-) -> str:
-    """The statement's text.
+    table: TableName, state: State, change: StateChange, select: str, predicate: str
+) -> Write:
+    """The statement for the change's form.
 
     select     the rows of the change
     predicate  of the part that is replaced
@@ -20,13 +20,14 @@ def applying_statement(
     columns = [quoted(name) for name in state.names]
     match change.form:
         case "append":
-            return engine.render("append_state", state=table.sql, columns=columns, select=select)
+            return Write("append_state", {"state": table.sql, "columns": columns, "select": select})
         case "rewrite" | "recompute":
-            return engine.render("rewrite_state", state=table.sql, columns=columns, select=select)
+            return Write("rewrite_state", {"state": table.sql, "columns": columns, "select": select})
         case "replace":
-            return engine.render("replace_in_state", state=table.sql, predicate=predicate, select=select)
+            return Write("replace_in_state", {"state": table.sql, "predicate": predicate, "select": select})
         case "merge":
             merge = merge_clauses(state, change)
-            return engine.render(
-                "merge_state", state=table.sql, source=select, on=merge.on, clauses=list(merge.clauses)
+            return Write(
+                "merge_state",
+                {"state": table.sql, "source": select, "on": merge.on, "clauses": list(merge.clauses)},
             )

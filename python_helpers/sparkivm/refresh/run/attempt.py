@@ -10,6 +10,7 @@ from types import MappingProxyType
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import RelationFacts
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
+from sparkivm.formats.state_format import RowCounts, Write
 from sparkivm.names import TableName, state_table
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
@@ -29,6 +30,8 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Committed, commit_statement
 from sparkivm.refresh.stored.stored_state import StoredState
+
+_NO_ROWS = RowCounts()
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,10 @@ class Attempt:
         before = stored.frontier.moments if stored.frontier else {}
         return RefreshTexts(pinned, staged, (seen.moments, before))
 
+    def run(self, write: Write) -> None:
+        """Execute a statement whose commit carries no frontier."""
+        self.engine.run(write.macro, **write.arguments)
+
     def state_facts(self) -> RelationFacts:
         facts = self.engine.describe(self.state)
         assert facts is not None, f"{self.state} was just written"
@@ -105,13 +112,13 @@ class Attempt:
         entries = plan is not None and takes_entries(plan.state, state)
         self.public.publish(seen.compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
 
-    def commit(self, stored: StoredState, frontier: Frontier, sql: str) -> Committed:
+    def commit(self, stored: StoredState, frontier: Frontier, write: Write) -> Committed:
         """Change the state by one statement.
 
         Raises: Conflict if somebody else was faster; EngineError.
         """
         try:
-            return commit_statement(self.engine, self.state, stored, frontier, sql)
+            return commit_statement(self.engine, self.state, stored, frontier, write)
         finally:
             self.sources.forget(self.state)
 
@@ -122,9 +129,7 @@ class Attempt:
         fallback: Fallback | None = None,
         explanation: str = "",
         form: str = "",
-        inserted: int | None = None,
-        updated: int | None = None,
-        deleted: int | None = None,
+        rows: RowCounts = _NO_ROWS,
         sources: tuple[SourceVersions, ...] = (),
         compiled: CompiledView | None = None,
         created: bool = False,
@@ -142,9 +147,9 @@ class Attempt:
             fallback=fallback,
             explanation=explanation,
             apply_form=form,  # type: ignore[arg-type]
-            rows_inserted=inserted,
-            rows_updated=updated,
-            rows_deleted=deleted,
+            rows_inserted=rows.inserted,
+            rows_updated=rows.updated,
+            rows_deleted=rows.deleted,
             sources=sources,
             strategies=how,
             created=(self.view, self.state) if created else (),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import columns_of
-from sparkivm.engine import RelationFacts
-from sparkivm.formats.delta import DELETION_VECTORS
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
 from sparkivm.refresh.decide.apply_form import parts_by, without_parts
@@ -64,8 +60,8 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
         rows = staging.shortened(change.rows, texts, way.sizes.within(cut_down))
         select = select_text(rows, texts)
         predicate = part.predicate if part else ""
-        sql = applying_statement(attempt.engine, attempt.state, plan.state, change, select, predicate)
-        return Applied(change, frontier, attempt.commit(stored, frontier, sql))
+        write = applying_statement(attempt.state, plan.state, change, select, predicate)
+        return Applied(change, frontier, attempt.commit(stored, frontier, write))
 
 
 def published(attempt: Attempt, seen: Observation, decision: Decision, applied: Applied) -> RefreshResult:
@@ -77,7 +73,7 @@ def published(attempt: Attempt, seen: Observation, decision: Decision, applied: 
         "incremental",
         explanation=decision.explanation,
         form=applied.change.form,
-        **_row_counts(applied.change.form, applied.committed),
+        rows=seen.stored.format.row_counts(applied.committed.commit),
         sources=tuple(
             SourceVersions(str(tables[key].source), c.old, c.new) for key, c in decision.changes.items()
         ),
@@ -95,7 +91,9 @@ def _change(
     change, plan, state = way.change, seen.compiled.plan, seen.stored.facts
     assert plan is not None and state is not None
     if change.form in ("replace", "merge"):
-        _switch_on_deletion_vectors(attempt, state)
+        first = seen.stored.format.before_change(state, attempt.request.layout.tblproperties)
+        if first is not None:
+            attempt.run(first)
     if change.staged is None:
         return change, None
     cut_down = way.ranges.parts(change.staged)
@@ -115,26 +113,3 @@ def _change(
     if not part.predicate:
         return StateChange("append", Empty(plan.state.names), "groups"), None
     return staged_change(plan.state, "replace", change.traces[0], way.sizes, part.column), part
-
-
-def _switch_on_deletion_vectors(attempt: Attempt, state: RelationFacts) -> None:
-    """A large state marks rows as deleted; a small one does not, as its readers would look for marks."""
-    if DELETION_VECTORS in {**state.properties, **attempt.request.layout.tblproperties}:
-        return
-    attempt.engine.run("enable_deletion_vectors", table=attempt.state.sql)
-
-
-def _row_counts(form: str, committed: Committed) -> Mapping[str, Any]:
-    """What the statement or its commit says of the state's rows."""
-    count = committed.commit.count
-    if form == "replace":
-        written, copied = count("numOutputRows"), count("numCopiedRows")
-        inserted = None if written is None else written - (copied or 0)
-        return {"inserted": inserted, "deleted": count("numDeletedRows")}
-    if form == "merge":
-        return {
-            "inserted": count("numTargetRowsInserted"),
-            "updated": count("numTargetRowsUpdated"),
-            "deleted": count("numTargetRowsDeleted"),
-        }
-    return {"inserted": count("numOutputRows")}

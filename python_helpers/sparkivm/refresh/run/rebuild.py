@@ -13,6 +13,7 @@ from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import format_of
 from sparkivm.formats.delta import CHANGE_FEED
+from sparkivm.formats.state_format import Write
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
@@ -23,7 +24,6 @@ from sparkivm.refresh.observation import Observation, compiled_for, recompiled
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.stored.commit import Committed
-from sparkivm.refresh.stored.new_table import make_table
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 
@@ -99,7 +99,7 @@ def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
         mode,
         fallback=None if first and unmaintainable is None else reported,
         form="create" if first else "rebuild",
-        inserted=committed.commit.count("numOutputRows"),
+        rows=stored.format.row_counts(committed.commit),
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
         compiled=compiled,
         created=first,
@@ -189,21 +189,17 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
     layout = attempt.request.layout
     location = attempt.request.state_location if stored.facts is None else None  # Delta moves no table
     marker = attempt.request.state_marker
-    properties = {CHANGE_FEED: "true", **layout.tblproperties, **marker.properties}
+    properties = {**stored.format.properties(), **layout.tblproperties, **marker.properties}
 
     def made(properties: Mapping[str, str]) -> Committed:
-        sql = attempt.engine.render(
-            "rebuild_state",
-            state=attempt.state.sql,
-            select=select,
-            partition_by=[quoted(name) for name in layout.partition_by],
-            liquid_clustered_by=[quoted(name) for name in layout.liquid_clustered_by],
-            tblproperties=properties,
-            location=location,
-        )
-        return attempt.commit(stored, frontier, sql)
+        arguments = {
+            "state": attempt.state.sql,
+            "select": select,
+            "partition_by": [quoted(name) for name in layout.partition_by],
+            "liquid_clustered_by": [quoted(name) for name in layout.liquid_clustered_by],
+            "tblproperties": properties,
+            "location": location,
+        }
+        return attempt.commit(stored, frontier, Write("rebuild_state", arguments))
 
-    def switch_on_feed() -> None:
-        attempt.engine.run("enable_change_capture", table=attempt.state.sql)
-
-    return make_table(properties, made, switch_on_feed)
+    return stored.format.make(attempt.state, properties, made, attempt.run)

@@ -17,8 +17,9 @@ from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
-from sparkivm.formats.delta import CHANGE_FEED, DELETION_VECTORS, changes_rows
+from sparkivm.formats import NEW_STATES
 from sparkivm.formats.source_change import floating
+from sparkivm.formats.state_format import Tag, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.reasons import Fallback, Reason
@@ -26,9 +27,7 @@ from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.types_of_rows import check_no_sessions
 from sparkivm.refresh.stored.commit import Conflict, commit_tagged
-from sparkivm.refresh.stored.new_table import make_table
 
-_RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 _MOST_TRIES = 4
 _PAUSE_S = 1.0
 # Spark's conditions where files went between being listed and being read, as when somebody overwrites them.
@@ -95,9 +94,9 @@ class Mirror:
         if any(mirror.properties.get(name) != value for name, value in wanted.items()):
             self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
 
-    def _retention(self) -> dict[str, str]:
+    def _retention(self) -> Mapping[str, str]:
         kept = self.declaration.mirror.retention
-        return dict.fromkeys(_RETENTION, f"interval {kept}") if kept else {}
+        return NEW_STATES.retention(kept) if kept else {}
 
     def _found(self) -> RelationFacts | None:
         facts = self.engine.describe(self.name)
@@ -183,22 +182,19 @@ class Mirror:
         location = self._location() if found is None else None  # Delta moves no table
 
         def made(properties: Mapping[str, str]) -> int:
-            sql = self.engine.render(
-                "rebuild_state",
-                state=self.name.sql,
-                select=texts.content,
-                tblproperties=properties,
-                location=location,
-            )
-            return self._commit(found, sql)
-
-        def switch_on_feed() -> None:
-            self.engine.run("enable_change_capture", table=self.name.sql)
+            arguments = {"state": self.name.sql, "select": texts.content, "location": location}
+            return self._commit(found, Write("rebuild_state", {**arguments, "tblproperties": properties}))
 
         marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
-        properties = {CHANGE_FEED: "true", DELETION_VECTORS: "true", **marker.properties}
+        properties = {
+            **NEW_STATES.properties(marks_deleted=True),
+            **self._retention(),
+            **marker.properties,
+        }
         try:
-            version = make_table(properties | self._retention(), made, switch_on_feed)
+            version = NEW_STATES.make(
+                self.name, properties, made, lambda write: self.engine.run(write.macro, **write.arguments)
+            )
         except EngineError as error:
             if _files_changed(error):
                 raise
@@ -232,36 +228,26 @@ class Mirror:
                 if counts["gone"]:
                     if not all(field.can_be_merged for field in mirror.fields):
                         raise EngineError("Delta merges no rows into a table with columns of CHAR")
-                    sql = self.engine.render(
-                        "merge_state",
-                        state=self.name.sql,
-                        source=texts.merged(staged),
-                        on=texts.on,
-                        clauses=texts.clauses,
-                    )
-                    return self._commit(mirror, sql)
+                    arguments = {"source": texts.merged(staged), "on": texts.on, "clauses": texts.clauses}
+                    return self._commit(mirror, Write("merge_state", {"state": self.name.sql, **arguments}))
                 if counts["came"]:
-                    sql = self.engine.render(
-                        "append_state",
-                        state=self.name.sql,
-                        columns=[quoted(name) for name in texts.columns],
-                        select=texts.inserted(staged),
-                    )
-                    return self._commit(mirror, sql)
+                    columns = [quoted(name) for name in texts.columns]
+                    arguments = {"columns": columns, "select": texts.inserted(staged)}
+                    return self._commit(mirror, Write("append_state", {"state": self.name.sql, **arguments}))
             finally:
                 with suppress(EngineError):
                     self.engine.execute_quietly(self.engine.render("drop_own_view", view=staged))
         return mirror.version
 
-    def _commit(self, mirror: RelationFacts | None, sql: str) -> int:
+    def _commit(self, mirror: RelationFacts | None, write: Write) -> int:
         """Returns: the version. Raises: Conflict if somebody else wrote since the mirror was looked at."""
         nonce = uuid.uuid4().hex
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
-        transaction = (f"sparkivm:mirror:{self.name.key}", version + 1)
-        committed = commit_tagged(self.engine, self.name, version, transaction, metadata, nonce, sql)
+        tag = Tag(metadata, nonce, f"sparkivm:mirror:{self.name.key}", version + 1)
+        committed = commit_tagged(self.engine, NEW_STATES, self.name, version, tag, write)
         between = self.engine.commits(self.name, version)
-        if any(changes_rows(c) for c in between if c.version < committed.commit.version):
+        if any(NEW_STATES.changes_rows(c) for c in between if c.version < committed.commit.version):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")
         return committed.commit.version
 
@@ -274,7 +260,9 @@ class Mirror:
 
     def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
         """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
-        return facts.version > version and not any(map(changes_rows, self.engine.commits(self.name, version)))
+        return facts.version > version and not any(
+            map(NEW_STATES.changes_rows, self.engine.commits(self.name, version))
+        )
 
 
 def _files_changed(error: EngineError) -> bool:

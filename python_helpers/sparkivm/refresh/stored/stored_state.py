@@ -6,9 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
-from sparkivm.changes.state_columns import alters_columns, columns_of, difference
+from sparkivm.changes.state_columns import columns_of, difference
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
-from sparkivm.formats.delta import changes_rows
+from sparkivm.formats import NEW_STATES, STATE_FORMATS
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import Marker, Owner, read_marker
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
@@ -30,6 +31,11 @@ class StoredState:
     def version(self) -> int:
         return self.facts.version if self.facts else -1
 
+    @property
+    def format(self) -> StateFormat:
+        """That of the state, or of the one that is going to be made."""
+        return STATE_FORMATS.get(self.facts.kind, NEW_STATES) if self.facts else NEW_STATES
+
 
 def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
     """The state of a view as of its newest version; the frontier has to name its owner."""
@@ -37,8 +43,10 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
     facts = engine.describe(state)
     if facts is None:
         return StoredState(None, None, Fallback(Reason.STATE_MISSING))
-    if facts.kind != "delta":
-        return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, f"{state} is no Delta table"))
+    format = STATE_FORMATS.get(facts.kind)
+    if format is None:
+        what = f"{state} is not a table of {' or '.join(STATE_FORMATS)}"
+        return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, what))
     step = 1
     while True:
         commits = engine.commits(state, max(-1, facts.version - step))
@@ -48,7 +56,7 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
                 lacks = f"the log of {state} does not say what version {expected} is"
                 return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING, lacks))
             expected -= 1
-            if commit.operation == "OPTIMIZE":  # auto compaction has the metadata of the commit before it
+            if format.is_compaction(commit):
                 continue
             try:
                 frontier = read_frontier(commit.user_metadata)
@@ -57,9 +65,9 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
             if frontier is not None and not frontier.text:
                 problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
                 return StoredState(facts, None, problem, built_empty=True)
-            foreign = commit if frontier is None and _changes_state(commit) else None
+            foreign = commit if frontier is None and _changes_state(format, commit) else None
             if frontier is not None:
-                foreign = foreign_commit(engine, state, frontier, commit)
+                foreign = foreign_commit(engine, format, state, frontier, commit)
             if foreign is not None:
                 detail = f"version {foreign.version} of {state} is a {foreign.operation} that no refresh made"
                 return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
@@ -98,7 +106,7 @@ def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
     same owner.
     """
     found = read_marker(facts.properties)
-    if found is not None or facts.kind != "delta":
+    if found is not None or facts.kind not in STATE_FORMATS:
         return found == marker
     owner = marker.owner
     for commit in engine.commits(facts.name, -1):
@@ -109,14 +117,16 @@ def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
     return False
 
 
-def foreign_commit(engine: Engine, state: TableName, frontier: Frontier, commit: Commit) -> Commit | None:
-    """What somebody wrote between the version that a refresh saw and its commit; Delta lets both through."""
+def foreign_commit(
+    engine: Engine, format: StateFormat, state: TableName, frontier: Frontier, commit: Commit
+) -> Commit | None:
+    """What somebody wrote between the version that a refresh saw and its commit, if both got through."""
     if frontier.base < 0 or commit.version == frontier.base + 1:
         return None
     between = (c for c in engine.commits(state, frontier.base) if c.version < commit.version)
-    return next((c for c in between if _changes_state(c)), None)
+    return next((c for c in between if _changes_state(format, c)), None)
 
 
-def _changes_state(commit: Commit) -> bool:
+def _changes_state(format: StateFormat, commit: Commit) -> bool:
     """Whether a commit that is not a refresh's may have changed what a state has."""
-    return changes_rows(commit) or alters_columns(commit)
+    return format.changes_rows(commit) or format.changes_columns(commit)
