@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = {
     "dbt_project.yml": """
 name: chaos
-version: "1"
+version: "1.0"
 profile: chaos
 model-paths: [models]
 macro-paths: [macros]
