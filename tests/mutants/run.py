@@ -1,7 +1,7 @@
 """How many small mistakes in the compiler the fast tests find: `make mutants`.
 
 A sample of the mutants of each module, the same in each run. Each is tried in a process of its own, with the
-tests that run its line until one fails: some of each file, the fastest first, for a minute at most. Survivors
+tests that run its line until one fails: a case of each test first, for a minute at most. Survivors
 are listed in survivors.txt with the reason why they change no row; one that is not listed there is an error.
 """
 

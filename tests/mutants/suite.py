@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
@@ -20,7 +21,6 @@ from tests.mutants.coverage import LineTrace
 FAST = "not spark and not dbt and not thrift and not slow"
 # What compares texts, and so says of a mutant only that something is written otherwise.
 TEXTS = ("tests/golden/", "tests/docs/")
-_FIRST_ROUND = 3  # tests of a file before those of the next one
 _CPU_LIMIT_S = 20.0  # of a test that takes no time, for a mutant that never ends
 _TIMES_SLOWER = 8
 
@@ -111,14 +111,18 @@ class Suite:
 
 
 def in_order(names: Iterable[str], known: Known) -> list[str]:
-    """The fastest first, three of each file before the rest; tests of texts at the end."""
-    by_file: dict[str, list[str]] = {}
-    for name in sorted(names, key=lambda name: (known.seconds[name], name)):
-        by_file.setdefault(name.split("::")[0], []).append(name)
-    files = sorted(by_file, key=lambda file: (file.startswith(TEXTS), known.seconds[by_file[file][0]], file))
-    first = [name for file in files for name in by_file[file][:_FIRST_ROUND] if not file.startswith(TEXTS)]
-    rest = [name for file in files for name in by_file[file] if name not in first]
-    return first + rest
+    """The fastest case of each test function, fastest first; then each one's second, and so on.
+
+    Tests that compare texts come last.
+    """
+    cases: Counter[str] = Counter()
+    places: dict[str, tuple[bool, int]] = {}
+    fastest = sorted(names, key=lambda name: (known.seconds[name], name))
+    for name in fastest:
+        function = name.partition("[")[0]
+        places[name] = (name.startswith(TEXTS), cases[function])
+        cases[function] += 1
+    return sorted(fastest, key=places.__getitem__)
 
 
 def within(seconds: float, names: Sequence[str], known: Known) -> list[str]:

@@ -133,17 +133,18 @@ def test_a_function_that_is_nowhere_is_told_of(tmp_path: Path):
         apply(next(mutant for mutant in mutants_of("m.py", TEXT) if mutant.function == "f"), file)
 
 
-def test_fast_tests_come_first_and_texts_last():
+def test_a_case_of_each_test_comes_first():
     seconds = {
-        "a::1": 3.0,
-        "a::2": 0.1,
-        "b::1": 0.2,
-        "tests/golden/c::1": 0.0,
-        **{f"b::{n}": 1.0 + n for n in range(2, 6)},
+        "a::f[2]": 0.1,
+        "a::f[1]": 0.2,
+        "a::f[3]": 0.3,
+        "a::g": 9.0,
+        "b::h[1]": 1.0,
+        "b::h[2]": 2.0,
+        "tests/golden/c::i": 0.0,
     }
     assert in_order(seconds, Known(seconds, {})) == [
-        *("a::2", "a::1", "b::1", "b::2", "b::3"),
-        *("b::4", "b::5", "tests/golden/c::1"),
+        *("a::f[2]", "b::h[1]", "a::g", "a::f[1]", "b::h[2]", "a::f[3]", "tests/golden/c::i"),
     ]
 
 

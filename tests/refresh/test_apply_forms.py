@@ -139,6 +139,14 @@ def test_extrema(lab, size, said, wanted):
     assert form(view) == wanted
 
 
+@pytest.mark.parametrize(("mode", "wanted"), [("incremental", "rewrite"), ("auto", "recompute")])
+def test_a_state_of_unknown_size_counts_as_small(lab, mode, wanted):
+    lab.resize("v__ivm", None)
+    view = lab.view("v", EXTREMA, refresh_mode=mode).build()
+    lab.run("insert into t values (4, 1, 8)")
+    assert form(view) == wanted
+
+
 @pytest.mark.parametrize(
     ("write", "wanted"),
     [

@@ -165,6 +165,13 @@ def test_a_build_that_fails_leaves_none(lab):
     assert lab.names() == ["t", "u"]
 
 
+def test_where_one_cannot_be_built_none_is_kept(lab):
+    lab.table("m__ivm_aux_2", "id int")
+    (warning,) = always(lab, TWO).must_be("create").warnings
+    assert "parts of shop.m are not kept as views" in warning
+    assert kept(lab) == ["m__ivm_aux_2"]
+
+
 def test_never_keeps_none(lab):
     lab.view("m", JOINED, auxiliary_views="never").build()
     assert kept(lab) == []

@@ -52,6 +52,14 @@ def test_a_function_of_a_user(lab):
     assert result.fallback is not None
 
 
+def test_a_function_of_spark_that_somebody_replaced(lab):
+    """Its name alone says nothing of its body."""
+    lab.lake.functions.add("sum")
+    view = lab.view("v", BY_K)
+    view.must_be("create", Reason.EXPRESSION_NOT_SUPPORTED)
+    view.must_be("full", Reason.EXPRESSION_NOT_SUPPORTED)
+
+
 @pytest.mark.parametrize("schema", ["shop", "other"])
 def test_names_without_a_schema_are_of_the_current_one(lab, schema):
     lab.run("create table other.t using delta as select 7 as id, 7 as k, 7 as x")
