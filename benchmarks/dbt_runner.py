@@ -18,6 +18,16 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 from benchmarks.errors import BenchmarkError
 from benchmarks.event_log import Interval
 
+_STATEMENTS = {
+    "create": "CREATE",
+    "rebuild": "CREATE OR REPLACE",
+    "append": "INSERT",
+    "rewrite": "INSERT OVERWRITE",
+    "recompute": "INSERT OVERWRITE",
+    "replace": "REPLACE WHERE",
+    "merge": "MERGE",
+}
+
 
 @dataclass(frozen=True)
 class NodeRun:
@@ -53,6 +63,11 @@ class NodeRun:
         """Operator → strategy of an incremental view."""
         parsed: dict[str, str] = json.loads(self.response.get("strategies") or "{}")
         return parsed
+
+    @property
+    def applied_by(self) -> str:
+        """The statement that changed the state, "" if none did."""
+        return _STATEMENTS[self.apply_form] if self.apply_form else ""
 
     @property
     def rows_changed(self) -> str:

@@ -106,7 +106,7 @@ def summary(compared: Comparison) -> str:
         rows.append(
             (
                 *(refreshed.name, *fresh_seconds, *_seconds(refreshed.seconds, rebuilt.seconds)),
-                *(refreshed.mode, refreshed.apply_form, refreshed.rows_changed),
+                *(refreshed.mode, refreshed.applied_by, refreshed.rows_changed),
                 f"{unchanged[refreshed.name].seconds:.2f}",
             )
         )
@@ -121,7 +121,7 @@ def summary(compared: Comparison) -> str:
             projects,
             f"Spark's own start is not in it: {start_s} here, once in a process.",
             "",
-            "view by view; mode and rows are those of the warm process",
+            "view by view; mode and rows (+ inserted, - deleted, ~ updated) are those of the warm process",
             text_table(header, rows),
             *(["", *reasons] if reasons else []),
         ]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from benchmarks.dbt_runner import NodeRun
+from sparkivm.reasons import Reason
 
 
 def not_faster(refreshed: NodeRun, rebuilt: NodeRun) -> str:
-    """The reason of the refresh if it has one; else what it did in the time that a rebuild takes."""
+    """The reason of the rebuild if it was rebuilt; else what the refresh did in that time."""
     if refreshed.mode == "full":
-        return f"it was rebuilt as well, {refreshed.reason or 'as its model asks for'}."
+        code = refreshed.reason_code
+        if not code:
+            return "its model asks for a rebuild."
+        detail = refreshed.reason.removeprefix(code).removeprefix(": ")
+        why = Reason[code].happened
+        return f"it was rebuilt too, because {why}{f' ({detail})' if detail and detail != why else ''}."
     if refreshed.apply_form == "recompute":
-        return "its tables are so small that it was computed again, and a refresh also asks what changed."
+        return "its tables are small, so all of it was computed again, after a look at what changed."
     return (
-        f"a rebuild takes only {rebuilt.seconds:.1f} s, and a refresh asks what changed, computes that, "
-        f"applies it ({refreshed.apply_form}, {refreshed.rows_changed or 'no'} rows) and commits."
+        f"a rebuild takes only {rebuilt.seconds:.1f} s. The refresh reads the changes, computes the delta "
+        f"and applies {refreshed.rows_changed or 'no'} rows by {refreshed.applied_by}."
     )

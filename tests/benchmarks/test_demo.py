@@ -39,8 +39,8 @@ def test_summary_begins_with_the_whole_run(compared):
     ]
     large, small = lines[9:11]
     assert large.split()[:7] == ["large", "30.00", "8.00", "3.8x", "24.00", "3.00", "8.0x"]
-    assert small.split()[-3:] == ["incremental", "merge", "0.25"]
-    assert lines[12].startswith("small is not faster: a rebuild takes only 1.0 s, ")
+    assert small.split()[-3:] == ["incremental", "MERGE", "0.25"]
+    assert lines[12].startswith("small is not faster: a rebuild takes only 1.0 s. ")
 
 
 def test_picture_shows_the_whole_run_and_each_view(compared):
