@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from sparkivm.plan.distinct_arguments import taken_apart, with_distinct_argument
 from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
+from sparkivm.plan.run_constants import is_run_constant
 from sparkivm.plan.split import Split, split
 from sparkivm.plan.state import BagState, State, group_state, groups_of
 from sparkivm.plan.types_of import TypesOf
@@ -65,6 +66,7 @@ def compile_query(
     fields: tuple[Field, ...],
     types_of: TypesOf,
     read_from_views: Callable[[Relation], Relation] = lambda core: core,
+    laid_out_by: Collection[str] = (),
 ) -> ViewPlan:
     """The plan of a query.
 
@@ -72,6 +74,7 @@ def compile_query(
     types_of  Spark's types of a relation's columns: of those that are compared, of branches of UNION ALL, of
               arguments of aggregates
     read_from_views  the core with parts that are kept as views of their own read from these
+    laid_out_by  public columns, in lower case, that the state has even if they are constants
     """
     columns = query.root.columns
     of_query: tuple[Pass, ...] = (
@@ -82,7 +85,9 @@ def compile_query(
         ("order_columns", lambda root: root if root.columns == columns else only(root, columns)),
     )
     trace = traced("query", query.root, of_query)
-    halves = split(replace(query, root=trace[-1].relation))
+    named = zip(query.output, fields, strict=True)
+    kept = [name for name, field in named if field.name.lower() in laid_out_by]
+    halves = split(replace(query, root=trace[-1].relation), kept)
     written = read_from_views(halves.core)
     of_core: tuple[Pass, ...] = (
         ("distinct_arguments", partial(with_distinct_arguments_apart, types_of=types_of)),
@@ -101,9 +106,10 @@ def _state(halves: Split, fields: tuple[Field, ...], types_of: TypesOf) -> State
         return group_state(core, types_of)
     names: dict[str, str] = {}
     for scalar, field in zip(halves.output, fields, strict=True):
-        names[field.name] = _column_of(scalar)
+        if not is_run_constant(scalar):
+            names[field.name] = _column_of(scalar)
     for index, (scalar, _) in enumerate(halves.sort):
-        if _column_of(scalar) not in names.values():
+        if not is_run_constant(scalar) and _column_of(scalar) not in names.values():
             names[f"{RESERVED_PREFIX}sort_{index + 1}"] = _column_of(scalar)
     return BagState(core, tuple(names.items()))
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
 
 from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
-from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.algebra.scalar import column, null, replace_nodes
 from sparkivm.engine import Field
 from sparkivm.errors import InternalError
 from sparkivm.names import RESERVED_PREFIX
+from sparkivm.plan.run_constants import is_run_constant
 from sparkivm.plan.split import Split
 from sparkivm.plan.state import BagState, GroupState, State, stored
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
@@ -30,6 +31,18 @@ class Finalizer:
     split: Split
     state: State
     fields: tuple[Field, ...]  # the public columns as Spark types them for the user's text
+
+    @property
+    def run_constants(self) -> frozenset[str]:
+        """Public columns that are the same literal in every row."""
+        columns = zip(self.split.output, self.fields, strict=True)
+        return frozenset(field.name for scalar, field in columns if is_run_constant(scalar))
+
+    @property
+    def without_run_constants(self) -> Finalizer:
+        """The same, whatever these literals are."""
+        output = tuple(null() if is_run_constant(scalar) else scalar for scalar in self.split.output)
+        return replace(self, split=replace(self.split, output=output))
 
     def text(self, state_table: str, entries: Entries, dialect: SqlDialect = SPARK) -> str:
         """The SELECT that presents the state; reads nothing else, so a reader always sees one commit.
@@ -82,7 +95,8 @@ class Finalizer:
     def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect) -> str:
         """Type and nullability of a table's column: one made from a query may hold NULL everywhere."""
         text = scalar.sql(dialect.scalars)
-        plain = isinstance(self.state, BagState) or scalar.as_column in getattr(self.state, "keys", ())
+        of_bag = isinstance(self.state, BagState) and not is_run_constant(scalar)
+        plain = of_bag or scalar.as_column in getattr(self.state, "keys", ())
         if plain or not field.type or dialect is not SPARK:
             return text
         tree = scalar.tree

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from sparkivm.algebra import Aggregate, Filter, Project, Relation, Scalar, Window
 from sparkivm.algebra.moment import moments
 from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column, conjunction
+from sparkivm.plan.run_constants import without_run_constants
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,13 @@ class Split:
         return self.limit is None and self.offset is None
 
 
-def split(query: Query) -> Split:
+def split(query: Query, kept: Collection[str] = ()) -> Split:
     """Cut below what stands on the topmost Aggregate: projections, HAVING, windows over all groups.
 
-    What reads a moment is stored: the public view would have the moment at which it is read.
+    Without an Aggregate at the top, the core is all but the columns that are constants. What reads a moment
+    is stored: the public view would have the moment at which it is read.
+
+    kept  columns of the query that the core has in any case
     """
     scalars = {name: column(name) for name in query.root.columns}
     having: list[Scalar] = []
@@ -54,8 +58,9 @@ def split(query: Query) -> Split:
     windows = node if isinstance(node, Window) else None
     core = _grouped(windows) if windows else node
     if not isinstance(core, Aggregate):
-        core, windows, having = query.root, None, []
-        scalars = {name: column(name) for name in query.root.columns}
+        windows, having = None, []
+        core, constants = without_run_constants(query.root, kept)
+        scalars = {name: column(name) for name in core.columns} | constants
     return Split(
         core,
         windows,

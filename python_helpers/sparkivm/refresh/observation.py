@@ -92,4 +92,5 @@ def compiled_for(
         auxiliaries,
         may_keep=request.may_keep_views,
         unseen=request.header.fallback,
+        laid_out_by=request.layout.columns,
     )

@@ -25,6 +25,11 @@ class StateLayout:
     tblproperties: Mapping[str, str] = field(default_factory=dict)
     location_root: str | None = None
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """Those that it names, in lower case."""
+        return frozenset(map(str.lower, (*self.partition_by, *self.liquid_clustered_by)))
+
 
 @dataclass(frozen=True)
 class SqlHeader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -79,13 +79,12 @@ class CompiledView:
 
     @property
     def plan_hash(self) -> str:
-        """What the query means, whatever its text looks like."""
+        """What the query means, whatever its text looks like, and but for constants of the public view."""
         if self.plan is None:
             return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
         core = select_text(self.plan.core, _NeutralTexts())
-        return digest(
-            core + self.plan.finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields])
-        )
+        finalizer = self.plan.finalizer.without_run_constants
+        return digest(core + finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
 
 
 class _NeutralTexts:
@@ -111,6 +110,7 @@ def compile_view(
     *,
     may_keep: bool = True,
     unseen: Fallback | None = None,
+    laid_out_by: Collection[str] = (),
 ) -> CompiledView:
     """Compile a model.
 
@@ -118,6 +118,7 @@ def compile_view(
     auxiliaries  views that inner aggregates are read from, by their queries
     may_keep     whether there may be such views
     unseen       why the rows may depend on what nothing tells the changes of: the view has no plan
+    laid_out_by  columns of the state's layout, in lower case, which it has even if they are constants
     Raises: ModelError for what Spark refuses or what could never be a view.
     """
     try:
@@ -160,7 +161,7 @@ def compile_view(
             check_text_is_understood(engine, sql, tree)
             for facts in catalog.views.values():
                 check_view_is_understood(engine, facts, catalog)
-        compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new)
+        compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by)
         with _refusals_of_spark():
             plan, replaced, decided, stored = compilation.plan(query, fields)
     except NotIncremental as error:
@@ -239,6 +240,7 @@ class _Compilation:
     views_read: Mapping[str, tuple[Relation, Columns]]
     may_keep: bool
     is_new: bool
+    laid_out_by: Collection[str]
 
     def plan(
         self, query: Query, fields: tuple[Field, ...]
@@ -258,7 +260,7 @@ class _Compilation:
             return core
 
         with not_too_deep():
-            plan = compile_query(query, fields, self.types_of, read_from_views)
+            plan = compile_query(query, fields, self.types_of, read_from_views, self.laid_out_by)
         check_groupable(self.engine, plan.core, self.catalog.tables)
         check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)

@@ -1,0 +1,113 @@
+"""Columns of a query that are a literal, the same in every row: the time or the id of a dbt run.
+
+The state leaves such a column out, and the public view has it. With another value at the next run, the view
+is replaced and no row is computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlglot import exp
+
+from sparkivm import algebra as ra
+from sparkivm.algebra import Relation, Scalar
+from sparkivm.algebra.project import only
+from sparkivm.normalize.drop_projects import drop_projects
+from sparkivm.normalize.prune_columns import prune_columns
+
+# What Spark casts for certain: other texts may fail, and have to fail when the view is refreshed.
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_TIME = re.compile(_DATE.pattern + r"[ T](\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)?")
+_OF_TIME = (
+    exp.DataType.Type.TIMESTAMP,
+    exp.DataType.Type.TIMESTAMPLTZ,
+    exp.DataType.Type.TIMESTAMPTZ,
+    exp.DataType.Type.TIMESTAMPNTZ,
+)
+_OF_TEXT = (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR)
+
+
+def is_run_constant(scalar: Scalar) -> bool:
+    """Whether an expression is a literal, or a literal that is cast to text, a date or a time.
+
+    As this query has it, or as the public view of another one has it, which may be NULL to Spark.
+    """
+    tree = scalar.tree
+    if isinstance(tree, exp.Cast):
+        inner = _of_public_view(tree)
+        return _is_certain(tree) if inner is None else inner
+    return isinstance(tree, (exp.Literal, exp.Boolean))
+
+
+def _of_public_view(cast: exp.Cast) -> bool | None:
+    """Whether `cast(if(true, x, null) as type)` is a constant of text or time; None for anything else."""
+    choice = cast.this
+    if not (
+        isinstance(choice, exp.If) and choice.this == exp.true() and choice.args.get("false") == exp.null()
+    ):
+        return None
+    inner = choice.args["true"]
+    if isinstance(inner, exp.Cast):
+        return inner.to == cast.to and is_run_constant(Scalar(inner))
+    return isinstance(inner, exp.Literal) and inner.is_string and cast.to.this in _OF_TEXT
+
+
+def _is_certain(cast: exp.Cast) -> bool:
+    """Whether a text is cast to a type in which Spark has a value for it."""
+    literal, type_ = cast.this, cast.to
+    if not isinstance(literal, exp.Literal) or not literal.is_string or type_.expressions:
+        return False
+    if type_.this in _OF_TEXT:
+        return True
+    if type_.this in _OF_TIME:
+        return _exists(_TIME.fullmatch(literal.name))
+    return type_.this is exp.DataType.Type.DATE and _exists(_DATE.fullmatch(literal.name))
+
+
+def without_run_constants(root: Relation, kept: Collection[str]) -> tuple[Relation, dict[str, Scalar]]:
+    """A relation without its columns that are constants, and these; as it is if nothing else would be left.
+
+    kept  columns that stay in any case
+    """
+    found = {name: _constant(root, name) for name in root.columns if name not in kept}
+    constants = {name: scalar for name, scalar in found.items() if scalar is not None}
+    columns = tuple(name for name in root.columns if name not in constants)
+    if not constants or not columns:
+        return root, {}
+    core = prune_columns(drop_projects(only(root, columns)), columns)
+    return core if core.columns == columns else only(core, columns), constants
+
+
+def _constant(node: Relation, name: str) -> Scalar | None:
+    """The constant that a column is in every row, None if it is not one."""
+    while True:
+        match node:
+            case ra.Project():
+                scalar = dict(node.items)[name]
+                if is_run_constant(scalar):
+                    return scalar
+                if scalar.as_column is None:
+                    return None
+                node, name = node.input, scalar.as_column
+            case ra.Filter():
+                node = node.input
+            case ra.InnerJoin():
+                (node,) = (child for child in node.inputs if name in child.columns)
+            case ra.LeftJoin() | ra.SemiJoin() if name in node.left.columns:
+                node = node.left
+            case _:
+                return None
+
+
+def _exists(found: re.Match[str] | None) -> bool:
+    """Whether a date is in the calendar, and a time in the day."""
+    if found is None:
+        return False
+    try:
+        datetime(*map(int, found.groups()))  # type: ignore[arg-type]  # three numbers, or six
+    except ValueError:
+        return False
+    return True
