@@ -14,7 +14,9 @@ JOINED = "select o.id, o.note, i.price from orders o join items i on o.id = i.id
 def lab() -> Lab:
     lab = Lab()
     lab.table("orders", "id int, note string", "(1, 'a')", "(5, 'b')", "(7, 'c')", "(9, 'd')")
-    lab.table("items", "id int, price int", "(1, 10)", "(5, 20)", "(5, 21)", "(7, 30)", "(9, 40)", "(null, 0)")
+    lab.table(
+        "items", "id int, price int", "(1, 10)", "(5, 20)", "(5, 21)", "(7, 30)", "(9, 40)", "(null, 0)"
+    )
     lab.resize("items", GB)
     return lab
 
