@@ -306,6 +306,15 @@ def test_what_may_be_computed_again(lab, size_bytes, mode, form, reported):
     assert view.must_be(reported, reason).apply_form == form
 
 
+def test_a_column_may_be_named_like_the_number_of_an_argument():
+    """The hidden columns of an expression have its number in their names."""
+    lab = Lab()
+    lab.table("p", "k int, `2` int, x int", "(1, 10, 1)", "(1, 20, 2)", "(2, 30, 3)")
+    view = lab.view("v", "select k, sum(`2`) as a, sum(x + 1) as b from p group by k").build()
+    lab.run("insert into p values (1, 40, 4)", "delete from p where x = 3")
+    view.must_be("incremental")
+
+
 def test_sums_whose_last_digits_depend_on_the_order_stay_as_they_are(lab):
     view = lab.view(
         "v", "select k, sum(cast(x as double)) as s from t group by k", refresh_mode="auto"

@@ -250,6 +250,19 @@ def test_a_sum_that_cannot_be_such_a_view_decides_nothing(lab, rows):
     assert kept(lab) == []
 
 
+def test_only_what_decides_is_needed(lab):
+    """Groups that depend on no order are kept where that is cheaper."""
+    lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
+    counts = "select k, count(*) as n from t group by k"
+    sums = "select k, sum(x) as s from f group by k"
+    view = lab.view("m", f"select c.n, s.s from ({counts}) c join ({sums}) s on c.k = s.k where s.s > 1")
+    view.build()
+    assert kept(lab) == AUX
+    lab.run("insert into f values (1, 2.5)", "insert into t values (4, 2, 8)")
+    view.must_be("incremental")
+    assert "count(*)" not in view.frontier().auxiliaries[0]
+
+
 def test_explain_shows_them(lab):
     view = always(lab, JOINED).build()
     text = view.explain()

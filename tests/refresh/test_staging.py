@@ -46,6 +46,24 @@ def step_of(view: View, name: str, role: Role = Role.STEP) -> None:
     view.lab.run(f"create table {name} using parquet tblproperties ({properties}) as select 1 as x")
 
 
+# changes
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_made"),
+    [
+        ("select shop, max(n) as n from orders group by shop", True),
+        ("select shop, n from orders", False),
+        (SUMS, False),
+    ],
+)
+def test_changes_that_a_statement_reads_twice_are_made_before_it(lab, sql, is_made):
+    view = lab.view("m", sql).build()
+    change(lab)
+    statements = view.must_be("incremental").statements
+    assert any(text.startswith("cache table") for text in statements) == is_made
+
+
 # steps
 
 
