@@ -204,6 +204,40 @@ def test_a_part_is_told_by_the_values_of_one_column(lab):
     assert "replace where `k` in (2, 7) or `k` is null" in result.statements[-1]
 
 
+@pytest.mark.parametrize(("said", "counts"), [(0, ("replace", 3, None, 2)), (MANY, ("merge", 2, 1, 1))])
+def test_rows_of_the_state_are_counted(lab, said, counts):
+    """A part is written again as a whole; of a merge each row is told of."""
+    lab.resize("v__ivm", 9 * MiB)
+    view = lab.view("v", EXTREMA).build()
+    lab.run("insert into t values (4, 1, 8), (5, 7, 1), (6, 8, 1)", "delete from t where k = 2")
+    if said:
+        lab.says_many("t", said)
+    result = view.must_be("incremental")
+    assert (result.apply_form, result.rows_inserted, result.rows_updated, result.rows_deleted) == counts
+
+
+def test_a_large_state_marks_deleted_rows_from_its_first_change_on(lab):
+    lab.resize("v__ivm", 9 * MiB)
+    view = lab.view("v", EXTREMA).build()
+    assert "delta.enableDeletionVectors" not in lab.properties("v__ivm")
+    for number in range(2):
+        lab.run(f"insert into t values ({number}, 1, 8)")
+        said = "\n".join(view.must_be("incremental").statements)
+        assert ("delta.enableDeletionVectors = true" in said) == (number == 0)
+    assert lab.properties("v__ivm")["delta.enableDeletionVectors"] == "true"
+
+
+@pytest.mark.parametrize(("keys", "is_asked"), [("k", False), ("k, id", True)])
+def test_how_much_of_the_state_a_part_holds(lab, keys, is_asked):
+    """Where the column is the whole key, it is what changed."""
+    lab.resize("v__ivm", 9 * MiB)
+    view = lab.view("v", f"select {keys}, max(x) as m from t group by {keys}").build()
+    lab.run("insert into t values (4, 1, 8)")
+    lab.engine.asked.clear()
+    assert form(view) == "replace"
+    assert any("as held" in text for text in lab.engine.asked) == is_asked
+
+
 def test_a_part_of_which_nothing_changed(lab):
     """The frontier moves by an append of no row."""
     lab.resize("v__ivm", 3 * MiB)
@@ -270,6 +304,15 @@ def test_what_may_be_computed_again(lab, size_bytes, mode, form, reported):
     lab.run("delete from t where id = 1")
     reason = Reason.CHEAPER_IN_FULL if reported == "full" else None
     assert view.must_be(reported, reason).apply_form == form
+
+
+def test_a_column_may_be_named_like_the_number_of_an_argument():
+    """The hidden columns of an expression have its number in their names."""
+    lab = Lab()
+    lab.table("p", "k int, `2` int, x int", "(1, 10, 1)", "(1, 20, 2)", "(2, 30, 3)")
+    view = lab.view("v", "select k, sum(`2`) as a, sum(x + 1) as b from p group by k").build()
+    lab.run("insert into p values (1, 40, 4)", "delete from p where x = 3")
+    view.must_be("incremental")
 
 
 def test_sums_whose_last_digits_depend_on_the_order_stay_as_they_are(lab):

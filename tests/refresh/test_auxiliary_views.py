@@ -159,6 +159,23 @@ def test_another_driver_that_refreshes_one_of_them_meanwhile(lab):
     view.check()
 
 
+def test_one_that_another_driver_brings_further(lab):
+    """A view shows its sources at the versions that its frontier says, those of its auxiliary views too."""
+    view = always(lab, JOINED).build()
+    lab.run("insert into t values (4, 2, 8)")
+
+    def rival() -> None:
+        lab.run("insert into t values (5, 1, 9)")
+        other = view.on(lab.another())
+        other.lab.engine.is_killed("insert overwrite `shop`.`m__ivm`", "before")
+        with pytest.raises(Killed):
+            other.refresh()
+
+    lab.engine.after("insert into `shop`.`m__ivm_aux_1__ivm`", rival)
+    view.must_be("incremental")
+    assert lab.rows(view.consistency_sql()) == []
+
+
 def test_a_build_that_fails_leaves_none(lab):
     lab.engine.fails("create or replace table `shop`.`m__ivm`\n", "[SOMETHING] is wrong")
     assert "is wrong" in refused(always(lab, JOINED))
@@ -169,6 +186,13 @@ def test_where_one_cannot_be_built_none_is_kept(lab):
     lab.table("m__ivm_aux_2", "id int")
     (warning,) = always(lab, TWO).must_be("create").warnings
     assert "parts of shop.m are not kept as views" in warning
+    assert kept(lab) == ["m__ivm_aux_2"]
+
+
+def test_where_one_cannot_be_built_later_none_is_kept(lab):
+    always(lab, TWO, auxiliary_views="never").build()
+    lab.table("m__ivm_aux_2", "id int")
+    always(lab, TWO).must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
     assert kept(lab) == ["m__ivm_aux_2"]
 
 
@@ -201,6 +225,42 @@ def test_a_value_that_depends_on_the_order_needs_one(lab):
     lab.run("insert into f values (2, 2.5)")
     view.must_be("full", Reason.OPERATOR_NOT_SUPPORTED, auxiliary_views="never")
     assert kept(lab) == []
+
+
+def test_one_below_another_is_not_a_view_of_its_own(lab):
+    """An auxiliary view keeps none itself."""
+    lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
+    sums = "select k, sum(x) as s from f group by k"
+    more = f"select s, sum(s) as total from ({sums}) group by s"
+    view = always(lab, f"select total, count(*) as n from ({more}) group by total").build()
+    assert kept(lab) == AUX
+    lab.run("insert into f values (1, 2.5)")
+    view.must_be("incremental")
+    assert kept(lab) == AUX
+
+
+@pytest.mark.parametrize("rows", ["p", "f where d < current_date()"])
+def test_a_sum_that_cannot_be_such_a_view_decides_nothing(lab, rows):
+    """A mirror has no name in a query, and a moment is this view's own."""
+    lab.table("f", "k int, x double, d date", "(1, 0.5, date'2020-01-01')")
+    lab.run("create table p (k int, x double) using parquet", "insert into p values (1, 0.5)")
+    sums = f"select k, sum(x) as s from {rows} group by k"
+    view = lab.view("m", f"select s, count(*) as n from ({sums}) group by s")
+    view.must_be("create", Reason.OPERATOR_NOT_SUPPORTED)
+    assert kept(lab) == []
+
+
+def test_only_what_decides_is_needed(lab):
+    """Groups that depend on no order are kept where that is cheaper."""
+    lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
+    counts = "select k, count(*) as n from t group by k"
+    sums = "select k, sum(x) as s from f group by k"
+    view = lab.view("m", f"select c.n, s.s from ({counts}) c join ({sums}) s on c.k = s.k where s.s > 1")
+    view.build()
+    assert kept(lab) == AUX
+    lab.run("insert into f values (1, 2.5)", "insert into t values (4, 2, 8)")
+    view.must_be("incremental")
+    assert "count(*)" not in view.frontier().auxiliaries[0]
 
 
 def test_explain_shows_them(lab):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -442,3 +443,10 @@ def test_when_a_change_is_too_large(size, rows, mode):
     lab.run("insert into t values (4, 3, 8)")
     lab.says("t", numOutputRows=rows)
     assert view.refresh().mode == mode
+
+
+def test_both_costs_are_told(lab):
+    lab.resize("t", 100 << 20)
+    view = changed(lab, refresh_mode="auto")
+    text = view.must_be("incremental").explanation
+    assert re.fullmatch(r"1 changed rows, estimated \d+\.\d s from changes, \d+\.\d s in full", text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sparkivm.reasons import Reason
@@ -58,6 +60,26 @@ def test_a_function_of_spark_that_somebody_replaced(lab):
     view = lab.view("v", BY_K)
     view.must_be("create", Reason.EXPRESSION_NOT_SUPPORTED)
     view.must_be("full", Reason.EXPRESSION_NOT_SUPPORTED)
+    lab.lake.functions.clear()
+    view.must_be("full", Reason.QUERY_CHANGED)
+    view.must_be("no_op")
+
+
+def test_a_name_that_only_spark_knows(lab):
+    """Nothing tells what it stands for, or when that changes."""
+    view = lab.view("v", "select k, current_role as r from t")
+    view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
+
+
+@pytest.mark.parametrize(("length", "reason"), [(None, None), (3, Reason.SQL_NOT_UNDERSTOOD)])
+def test_what_char_is_compared_as_matters_where_there_is_one(lab, length, reason):
+    lab.table("c", "id int, name string", "(1, 'abc')")
+    table = lab.delta("c")
+    id_, name = table.newest.fields
+    table.change(table.newest.number, fields=(id_, replace(name, char_length=length)))
+    lab.engine.set({"spark.sql.readSideCharPadding": "false"})
+    lab.view("v", "select id, name from c").must_be("create", reason)
 
 
 @pytest.mark.parametrize("schema", ["shop", "other"])

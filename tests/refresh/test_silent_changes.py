@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.reasons import Reason
 from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View
 
@@ -118,6 +119,28 @@ def test_commits_that_do_not_say_how_many_rows_are_not_asked_row_by_row(lab, vie
     view.must_be("no_op")
     lab.run("insert overwrite customers select id, 'Zoe', balance from customers")
     view.must_be("incremental")
+
+
+def test_a_silent_source_costs_nothing(lab):
+    """What it would cost to apply its changes makes no rebuild cheaper."""
+    for name, mib in (("orders", 60), ("customers", 60), ("m__ivm", 2)):
+        lab.resize(name, mib << 20)
+    view = lab.view("m", NAMES, refresh_mode="auto").build()
+    lab.run("update customers set balance = 0 where id = 1", "insert into orders values (3, 1, 'c')")
+    assert view.must_be("incremental").apply_form == "append"
+    lab.run("update customers set name = 'Cyd' where id = 1", "insert into orders values (4, 1, 'd')")
+    view.must_be("full", Reason.CHEAPER_IN_FULL)
+
+
+def test_where_all_sources_may_be_silent_they_are_asked_first(lab):
+    for name, mib in (("customers", 60), ("m__ivm", 2)):
+        lab.resize(name, mib << 20)
+    sql = "select name, max(id) as last from customers group by name"
+    view = lab.view("m", sql, refresh_mode="auto").build()
+    lab.run("update customers set balance = 0 where id = 1")
+    view.must_be("no_op")
+    lab.run("update customers set name = 'Cyd' where id = 1")
+    view.must_be("full", Reason.CHEAPER_IN_FULL)
 
 
 def test_a_run_asks_once_for_all_its_views(lab, view):

@@ -6,6 +6,7 @@ import pytest
 
 from sparkivm.marker import Marker, Role
 from sparkivm.names import STEP_SUFFIX
+from sparkivm.reasons import Reason
 from sparkivm.refresh.sources.pins import Pins
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import Lab, View
@@ -45,6 +46,24 @@ def step_of(view: View, name: str, role: Role = Role.STEP) -> None:
     view.lab.run(f"create table {name} using parquet tblproperties ({properties}) as select 1 as x")
 
 
+# changes
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_made"),
+    [
+        ("select shop, max(n) as n from orders group by shop", True),
+        ("select shop, n from orders", False),
+        (SUMS, False),
+    ],
+)
+def test_changes_that_a_statement_reads_twice_are_made_before_it(lab, sql, is_made):
+    view = lab.view("m", sql).build()
+    change(lab)
+    statements = view.must_be("incremental").statements
+    assert any(text.startswith("cache table") for text in statements) == is_made
+
+
 # steps
 
 
@@ -54,6 +73,14 @@ def test_steps_leave_no_table_behind(lab):
     result = view.must_be("incremental")
     assert any(STEP_SUFFIX in text and text.startswith("create table") for text in result.statements)
     assert steps(lab) == []
+
+
+def test_small_tables_are_read_rather_than_a_plan_computed_in_steps(lab):
+    """Steps take long however small the tables are."""
+    sums = f"select id, count(*) as n from ({NESTED}) as nested group by id"
+    view = lab.view("m", sums, refresh_mode="auto", auxiliary_views="never").build()
+    change(lab)
+    view.must_be("full", Reason.CHEAPER_IN_FULL)
 
 
 @pytest.mark.parametrize("failing", ["create table", "insert"])

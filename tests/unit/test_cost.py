@@ -16,7 +16,7 @@ from sparkivm.plan.needed_rows import ChangedColumn
 from sparkivm.plan.state_change import state_change
 from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
 from sparkivm.refresh.changed_rows.key_ranges import numbers_of
-from sparkivm.refresh.decide.cost import Estimate, estimate
+from sparkivm.refresh.decide.cost import Estimate, Work, estimate
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.tpch import TABLES
 
@@ -45,13 +45,19 @@ def engine():
     return new_engine()
 
 
-def costs(engine, sql: str, changes: Mapping[str, SourceChange], ranges: KeyRanges | None = None) -> Estimate:
+def costs(
+    engine,
+    sql: str,
+    changes: Mapping[str, SourceChange],
+    ranges: KeyRanges | None = None,
+    state: RelationFacts = STATE,
+) -> Estimate:
     plan = compiled(engine, sql)
     changes = {f"tpch.{table}": change for table, change in changes.items()}
     rows = {key: estimated_rows(facts) for key, facts in FACTS.items()}
     sizes = Sizes(rows, {key: float(change.rows) for key, change in changes.items()})
     change = state_change(plan.state, "append", frozenset(changes), sizes)
-    return estimate(change, plan.written, STATE, FACTS, changes, sizes, ranges or KeyRanges())
+    return estimate(change, plan.written, state, FACTS, changes, sizes, ranges or KeyRanges())
 
 
 def test_changes_alone_read_no_table(engine):
@@ -100,6 +106,42 @@ def test_a_difference_of_versions_reads_the_table_twice(engine):
     found = costs(engine, TOTALS, {"lineitem": SourceChange("diff", 1, 2, nets=True, scans=2)})
     assert found.from_changes.bytes == pytest.approx(2 * 1100e6)
     assert found.prefers_full
+
+
+def test_what_steps_read_counts(engine):
+    pairs = "select a.s, b.s as t from sums a join sums b on a.k = b.k"
+    sql = (
+        "with sums as (select o_custkey as k, sum(l_quantity) as s from tpch.orders join tpch.lineitem "
+        f"on l_orderkey = o_orderkey group by o_custkey), pairs as ({pairs}) "
+        "select u.s, v.t from pairs u join pairs v on u.t = v.s join pairs w on w.s = v.t"
+    )
+    found = costs(engine, sql, {"orders": FEW, "lineitem": FEW}).from_changes
+    assert found.steps > 0
+    assert found.values > estimated_rows(FACTS["tpch.lineitem"])
+    assert found.bytes > 100e6
+
+
+def test_a_large_state_takes_long_to_write(engine):
+    small, large = (
+        costs(engine, TOTALS, {"lineitem": FEW}, state=replace(STATE, size_bytes=size))
+        for size in (None, 250_000_000)
+    )
+    assert large.full_s - small.full_s == pytest.approx(10)
+    assert large.incremental_s == small.incremental_s, "what is appended does not depend on it"
+
+
+@pytest.mark.parametrize("kind", ["values", "aggregated", "exchanged"])
+def test_a_million_rows_take_part_of_a_second(kind):
+    assert 0.01 < Work(**{kind: 1e6}).reading_s < 0.5
+    assert Work(**{kind: 2e6}).reading_s == pytest.approx(2 * Work(**{kind: 1e6}).reading_s)
+
+
+def test_rows_of_a_table_are_guessed_by_its_fields():
+    fields = (Field("a", "int"), Field("b", "int"))
+    assert estimated_rows(replace(STATE, fields=fields, size_bytes=8000)) == 1000
+    assert estimated_rows(replace(STATE, fields=fields[:1], size_bytes=8000)) == 2000
+    assert estimated_rows(replace(STATE, fields=(), size_bytes=8000)) == 2000
+    assert estimated_rows(replace(STATE, size_bytes=0)) == 1
 
 
 def test_numbers_of_a_smaller_table(engine):

@@ -26,6 +26,8 @@ def engine():
         f"select l_shipmode, count(distinct l_suppkey) as n from {LINES} group by rollup (l_shipmode)",
         f"select count(distinct o_custkey) as n from {LINES} join tpch.orders on o_orderkey = l_orderkey",
         f"select l_shipmode, count(distinct l_suppkey) as n, max(l_tax) as t from {LINES} group by l_shipmode",
+        f"select l_shipmode, count(distinct l_suppkey) as n from (select * from {LINES} union all select * from {LINES}) "
+        "group by l_shipmode",
     ],
 )
 def test_values_of_their_own_are_counted_once(engine, sql):
@@ -77,3 +79,12 @@ def test_an_argument_may_be_named_like_a_key(engine):
     sql = f"select l_suppkey, count(l_suppkey) as n, count(distinct l_suppkey) as m from {LINES} group by l_suppkey"
     names = compiled(engine, sql).core.input.columns
     assert names == ("l_suppkey", "l_suppkey_", "distinct_l_suppkey")
+
+
+def test_each_argument_has_a_name_of_its_own(engine):
+    sql = (
+        "select l_shipmode, count(distinct upper(l_comment)) as n, count(distinct lower(l_comment)) as m, "
+        f"sum(l_tax * 2) as s, sum(l_tax + 1) as t from {LINES} group by l_shipmode"
+    )
+    names = compiled(engine, sql).core.input.columns
+    assert names == ("l_shipmode", "argument", "argument_", "distinct_value", "distinct_value_")

@@ -66,6 +66,21 @@ def test_a_name_of_several_columns_tells_nothing_of_them():
 
 
 @pytest.mark.parametrize(
+    ("inputs", "on", "sent"),
+    [
+        (("supplier", "nation"), ("s_nation", "n_nation"), "nation"),
+        (("lines", "orders"), ("l_order", "o_order"), "lines"),
+    ],
+)
+def test_a_small_table_is_sent_rather_than_the_changes_that_meet_it(inputs, on, sent):
+    changed, table = inputs
+    join = InnerJoin((scan(changed, Changes), scan(table)), (equal(*on),))
+    found = order_joins(join, Sizes(ROWS, {changed: 1000.0}))
+    assert isinstance(found, InnerJoin)
+    assert found.inputs[found.broadcast].table == sent
+
+
+@pytest.mark.parametrize(
     ("changed", "order"),
     [
         ("lines", "lines supplier orders customer"),

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.algebra import Changes, InnerJoin, Relation, Scan, UnionAll
+from sparkivm.algebra import (
+    Changes,
+    InnerJoin,
+    JoinCondition,
+    Keys,
+    LeftJoin,
+    Lookup,
+    Pair,
+    Relation,
+    Restricted,
+    Scan,
+    Slice,
+    UnionAll,
+)
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.key_ranges import KeyRanges, Span
@@ -64,6 +77,22 @@ def test_all_that_a_reader_knows_holds_at_once():
     assert (share, condition) == (0.05, "`id` BETWEEN 50001 AND 100000")
     share, condition = part(renamed(both, (("f", "f"),)), a=(1, 100), b=(200, 300))
     assert (share, condition) == (0.0, "FALSE")
+
+
+def test_a_slice_is_the_part_that_its_lookups_ask_for():
+    facts = Scan("facts", (("f", "id"),))
+    keys = renamed(Changes("a", (("k", "key"),)), (("k", "k"),))
+    share, condition = part(Slice(facts, (Lookup(keys, (Pair("f", "k", False),)),)), a=(1, 100_000))
+    assert (share, condition) == (0.1, "`id` BETWEEN 1 AND 100000")
+
+
+def test_what_matches_a_part_is_one_too():
+    """Of facts beside the rows of another table, those beside rows that are needed."""
+    rows, facts = Scan("rows", (("r", "key"),)), Scan("facts", (("f", "id"),))
+    both = LeftJoin(rows, facts, JoinCondition((Pair("r", "f", False),)))
+    keys = Keys.of(Changes("a", (("k", "key"),)), (("r", "k"),))
+    share, condition = part(renamed(Restricted(both, keys), (("f", "f"),)), a=(1, 100_000))
+    assert (share, condition) == (0.1, "`id` BETWEEN 1 AND 100000")
 
 
 def test_changes_without_a_value_need_nothing():

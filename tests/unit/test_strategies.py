@@ -1,0 +1,36 @@
+"""What the report of a refresh says of how each operator follows its changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.plan.strategies import READERS_STRATEGY, strategies
+from tests.golden.compiled import compiled, new_engine
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return new_engine()
+
+
+LINEAR = "linear: counts and sums are added up"
+EXTREMA = "counts and sums added up, extrema taken, kept or read again"
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("select n_regionkey, count(*) as n from nation group by n_regionkey", {"State": LINEAR}),
+        ("select n_regionkey, max(n_name) as m from nation group by n_regionkey", {"State": EXTREMA}),
+        (
+            "select n_regionkey, mode(n_name) as m from nation where n_nationkey > 1 group by n_regionkey",
+            {"State": "affected groups are read again", "Filter": "linear"},
+        ),
+        (
+            "select n_regionkey, rank() over (order by count(*)) as r from nation group by n_regionkey",
+            {"State": LINEAR, "Window": READERS_STRATEGY},
+        ),
+    ],
+)
+def test_each_operator_has_its_strategy(engine, sql, said):
+    assert strategies(compiled(engine, sql)) == said
