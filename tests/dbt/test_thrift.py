@@ -50,7 +50,7 @@ HEAD = "{{ config(materialized='incremental_view', contract={'enforced': true}) 
 FROM = "from {{ source('shop', 'orders') }} "
 DAY = (
     "{{ config(materialized='incremental_view', pre_hook=\"set my.day={{ var('day') }}\", persist_docs={'relation': true}) }} "
-    f"select id, '${{my.day}}' as day, '${{env:HOME}}' as home {FROM}"
+    f"select id, lower('${{my.day}}') as day, '${{env:HOME}}' as home {FROM}"
 )
 
 

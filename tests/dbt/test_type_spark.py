@@ -122,7 +122,7 @@ class TestSession(SparkProject):
         hooked = (
             "{{ config(materialized='incremental_view', pre_hook=["
             "\"set my.day={{ var('day') }}\", 'create or replace temporary view mine as select 1 as one']) }} "
-            "select region, count(*) as n, '${my.day}' as day from {{ source('shop', 'orders') }} group by region"
+            "select region, count(*) as n, lower('${my.day}') as day from {{ source('shop', 'orders') }} group by region"
         )
         write_file(hooked, project.project_root, "models", "hooked.sql")
         before = {row.key: row.value for row in root_session.sql("set").collect()}

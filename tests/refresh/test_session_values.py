@@ -16,7 +16,7 @@ MIXED = "select id, '${my.day}' as d from t"
 
 def test_another_value_is_another_query(lab):
     lab.engine.set({"my.day": "monday"})
-    view = lab.view("v", MIXED)
+    view = lab.view("v", MIXED.replace("'${my.day}'", "lower('${my.day}')"))
     assert view.refresh().mode == "create"
     assert view.refresh().mode == "no_op"
     lab.engine.set({"my.day": "tuesday"})
@@ -25,6 +25,15 @@ def test_another_value_is_another_query(lab):
     assert {d for _, d in view.content()} == {"tuesday"}
     lab.run("insert into t values (4, 3, 8)")
     assert view.refresh().mode == "incremental"
+    assert {d for _, d in view.content()} == {"tuesday"}
+
+
+def test_another_value_of_a_column_is_another_public_view(lab):
+    lab.engine.set({"my.day": "monday"})
+    view = lab.view("v", MIXED)
+    view.refresh()
+    lab.engine.set({"my.day": "tuesday"})
+    assert len(view.refresh().statements) == 1
     assert {d for _, d in view.content()} == {"tuesday"}
 
 

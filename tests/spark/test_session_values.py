@@ -62,7 +62,7 @@ def consistent(view: View) -> None:
 
 def test_substituted_values_are_part_of_the_text(lab):
     lab.run("set my.day=mon")
-    view = lab.view("m1", "select id, '${my.day}' as d, '${env:HOME}' as h from t").build()
+    view = lab.view("m1", "select id, lower('${my.day}') as d, '${env:HOME}' as h from t").build()
     assert {row[1:] for row in view.content()} == {("mon", os.environ["HOME"])}
     view.must_be("no_op")
     consistent(view)
@@ -115,7 +115,7 @@ def test_statements_of_ours_are_not_substituted(lab):
 def test_a_session_that_substitutes_nothing(lab):
     off = {"spark.sql.variable.substitute": "false"}
     lab.engine.set({**off, "my.day": "mon"})
-    view = lab.view("m5", "select k, '${my.day}' as d, count(*) as n from t group by k").build()
+    view = lab.view("m5", "select k, lower('${my.day}') as d, count(*) as n from t group by k").build()
     assert {row[1] for row in view.content()} == {"${my.day}"}
     lab.engine.set({"spark.sql.variable.substitute": "true"})
     assert {row[1] for row in view.content()} == {"${my.day}"}  # to whoever reads it
