@@ -69,6 +69,7 @@ def test_a_function_of_spark_that_somebody_replaced(lab):
     view = lab.view("v", BY_K)
     view.must_be("create", Reason.EXPRESSION_NOT_SUPPORTED)
     view.must_be("full", Reason.EXPRESSION_NOT_SUPPORTED)
+    assert lab.rows(view.consistency_sql()) == []
     lab.lake.functions.clear()
     view.must_be("full", Reason.QUERY_CHANGED)
     view.must_be("no_op")

@@ -60,7 +60,7 @@ class CompiledView:
     complete: bool = True  # whether the rows depend on nothing but `tables`
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
-    called: frozenset[str] = frozenset()  # functions
+    called: frozenset[str] = frozenset()  # functions of Spark's
     decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
     catalog: SourceCatalog | None = field(default=None, repr=False)
     stored: StateColumns = ()  # of the plan's state, as it is made
@@ -165,17 +165,19 @@ def compile_view(
         with _refusals_of_spark():
             plan, replaced, decided, stored = compilation.plan(query, fields)
     except NotIncremental as error:
+        called = _called(sql, catalog)
+        foreign = engine.foreign_functions(called)
         complete = (
             repeatable(tree)
             and not isinstance(error, UnknownName)
             and not engine.variables(names_in(tree))
             and _look_all_up(tree, catalog)
-            and not engine.foreign_functions(_called(sql, catalog))
+            and not foreign
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
         return CompiledView(
             fields, None, error.fallback, dict(catalog.tables), views, schemas, (), tree, complete,
-            called=_called(sql, catalog), catalog=catalog,
+            called=called - foreign, catalog=catalog,
         )  # fmt: skip
     return CompiledView(
         fields, plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
