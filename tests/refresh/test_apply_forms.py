@@ -206,7 +206,7 @@ def test_a_part_is_told_by_the_values_of_one_column(lab):
 
 @pytest.mark.parametrize(("said", "counts"), [(0, ("replace", 3, None, 2)), (MANY, ("merge", 2, 1, 1))])
 def test_rows_of_the_state_are_counted(lab, said, counts):
-    """A part is written again as a whole; of a merge each row is told of."""
+    """A part is written again as a whole; a merge reports each row that it changed."""
     lab.resize("v__ivm", 9 * MiB)
     view = lab.view("v", EXTREMA).build()
     lab.run("insert into t values (4, 1, 8), (5, 7, 1), (6, 8, 1)", "delete from t where k = 2")

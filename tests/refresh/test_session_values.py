@@ -76,7 +76,7 @@ def test_a_function_of_spark_that_somebody_replaced(lab):
 
 
 def test_a_name_that_only_spark_knows(lab):
-    """Nothing tells what it stands for, or when that changes."""
+    """Its value is unknown to us, and when it changes."""
     view = lab.view("v", "select k, current_role as r from t")
     view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
     view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)

@@ -8,6 +8,7 @@ from sparkivm.engine import Commit, Engine, EngineError, EngineLost
 from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.formats.state_format import Tag, Write
 from sparkivm.names import TableName
+from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.commit import Conflict, commit_tagged
 
 MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -45,7 +46,7 @@ class Session(Engine):
 
 def commit(session):
     tag = Tag("nonce", "nonce", "view", 1)
-    return commit_tagged(session, DELTA_STATES, TableName("s", "t"), 0, tag, Write("insert", {}))
+    return commit_tagged(RecordingEngine(session), DELTA_STATES, TableName("s", "t"), 0, tag, Write("insert", {}))
 
 
 def test_settings_of_hooks_stay():

@@ -3,6 +3,7 @@
 source  Delta 4.4 takes names with blanks and signs only with column mapping, and a column that has a DEFAULT
         in its source only with a feature. No statement makes a table with column mapping and a change data
         feed (DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION), so a second one switches the feed on.
+tested  tests/unit/test_delta_states.py
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The state leaves such a column out, and the public view has it. With another value at the next run, the view
 is replaced and no row is computed.
+
+tested  test_run_constants.py in tests/unit, tests/refresh and tests/spark
 """
 
 from __future__ import annotations
@@ -21,13 +23,11 @@ from sparkivm.normalize.prune_columns import prune_columns
 # What Spark casts for certain: other texts may fail, and have to fail when the view is refreshed.
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _TIME = re.compile(_DATE.pattern + r"[ T](\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)?")
-_OF_TIME = (
-    exp.DataType.Type.TIMESTAMP,
+_OF_TIME = (  # sqlglot reads Spark's TIMESTAMP as TIMESTAMPTZ
     exp.DataType.Type.TIMESTAMPLTZ,
     exp.DataType.Type.TIMESTAMPTZ,
     exp.DataType.Type.TIMESTAMPNTZ,
 )
-_OF_TEXT = (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR)
 
 
 def is_run_constant(scalar: Scalar) -> bool:
@@ -43,7 +43,10 @@ def is_run_constant(scalar: Scalar) -> bool:
 
 
 def _of_public_view(cast: exp.Cast) -> bool | None:
-    """Whether `cast(if(true, x, null) as type)` is a constant of text or time; None for anything else."""
+    """Whether `cast(if(true, x, null) as type)` is a constant of text or time; None for anything else.
+
+    `Finalizer._typed` writes a constant so, and a view over that view reads it.
+    """
     choice = cast.this
     if not (
         isinstance(choice, exp.If) and choice.this == exp.true() and choice.args.get("false") == exp.null()
@@ -52,7 +55,7 @@ def _of_public_view(cast: exp.Cast) -> bool | None:
     inner = choice.args["true"]
     if isinstance(inner, exp.Cast):
         return inner.to == cast.to and is_run_constant(Scalar(inner))
-    return isinstance(inner, exp.Literal) and inner.is_string and cast.to.this in _OF_TEXT
+    return isinstance(inner, exp.Literal) and inner.is_string and cast.to.this is exp.DataType.Type.TEXT
 
 
 def _is_certain(cast: exp.Cast) -> bool:
@@ -60,7 +63,7 @@ def _is_certain(cast: exp.Cast) -> bool:
     literal, type_ = cast.this, cast.to
     if not isinstance(literal, exp.Literal) or not literal.is_string or type_.expressions:
         return False
-    if type_.this in _OF_TEXT:
+    if type_.this is exp.DataType.Type.TEXT:
         return True
     if type_.this in _OF_TIME:
         return _exists(_TIME.fullmatch(literal.name))

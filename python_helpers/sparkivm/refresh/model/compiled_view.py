@@ -135,7 +135,6 @@ def compile_view(
     try:
         with not_too_deep():
             query = read_query(tree, catalog, names=names)
-        _refuse_foreign_functions(engine, sql, catalog)
         if any(field.char_length for facts in catalog.tables.values() for field in facts.fields):
             refuse_other_meanings(engine, of_char=True)
         views_read = {text: _rows_of(view, catalog, names) for text, view in auxiliaries.items()}
@@ -143,6 +142,10 @@ def compile_view(
         unread = error
         if repeatable(tree):
             _look_all_up(tree, catalog)
+    called = _called(sql, catalog)
+    foreign = engine.foreign_functions(called)
+    if foreign and unread is None:
+        unread = _calls_function_of_user(min(foreign))
     schemas = {key: columns_hash(facts) for key, facts in (catalog.tables | catalog.views).items()}
     views = {key: view_hash(facts) for key, facts in catalog.views.items()}
     known = frontier if frontier and _answers_are_known(frontier, sql, schemas, views) else None
@@ -165,8 +168,6 @@ def compile_view(
         with _refusals_of_spark():
             plan, replaced, decided, stored = compilation.plan(query, fields)
     except NotIncremental as error:
-        called = _called(sql, catalog)
-        foreign = engine.foreign_functions(called)
         complete = (
             repeatable(tree)
             and not isinstance(error, UnknownName)
@@ -183,7 +184,7 @@ def compile_view(
         fields, plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
         behind=frozenset().union(*(node.tables for node in replaced.values())),
-        called=_called(sql, catalog),
+        called=called,
         decided=decided,
         catalog=catalog,
         stored=_known_types(plan, known) if known is not None and not is_new else stored,
@@ -195,12 +196,10 @@ def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
     return called_functions(sql).union(*(called_functions(view.view_text) for view in catalog.views.values()))
 
 
-def _refuse_foreign_functions(engine: Engine, sql: str, catalog: SourceCatalog) -> None:
-    """Raises: NotIncremental for a function of a user's, of whose changes nothing tells."""
-    foreign = engine.foreign_functions(_called(sql, catalog))
-    if foreign:
-        name = min(foreign).lstrip(".")
-        raise NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, f"the function {name} is a user's"))
+def _calls_function_of_user(name: str) -> NotIncremental:
+    """Its body may change without a trace."""
+    detail = f"the function {name.lstrip('.')} is a user's"
+    return NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, detail))
 
 
 def _answers_are_known(

@@ -95,10 +95,6 @@ class Attempt:
         before = stored.frontier.moments if stored.frontier else {}
         return RefreshTexts(pinned, staged, (seen.moments, before))
 
-    def run(self, write: Write) -> None:
-        """Execute a statement whose commit carries no frontier."""
-        self.engine.run(write.macro, **write.arguments)
-
     def state_facts(self) -> RelationFacts:
         facts = self.engine.describe(self.state)
         assert facts is not None, f"{self.state} was just written"

@@ -93,7 +93,7 @@ def _change(
     if change.form in ("replace", "merge"):
         first = seen.stored.format.before_change(state, attempt.request.layout.tblproperties)
         if first is not None:
-            attempt.run(first)
+            attempt.engine.write(first)
     if change.staged is None:
         return change, None
     cut_down = way.ranges.parts(change.staged)

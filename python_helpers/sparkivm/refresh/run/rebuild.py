@@ -202,4 +202,4 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         }
         return attempt.commit(stored, frontier, Write("rebuild_state", arguments))
 
-    return stored.format.make(attempt.state, properties, made, attempt.run)
+    return stored.format.make(attempt.state, properties, made, attempt.engine.write)

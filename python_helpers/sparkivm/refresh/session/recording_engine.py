@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sparkivm.engine import Commit, Engine, Field, RelationFacts, Row
+from sparkivm.formats.state_format import Write
 from sparkivm.names import TableName
 
 T = TypeVar("T")
@@ -32,6 +33,9 @@ class RecordingEngine(Engine):
     def run(self, macro: str, **arguments: Any) -> Sequence[Row]:
         """Render a statement and execute it."""
         return self.execute(self.render(macro, **arguments))
+
+    def write(self, write: Write) -> Sequence[Row]:
+        return self.run(write.macro, **write.arguments)
 
     def execute_quietly(self, sql: str) -> None:
         """Execute what changes nothing that outlives the refresh, and what no reader of the record needs."""

@@ -192,9 +192,7 @@ class Mirror:
             **marker.properties,
         }
         try:
-            version = NEW_STATES.make(
-                self.name, properties, made, lambda write: self.engine.run(write.macro, **write.arguments)
-            )
+            version = NEW_STATES.make(self.name, properties, made, self.engine.write)
         except EngineError as error:
             if _files_changed(error):
                 raise

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Commit, Engine, EngineError, Row, session_with
+from sparkivm.engine import Commit, EngineError, Row, session_with
 from sparkivm.formats.state_format import StateFormat, Tag, Write
 from sparkivm.names import TableName
 from sparkivm.refresh.session.planning_settings import OLD_VERSIONS
+from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.stored_state import StoredState, foreign_commit
 
 
@@ -27,7 +28,7 @@ class Committed:
 
 
 def commit_statement(
-    engine: Engine, state: TableName, stored: StoredState, frontier: Frontier, write: Write
+    engine: RecordingEngine, state: TableName, stored: StoredState, frontier: Frontier, write: Write
 ) -> Committed:
     """Run the one statement of a refresh that changes the state.
 
@@ -47,17 +48,16 @@ def commit_statement(
 
 
 def commit_tagged(
-    engine: Engine, format: StateFormat, table: TableName, version: int, tag: Tag, write: Write
+    engine: RecordingEngine, format: StateFormat, table: TableName, version: int, tag: Tag, write: Write
 ) -> Committed:
     """Run a statement so that its commit is known by the tag.
 
     version  of the table when it was decided to run the statement
     Raises: Conflict if the format let another one through; EngineError.
     """
-    sql = engine.render(write.macro, **write.arguments)
     with session_with(engine, {**OLD_VERSIONS, **format.settings(tag)}):
         try:
-            rows = engine.execute(sql)
+            rows = engine.write(write)
         except EngineError as error:
             if format.is_conflict(error):
                 raise Conflict(str(error)) from error

@@ -45,7 +45,7 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
         return StoredState(None, None, Fallback(Reason.STATE_MISSING))
     format = STATE_FORMATS.get(facts.kind)
     if format is None:
-        what = f"{state} is not a table of {' or '.join(STATE_FORMATS)}"
+        what = f"{state} is not a {' or '.join(map(str.title, STATE_FORMATS))} table"
         return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, what))
     step = 1
     while True:
