@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
@@ -20,6 +22,15 @@ ROWS = "select t.id, t.x, u.y from t join u on t.k = u.k"
 INNER = "select n, count(*) as groups from (select k, count(*) as n from t group by k) group by n"
 MIRRORED = "select k, count(*) as n, sum(x) as s from p group by k"
 RANDOM = "select id, x from t where rand() < 2"
+NUMBERED = "select id, k, row_number() over (partition by k order by x, id) as n from t"
+OUTER = "select t.id, t.x, u.y from t full join u on t.k = u.k"
+ANTI = "select id, x from t where k not in (select y from u)"
+DISTINCT = "select distinct k, x % 3 as x from t"
+UNION = "select k, x from t union all select k, y from u"
+TOTALS = "select count(*) as n, max(x) as most, sum(x) as s from t"
+TOP = "select id, x from t order by x desc, id limit 3"
+INNER_OF_NUMBER = INNER.replace("from t", "from t where x >= {i} % 3")
+PLAIN = "select k, count(*) as n, sum(y) as s from plain group by k"
 
 Change = Callable[[View, int], None]
 Act = Callable[[View], object]
@@ -117,6 +128,47 @@ def other_format(view: View, i: int) -> None:
     mixed(view, i)
 
 
+def both(view: View, i: int) -> None:
+    mixed(view, i)
+    view.lab.run(f"insert into u values ({i % 4}, {i}), (null, {i})", f"delete from u where y % 5 = {i % 5}")
+
+
+def capture_off(view: View, i: int) -> None:
+    view.lab.run("alter table t set tblproperties (delta.enableChangeDataFeed = false)")
+    mixed(view, i)
+
+
+def plain_again(view: View, i: int) -> None:
+    drop(view)
+    view.lab.run(f"create or replace table plain using delta as select k, y + {i} as y from u")
+
+
+def commit_gone(view: View, i: int) -> None:
+    """The log of a source is cleaned up to a version that the view has not seen."""
+    lab = view.lab
+    lab.run("alter table t set tblproperties (delta.checkpointInterval = 1)")
+    mixed(view, i)
+    version = lab.version("t")
+    insert(view, i + 1)
+    files = Path(urlparse(lab.rows("describe detail t")[0].location).path)
+    (files / "_delta_log" / f"{version:020}.json").unlink()
+    jvm: Any = lab.session._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def vacuumed(view: View, i: int) -> None:
+    """The rows that went are in files that are gone."""
+    lab = view.lab
+    lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    lab.run(
+        "alter table t set tblproperties (delta.enableDeletionVectors = false)",
+        f"insert into t values ({i}, 1, 1)",
+        f"delete from t where id = {i}",
+        f"insert overwrite t values ({i}, {i % 5}, {i}), (5, 5, 5)",
+        "vacuum t retain 0 hours",
+    )
+
+
 def files_grow(view: View, i: int) -> None:
     view.lab.run(f"insert into p values ({i}, {i % 5}, {i})")
 
@@ -145,6 +197,7 @@ def built_as_a_table(view: View, i: int) -> None:
     mixed(view, i)
 
 
+_AUTO = {"refresh_mode": "auto"}
 _ALWAYS = {"auxiliary_views": "always"}
 _FULL = {"full_refresh": True}
 _REBUILD: dict[str, Any] = {"mode": "full", "form": "rebuild"}
@@ -163,6 +216,20 @@ KINDS = (
     Kind("merge of additive groups", SUMS, mixed, form="merge", size="huge"),
     Kind("merge of groups", EXTREMA, mixed, form="merge", size="huge"),
     Kind("merge of rows", ROWS, mixed, form="merge", size="huge"),
+    Kind("append of a union", UNION, after(insert, "insert into u values (1, {i})"), form="append"),
+    Kind("rewrite after changes on both sides", ROWS, both, form="rewrite"),
+    Kind("rewrite from two versions", EXTREMA, capture_off, form="rewrite"),
+    Kind("recompute of groups", EXTREMA, mixed, form="recompute", options=_AUTO),
+    Kind("recompute of rows", ROWS, both, form="recompute", options=_AUTO),
+    Kind("outer join", OUTER, both),
+    Kind("outer join, merged", OUTER, both, size="huge"),
+    Kind("anti join", ANTI, both),
+    Kind("window", NUMBERED, mixed),
+    Kind("window, merged", NUMBERED, mixed, size="huge"),
+    Kind("distinct", DISTINCT, mixed),
+    Kind("distinct, merged", DISTINCT, mixed, size="huge"),
+    Kind("one row", TOTALS, mixed),
+    Kind("limit", TOP, mixed),
     Kind("in steps", NESTED, after(lambda *_: None, "insert into orders values ({i}, {i})", "delete from orders where id = {i} - 3")),
     Kind("full refresh", SUMS, mixed, reason=Reason.FULL_REFRESH_REQUESTED, disturbed=_FULL, **_REBUILD),
     Kind("rebuild: state modified", SUMS, after(mixed, "insert into m__ivm select * from m__ivm limit 1"), reason=Reason.STATE_MODIFIED, **_REBUILD),
@@ -171,11 +238,16 @@ KINDS = (
     Kind("rebuild: configuration changed", SUMS, mixed, reason=Reason.CONFIG_CHANGED, settings=lambda i: {"spark.sql.session.timeZone": _ZONES[i % 2]}, **_REBUILD),
     Kind("rebuild: source replaced", ROWS, without_capture, reason=Reason.SOURCE_REPLACED, **_REBUILD),
     Kind("rebuild: source's types changed", ROWS, other_types, reason=Reason.SOURCE_SCHEMA_CHANGED, **_REBUILD),
+    Kind("rebuild: history unavailable", SUMS, commit_gone, reason=Reason.HISTORY_UNAVAILABLE, **_REBUILD),
+    Kind("rebuild: refresh failed", SUMS, vacuumed, reason=Reason.REFRESH_FAILED, **_REBUILD),
+    Kind("rebuild: change capture off", SUMS, capture_off, reason=Reason.CHANGE_CAPTURE_OFF, options={"change_capture": "never_alter"}, **_REBUILD),
     Kind("rebuild: other format", SUMS, other_format, reason=Reason.STATE_FORMAT_CHANGED, **_REBUILD),
     Kind("rebuild: no rule", RANDOM, mixed, reason=Reason.NON_DETERMINISTIC_EXPRESSION, **_REBUILD),
     Kind("with an auxiliary view", INNER, mixed, options=_ALWAYS),
     Kind("create with an auxiliary view", INNER, dropped, mode="create", options=_ALWAYS),
     Kind("full refresh with an auxiliary view", INNER, mixed, reason=Reason.FULL_REFRESH_REQUESTED, options=_ALWAYS, disturbed=_FULL, **_REBUILD),
+    Kind("rebuild with another auxiliary view", INNER_OF_NUMBER, mixed, reason=Reason.QUERY_CHANGED, options=_ALWAYS, **_REBUILD),
+    Kind("create that switches on capture", PLAIN, plain_again, mode="create"),
     Kind("create with a mirror", MIRRORED, mirror_dropped, mode="create"),
     Kind("mirror grows", MIRRORED, files_grow),
     Kind("mirror changes", MIRRORED, files_change),
@@ -193,6 +265,7 @@ def open_world(lab: Lab) -> None:
     lab.run(
         "create table p_copy using parquet as select id, k, x from t",
         "create table p using parquet as select id, k, x from t",
+        "create table plain using delta as select k, y from u",
         *(f"create table {name} using delta as select 7 as mine" for name in BYSTANDERS),
     )
 

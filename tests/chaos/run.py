@@ -7,14 +7,15 @@ writes them into docs/reliability.md. Ends with 1 if a view was not healed by th
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
+import threading
 import time
 import traceback
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -31,29 +32,61 @@ from tests.spark.state_sizes import SIZES, take_states_for
 from tests.spark_settings import SETTINGS
 
 _THREADS = 2
+_DRIVERS, _KILLS = "two drivers and a writer", "dbt killed"
+# Hours of small plans: the second compiler pays here.
+_SETTINGS = {**SETTINGS, "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Tried:
-    """What was tried of one kind."""
+    """What was tried of one kind of refresh, or in another way: how often what happened, and what went wrong."""
 
-    kind: str
-    boundaries: int = 0
-    states: Counter[str] = field(default_factory=Counter)  # by the fault
-    failures: list[str] = field(default_factory=list)
+    name: str
+    counts: dict[str, int]
+    failures: list[str]
+
+    @property
+    def states(self) -> int:
+        return sum(self.counts.get(fault, 0) for fault in FAULTS)
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{number} {what}" for what, number in self.counts.items())
+        return "\n  ".join([f"{self.name}: {counts}; {len(self.failures)} went wrong", *self.failures])
+
+
+class Results:
+    """What was tried, by its name; kept in a file, so that an interrupted run goes on where it was."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._lock = path, threading.Lock()
+        there = json.loads(path.read_text()) if path is not None and path.exists() else []
+        self.tried = {one["name"]: Tried(**one) for one in there}
+
+    def of(self, name: str, attempt: Callable[[], Tried]) -> None:
+        """Try something, unless it was tried and went well."""
+        if name in self.tried and not self.tried[name].failures:
+            return
+        started = time.monotonic()
+        try:
+            tried = attempt()
+        except Exception:  # this one is not what it should be; the others are tried all the same
+            tried = Tried(name, {}, [f"{name}: {traceback.format_exc()}"])
+        print(f"{tried}, {time.monotonic() - started:.0f} s", flush=True)
+        with self._lock:
+            self.tried[name] = tried
+            if self._path is not None:
+                self._path.write_text(json.dumps([asdict(one) for one in self.tried.values()]))
 
 
 def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
     """All faults at all statements of a kind, or the first `most` of them."""
-    tried = Tried(kind.name)
     world = World(spark, kind)
-    tried.boundaries = world.boundaries
+    tried = Tried(kind.name, {"statements": world.boundaries, **dict.fromkeys(FAULTS, 0)}, [])
     for fault in all_faults(world.boundaries)[:most]:
         try:
-            if world.disturbed(fault):
-                tried.states[fault.what] += 1
+            tried.counts[fault.what] += world.disturbed(fault)
         except Failure as failure:
-            tried.states[fault.what] += 1
+            tried.counts[fault.what] += 1
             tried.failures.append(f"{kind.name}, {fault}: {failure}")
             world.close()
             world = World(spark, kind)
@@ -61,16 +94,13 @@ def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
     return tried
 
 
-def try_all(spark: SparkSession, kinds: Sequence[Kind], most: int | None) -> list[Tried]:
+def try_all(spark: SparkSession, kinds: Sequence[Kind], most: int | None, results: Results) -> None:
     """Two kinds at the same time, each in a schema of its own; how large states count holds for the process."""
-    found: dict[str, Tried] = {}
     for size in SIZES:
         chosen = [kind for kind in kinds if kind.size == size]
         with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(_THREADS) as pool:
             take_states_for(size, patch)
-            for tried in pool.map(lambda kind: _reported(spark, kind, most), chosen):
-                found[tried.kind] = tried
-    return [found[kind.name] for kind in kinds]
+            list(pool.map(lambda kind: results.of(kind.name, lambda: try_kind(spark, kind, most)), chosen))
 
 
 def main() -> int:
@@ -80,63 +110,60 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=200, help="of two drivers and a writer")
     parser.add_argument("--kills", type=int, default=50, help="of dbt and its JVM")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--results", type=Path, help="what an interrupted run tried, to go on from there")
     parser.add_argument("--page", type=Path, help="where the counts are written")
     arguments = parser.parse_args()
     kinds = [kind for kind in KINDS if arguments.kind in kind.name]
-    with tempfile.TemporaryDirectory() as directory:
-        start(session_settings(SETTINGS, Path(directory)), Path(directory))
-        spark = SparkSession.builder.getOrCreate()
-        tried = try_all(spark, kinds, arguments.most)
+    results = Results(arguments.results)
+
+    def drivers() -> Tried:
         wrong = two_drivers(spark, arguments.rounds, arguments.seed)
-        print(f"two drivers and a writer: {arguments.rounds} rounds, {len(wrong)} wrong", *wrong, sep="\n  ")
+        return Tried(_DRIVERS, {"rounds": arguments.rounds}, wrong)
+
+    def killed() -> Tried:
+        number, wrong = kills(Path(directory) / "killed", arguments.kills, arguments.seed)
+        return Tried(_KILLS, {"times": number}, wrong)
+
+    with tempfile.TemporaryDirectory() as directory:
+        start(session_settings(_SETTINGS, Path(directory)), Path(directory))
+        spark = SparkSession.builder.getOrCreate()
+        try_all(spark, kinds, arguments.most, results)
+        results.of(_DRIVERS, drivers)
         spark.stop()
-        killed, unhealed = kills(Path(directory) / "killed", arguments.kills, arguments.seed)
-        print(f"dbt killed: {killed} times, {len(unhealed)} not healed", *unhealed, sep="\n  ")
-    failures = [failure for one in tried for failure in one.failures] + wrong + unhealed
-    states = sum(one.states.total() for one in tried)
-    print(f"{states} states, {len(failures)} failures")
+        results.of(_KILLS, killed)
+    tried = results.tried
+    failures = sum(len(one.failures) for one in tried.values())
+    print(f"{sum(one.states for one in tried.values())} states, {failures} failures")
     if arguments.page:
-        arguments.page.write_text(page(tried, arguments.rounds, len(wrong), killed, len(unhealed)))
+        arguments.page.write_text(page([tried[kind.name] for kind in kinds], tried[_DRIVERS], tried[_KILLS]))
     return 1 if failures else 0
 
 
-def _reported(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
-    started = time.monotonic()
-    try:
-        tried = try_kind(spark, kind, most)
-    except Exception:  # this kind is not what it should be; the others are tried all the same
-        tried = Tried(kind.name, failures=[f"{kind.name}: {traceback.format_exc()}"])
-    seconds = time.monotonic() - started
-    counts = f"{tried.boundaries} statements, {tried.states.total()} states, {len(tried.failures)} not healed"
-    print(f"{kind.name}: {counts}, {seconds:.0f} s", *tried.failures, sep="\n  ", flush=True)
-    return tried
-
-
-def page(tried: list[Tried], rounds: int, wrong: int, killed: int, unhealed: int) -> str:
+def page(kinds: Sequence[Tried], drivers: Tried, killed: Tried) -> str:
     """docs/reliability.md: what was tried and what came of it."""
+    columns = ("statements", *FAULTS)
     lines = [
         "# Reliability",
         "",
         "`make chaos` wrote this page. Each kind of refresh is disturbed at each statement that it sends, in four ways: the driver is",
         "killed before the statement, or after it; the statement is executed twice; its answer is lost. Then one ordinary run follows,",
-        "as a new driver would do it. The view and its hidden columns have to equal a recomputation, readers between the fault and that",
-        "run see the old rows or the new ones, the run after it has nothing to do, and relations of others are as they were.",
+        "as a new driver would do it. The view and its hidden columns have to equal a recomputation. Until that run, readers see the old",
+        "rows or the new ones. The run after it has nothing to do, and relations of others are as they were.",
         "",
-        f"| kind of refresh | statements | {' | '.join(FAULTS)} | not healed |",
-        "|---|---|" + "---|" * (len(FAULTS) + 1),
-    ]
-    for one in tried:
-        counts = " | ".join(str(one.states[fault]) for fault in FAULTS)
-        lines.append(f"| {one.kind} | {one.boundaries} | {counts} | {len(one.failures)} |")
-    states, failures = (
-        sum(n) for n in zip(*((t.states.total(), len(t.failures)) for t in tried), strict=True)
-    )
-    lines += [
+        f"| kind of refresh | {' | '.join(columns)} | not healed |",
+        "|---|" + "---|" * (len(columns) + 1),
+        *(
+            f"| {one.name} | {' | '.join(str(one.counts.get(column, 0)) for column in columns)} | {len(one.failures)} |"
+            for one in kinds
+        ),
         "",
-        f"{states} states: {failures} with lost or doubled rows, repaired by hand, or with relations of others touched.",
+        f"{sum(one.states for one in kinds)} states: {sum(len(one.failures) for one in kinds)} with lost or doubled rows, repaired by "
+        "hand, or with relations of others touched.",
         "",
-        f"Two drivers refreshed the same views at the same time while a third party wrote to the sources: {rounds} rounds, {wrong} wrong.",
-        f"dbt was killed with its JVM in the middle of a run {killed} times: {unhealed} times the next `dbt build` did not end well.",
+        "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
+        f"{drivers.counts.get('rounds', 0)} rounds, {len(drivers.failures)} wrong.",
+        f"dbt was killed with its JVM in the middle of a run {killed.counts.get('times', 0)} times: {len(killed.failures)} times the next "
+        "`dbt build` did not end well.",
         "",
     ]
     return "\n".join(lines)

@@ -125,7 +125,8 @@ class World:
             raise Failure(f"readers saw {between}, which is neither {before} nor {now}")
 
     def _readable(self) -> Rows | None:
-        return self.view.content() if "m" in self._names() else None
+        """None if the public view is missing, or its state."""
+        return self.view.content() if {"m", "m__ivm"} <= self._names() else None
 
     def _names(self) -> set[str]:
         found = {row["tableName"] for row in self.lab.rows("show tables") if not row["isTemporary"]}

@@ -46,7 +46,9 @@ class Session(Engine):
 
 def commit(session):
     tag = Tag("nonce", "nonce", "view", 1)
-    return commit_tagged(RecordingEngine(session), DELTA_STATES, TableName("s", "t"), 0, tag, Write("insert", {}))
+    return commit_tagged(
+        RecordingEngine(session), DELTA_STATES, TableName("s", "t"), 0, tag, Write("insert", {})
+    )
 
 
 def test_settings_of_hooks_stay():
