@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
-from sparkivm.algebra import At, Derivation, Relation, Restricted, Scan
-from sparkivm.algebra.derivation import Narrowing
+from sparkivm.algebra import At, Derivation, LeftJoin, Relation, Restricted, Scan, SemiJoin
+from sparkivm.algebra.derivation import Narrowing, NoNarrowing
 from sparkivm.algebra.relation import has_groups
 from sparkivm.normalize.prune_empty import prune_empty
 from tests.fuzz.random_data import TABLES
@@ -38,6 +38,16 @@ class Always(Narrowing):
         return True
 
     def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
+        return True
+
+    def leaves_whole(self, relation: Relation) -> bool:
+        return True
+
+
+class Whole(NoNarrowing):
+    """Whatever changed rows are looked up in is left whole."""
+
+    def leaves_whole(self, relation: Relation) -> bool:
         return True
 
 
@@ -82,6 +92,19 @@ def test_a_join_does_narrow_them(name, changed):
         return sum(isinstance(node, Restricted) for node in derivation.delta(query).walk())
 
     assert lookups(True) > lookups(False)
+
+
+LOOKING_UP = [
+    name for name in OPERATORS if any(isinstance(n, (LeftJoin, SemiJoin)) for n in over_a_table(name).walk())
+]
+
+
+@pytest.mark.parametrize("name", LOOKING_UP)
+def test_changed_rows_looked_up_in_a_whole_relation(name, worlds: Worlds):
+    query = over_a_table(name)
+    for world in range(len(worlds) // 4):
+        text = delta_violation(query, worlds.changed(world), Whole())
+        worlds.expect_nothing(world, text, f"delta of {name}")
 
 
 def test_groups_kept_by_a_semi_join_are_read_by_the_keys_that_change():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.algebra import InnerJoin, Relation
+from sparkivm.explain.plan_lines import delta_lines
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.narrowed_joins import NarrowedJoins
+from sparkivm.plan.state_change import state_change
 from tests.golden.compiled import compiled, new_engine
 from tests.tpch.queries import QUERIES, query_text
 
@@ -38,6 +40,25 @@ def test_few_parts_narrow_the_sums_of_many_lines(inputs, rows, changed, narrows)
     narrowing = NarrowedJoins(Sizes(rows, {LINES: changed}))
     assert narrowing.by_what_stays(sums, parts) is narrows
     assert not narrowing.by_what_stays(sums, lines)  # no condition picks few of them
+
+
+@pytest.mark.parametrize(
+    ("rows", "whole"), [({PARTS: 5e4}, True), ({PARTS: 5e4 + 1}, False), ({LINES: 1.0}, False)]
+)
+def test_changes_are_not_sent_to_a_small_table_first(inputs, rows, whole):
+    _, parts, sums = inputs
+    assert NarrowedJoins(Sizes(rows)).leaves_whole(parts) is whole
+    assert not NarrowedJoins(Sizes({LINES: 1.0})).leaves_whole(sums)
+
+
+@pytest.mark.parametrize(("rows", "reads"), [(25.0, 1), (1e6, 2)])
+def test_changes_are_read_once_where_dimensions_are_small(rows, reads):
+    """Each lookup in a large one needs the keys of the changes, beside the changes."""
+    query = "select c_custkey, n_name from tpch.customer left join tpch.nation on n_nationkey = c_nationkey"
+    state = compiled(new_engine(), query).state
+    sizes = Sizes({"tpch.nation": rows}, {"tpch.customer": 10.0})
+    change = state_change(state, "append", frozenset({"tpch.customer"}), sizes)
+    assert str(delta_lines(change)).count("Changes tpch.customer") == reads
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ class Narrowing(Protocol):
         columns  of the table that equal keys of the groups
         """
 
+    def leaves_whole(self, relation: Relation) -> bool:
+        """What changed rows are looked up in: it is not cut down to their keys."""
+
 
 class NoNarrowing(Narrowing):
     """Nothing is."""
@@ -37,6 +40,9 @@ class NoNarrowing(Narrowing):
         return False
 
     def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
+        return False
+
+    def leaves_whole(self, relation: Relation) -> bool:
         return False
 
 
@@ -103,6 +109,12 @@ class Derivation:
     def new(self, relation: Relation, only: Keys | None = None) -> Relation:
         """The relation at the target versions, a bag; with `only`, at least its rows with these keys."""
         return narrowed(relation, only)
+
+    def looked_up(self, relation: Relation, keys: Keys | None) -> Relation:
+        """The relation at the target versions, where an operator looks for rows with these keys alone."""
+        if not keys or self.narrowing.leaves_whole(relation):
+            return relation
+        return relation.restrict(keys)
 
     def old(self, relation: Relation, only: Keys | None = None) -> Relation:
         """The relation at the frontier, maybe as a Z-set that is not consolidated; for linear use."""

@@ -72,7 +72,7 @@ class LeftJoin(TwoSides):
     def delta(self, d: Derivation) -> Relation:
         right = self._narrowed_right(d)
         d_left, d_right = d.delta(self.left), d.delta(right)
-        right_new = d.new(right).restrict(Keys.of(d_left, self.on.right_to_left)) if self.on.pairs else right
+        right_new = d.looked_up(right, Keys.of(d_left, self.on.right_to_left))
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
         from_left = LeftJoin(d_left, right_new, self.on)
 

@@ -69,9 +69,7 @@ class SemiJoin(TwoSides):
 
     def delta(self, d: Derivation) -> Relation:
         d_left, d_right = d.delta(self.left), d.delta(self.right)
-        right_new = d.new(self.right)
-        if self.on.pairs:
-            right_new = right_new.restrict(Keys.of(d_left, self.on.right_to_left))
+        right_new = d.looked_up(self.right, Keys.of(d_left, self.on.right_to_left))
         from_left = replace(self, left=d_left, right=right_new)
 
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))

@@ -24,6 +24,8 @@ _ROWS_PER_CHANGE = 50.0
 # Rows of a table that are worth being read once, not twice; values of its keys, so that groups are small.
 _LARGE_ROWS = 4e6
 _MANY_VALUES = 1e5
+# Rows of a table that is sent to every task: to send the changes to it first, and compute them twice, takes longer.
+_SENT_WHOLE_ROWS = 5e4
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ class NarrowedJoins(Narrowing):
         # A number that another table has told: that of the table itself says nothing of how large groups are.
         many = any(_MANY_VALUES <= self.values.get(column, 0.0) <= rows / 2 for column in columns)
         return many and table.tables <= groups.tables and rows >= _LARGE_ROWS
+
+    def leaves_whole(self, relation: Relation) -> bool:
+        known = relation.tables <= self.sizes.rows.keys()
+        return is_table(relation) and known and self._rows(relation) <= _SENT_WHOLE_ROWS
 
     def _rows(self, relation: Relation) -> float:
         return sum(self.sizes.rows.get(table, 0.0) for table in relation.tables)

@@ -17,7 +17,7 @@ from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
-from sparkivm.plan.state import STATE, GroupState
+from sparkivm.plan.state import STATE
 from sparkivm.plan.state_change import StateChange, recomputed, state_change
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
@@ -154,7 +154,7 @@ class _View:
         change = state_change(self.plan.state, form, self.moving.union(moved), sizes, column)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
         # The feed of a rewritten state holds all of its rows as well, so the views above read no more.
-        if not (self.automatic and form == "rewrite" and self.tiny and not self._depends_on_order):
+        if not (self.automatic and form == "rewrite" and self.tiny):
             return way
         change = recomputed(self.plan.state, self.plan.content)
         costs = self.estimate(change, moved, sizes)
@@ -162,11 +162,6 @@ class _View:
             return way
         why = f"estimated {costs.incremental_s:.1f} s to compute all again"
         return Way(change, sizes, costs, why=f"{why}, {way.costs.incremental_s:.1f} s from changes")
-
-    @property
-    def _depends_on_order(self) -> bool:
-        """Whether groups that did not change may get other values if they are computed again."""
-        return isinstance(self.plan.state, GroupState) and self.plan.state.recomputed
 
     def estimate(
         self, change: StateChange, moved: Changes, sizes: Sizes, ranges: KeyRanges | None = None
