@@ -231,6 +231,25 @@ def test_files_are_found_in_a_listing(spark, schema, tmp_path):
         engine.check_files(facts)
 
 
+@pytest.mark.parametrize("damage", ["gone", "cut short"])
+def test_files_of_deletion_vectors_are_found_in_a_listing(spark, schema, tmp_path, damage):
+    table = TableName(schema, f"with_vectors_{damage.replace(' ', '_')}")
+    spark.sql(
+        f"create table {table} using delta location '{tmp_path}' tblproperties (delta.enableDeletionVectors = true) "
+        "as select id from range(0, 1000, 1, 1)"
+    )
+    spark.sql(f"delete from {table} where id % 7 = 3")
+    engine = PlainEngine(spark)
+    facts = engine.describe(table)
+    assert engine._metadata.has_all_files(facts)
+    (vector,) = tmp_path.glob("*.bin")
+    if damage == "gone":
+        vector.unlink()
+    else:
+        vector.write_bytes(vector.read_bytes()[:-1])
+    assert not engine._metadata.has_all_files(facts)
+
+
 def test_settings_go_back_to_how_the_connection_was_opened(spark_without_ansi):
     engine = PlainEngine(spark_without_ansi)
     ansi, partitions = "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions"

@@ -124,7 +124,7 @@ class View:
 
     def _predicate(self, column: str) -> str:
         """What is true of the part of the state that changes; empty if nothing does."""
-        part = find_part(self._engine, STAGED, "state", (column,), exact=True)
+        part = find_part(self._engine, STAGED, "state", 0, (column,), exact=True)
         assert part is not None, "there are few values, and simple ones"
         return part.predicate
 

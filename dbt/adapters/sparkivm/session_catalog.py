@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ _SESSION_CATALOG = "spark_catalog"
 _ICEBERG = "org.apache.iceberg.spark."
 _READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
 _MOST_FOLDERS = 5  # of a table that are listed one after the other
+_FRAME_OF_VECTOR = 8  # bytes: its size before it, and its checksum behind it
 _DESCRIBED = "DescribeQueryCommand"
 _SEPARATOR = "\x01"
 _LISTED = re.compile(r"\bpath=[^;]*?([^/;]+); isDirectory=false; length=(\d+);")
@@ -37,6 +39,10 @@ _LISTED = re.compile(r"\bpath=[^;]*?([^/;]+); isDirectory=false; length=(\d+);")
 _COLUMN_ID = re.compile(r'"delta\.columnMapping\.id": ?(\d+)')
 _PHYSICAL_NAME = re.compile(r'"delta\.columnMapping\.physicalName": ?"([^"]*)"')
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps the type of a column that is a string to it
+
+
+class _NotListed(Exception):
+    """A listing does not show whether all files of a table are there."""
 
 
 class SessionCatalog:
@@ -138,8 +144,7 @@ class SessionCatalog:
     def has_all_files(self, table: RelationFacts) -> bool:
         """Whether the files of a Delta table are there in their sizes, from a listing of its folders.
 
-        False means that it is not known: of an older version, and of files with deletion vectors, as these
-        may be in files of their own.
+        False means that it is not known: of an older version, for one.
         """
         entry = self._described.get(table.name.key)
         if entry is None:
@@ -149,27 +154,46 @@ class SessionCatalog:
             log, snapshot = pair._1(), pair._2()
             if int(snapshot.version()) != table.version:
                 return False
-            files = self._files_of(snapshot)
-            folders = {file["path"].rpartition("/")[0] for file in files}
-            if len(folders) > _MOST_FOLDERS or any(file["deletionVector"] for file in files):
+            files = self._files_of(log, snapshot)
+            folders = {path.rpartition("/")[0] for path in files}
+            if len(folders) > _MOST_FOLDERS:
                 return False
             sizes = {path: size for folder in folders for path, size in self._listed(log, folder)}
-            return all(sizes.get(file["path"]) == file["size"] for file in files)
-        except Py4JError as error:
+            return all(sizes.get(path, -1) in allowed for path, allowed in files.items())
+        except (Py4JError, _NotListed) as error:
             logger.debug(f"the files of {table.name} are not listed: {error}")
             return False
 
-    def _files_of(self, snapshot: Any) -> list[dict[str, Any]]:
-        """What a snapshot says of its files: of few the checksum has it, else it takes a Spark job."""
+    def _files_of(self, log: Any, snapshot: Any) -> dict[str, range]:
+        """The files of rows and deletion vectors by their paths in the table: sizes that they may have.
+
+        Of few files the checksum has them, else it takes a Spark job.
+        Raises: _NotListed for vectors of many files, and for those outside of the table.
+        """
         checksum = snapshot.checksumOpt()
         few = checksum.get().allFiles() if checksum.isDefined() else None
-        if few is not None and few.isDefined():
+        if few is None or few.isEmpty():
+            rows = DataFrame(snapshot.allFiles().toDF(), self._session)
+            found = [row.asDict() for row in rows.select("path", "size", "deletionVector").collect()]
+        else:
             mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
-            return [
-                {"deletionVector": None, **file} for file in json.loads(mapper.writeValueAsString(few.get()))
-            ]
-        rows = DataFrame(snapshot.allFiles().toDF(), self._session)
-        return [row.asDict() for row in rows.select("path", "size", "deletionVector").collect()]
+            found = json.loads(mapper.writeValueAsString(few.get()))
+        files: dict[str, range] = {}
+        for number, file in enumerate(found):
+            files[file["path"]] = range(file["size"], file["size"] + 1)
+            if not file.get("deletionVector"):
+                continue
+            if few is None or few.isEmpty():
+                raise _NotListed("there are deletion vectors")
+            vector = few.get().apply(number).deletionVector()
+            if vector.isOnDisk():
+                path, offset = vector.urlEncodedRelativePathIfExists(log.dataPath()), vector.offset()
+                if path.isEmpty() or offset.isEmpty():
+                    raise _NotListed("a deletion vector is elsewhere")
+                end = int(offset.get()) + int(vector.sizeInBytes()) + _FRAME_OF_VECTOR
+                before = files.get(str(path.get()), range(0))
+                files[str(path.get())] = range(max(end, before.start), sys.maxsize)
+        return files
 
     def _listed(self, log: Any, folder: str) -> Iterator[tuple[str, int]]:
         """The files in a folder of a table, by their paths in the table, with their sizes."""

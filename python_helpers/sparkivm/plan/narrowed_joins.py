@@ -24,7 +24,7 @@ _ROWS_PER_CHANGE = 50.0
 # Rows of a table that are worth being read once, not twice; values of its keys, so that groups are small.
 _LARGE_ROWS = 4e6
 _MANY_VALUES = 1e5
-# Rows of a table that is sent to every task: to send the changes to it first, and compute them twice, takes longer.
+# Rows of a table that is sent to every task. To send the changes to it first, they are computed twice.
 _SENT_WHOLE_ROWS = 5e4
 
 

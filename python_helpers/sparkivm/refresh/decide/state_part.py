@@ -54,28 +54,82 @@ def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ..
 
 
 def find_part(
-    engine: Engine, changes: str, state: str, columns: Sequence[str], exact: bool
+    engine: Engine, changes: str, state: str, state_rows: float, columns: Sequence[str], exact: bool
 ) -> StatePart | None:
     """The part of a state that holds whatever may change, which is none of it if nothing changed.
 
     None if the part is too large, or its values cannot be written down.
 
-    changes  FROM item of the changed rows
-    state    FROM item of the state
-    columns  of both, at least one
-    exact    whether a row with a changed value is a changed row, so nothing more is read
+    changes     FROM item of the changed rows
+    state       FROM item of the state
+    state_rows  about how many it has
+    columns     of both, at least one
+    exact       whether a row with a changed value is a changed row, so nothing more is read
     """
-    for column in columns if len(columns) == 1 else _most_selective(engine, changes, columns):
-        part = _part(engine, changes, column)
-        if part is not None and (exact or not part.predicate or _is_small(engine, changes, state, part)):
+    for found in _most_selective(engine, changes, columns):
+        part = _part(engine, changes, found)
+        if part is None:
+            continue
+        few = exact or not part.predicate or found.spread * _MOST_ROWS_PER_CHANGE >= state_rows
+        if few or _is_small(engine, changes, state, part):
             return part
     return None
 
 
-def _part(engine: Engine, changes: str, column: str) -> StatePart | None:
-    name = quoted(column)
-    found = engine.query(f"select distinct {name} as value from {changes} limit {_MOST_VALUES + 1}")
-    values = sorted(row["value"] for row in found if row["value"] is not None)
+@dataclass(frozen=True)
+class _Column:
+    """A column of the changed rows.
+
+    spread  how many different values there may be in the state between its least and its greatest
+    values  all of them, None if they have not been read
+    """
+
+    name: str
+    spread: int = 0
+    values: frozenset[Any] | None = None
+
+
+def _most_selective(engine: Engine, changes: str, columns: Sequence[str]) -> list[_Column]:
+    """The columns to try: a number of a wide range has few rows per value, whatever the state holds."""
+    if len(columns) == 1:
+        return [_Column(columns[0])]
+    names = [quoted(column) for column in columns]
+    rows = engine.query(f"select {', '.join(names)} from {changes} limit {_MOST_VALUES + 1}")
+    found = (
+        [_of_values(column, frozenset(row[column] for row in rows)) for column in columns]
+        if len(rows) <= _MOST_VALUES
+        else _of_many(engine, changes, columns)
+    )
+    return sorted(found, key=lambda column: -column.spread)[:_MOST_COLUMNS_TRIED]
+
+
+def _of_values(name: str, values: frozenset[Any]) -> _Column:
+    numbers = [value for value in values if isinstance(value, int)]
+    return _Column(name, max(numbers) - min(numbers) + 1 if numbers else len(values), values)
+
+
+def _of_many(engine: Engine, changes: str, columns: Sequence[str]) -> list[_Column]:
+    """The same of more rows than are fetched, but for the values."""
+    counts = ", ".join(
+        f"approx_count_distinct({name}) as n{i}, min({name}) as a{i}, max({name}) as z{i}"
+        for i, name in enumerate(map(quoted, columns))
+    )
+    (row,) = engine.query(f"select {counts} from {changes}")
+
+    def spread(index: int) -> int:
+        low, high = row[f"a{index}"], row[f"z{index}"]
+        return int(row[f"n{index}"] if low is None or isinstance(low, str) else high - low + 1)
+
+    return [_Column(name, spread(index)) for index, name in enumerate(columns)]
+
+
+def _part(engine: Engine, changes: str, column: _Column) -> StatePart | None:
+    name = quoted(column.name)
+    found = column.values
+    if found is None:
+        rows = engine.query(f"select distinct {name} as value from {changes} limit {_MOST_VALUES + 1}")
+        found = frozenset(row["value"] for row in rows)
+    values = sorted(value for value in found if value is not None)
     if len(found) > _MOST_VALUES or not all(map(_is_plain, values)):
         return None
     texts = [_text(value) for value in values]
@@ -85,27 +139,10 @@ def _part(engine: Engine, changes: str, column: str) -> StatePart | None:
     if values:
         alternatives.append(f"{name} in ({', '.join(texts)})")
         bounds.append(f"{name} between {texts[0]} and {texts[-1]}")
-    if len(values) < len(found):
+    if None in found:
         alternatives.append(f"{name} is null")
         bounds.append(f"{name} is null")
-    return StatePart(column, " or ".join(alternatives), " or ".join(bounds))
-
-
-def _most_selective(engine: Engine, changes: str, columns: Sequence[str]) -> list[str]:
-    """The columns to try: a number of a wide range has few rows per value, whatever the state holds."""
-    counts = ", ".join(
-        f"approx_count_distinct({name}) as n{i}, min({name}) as a{i}, max({name}) as z{i}"
-        for i, name in enumerate(map(quoted, columns))
-    )
-    (row,) = engine.query(f"select {counts} from {changes}")
-
-    def values(index: int) -> int:
-        """How many different values there may be."""
-        low, high = row[f"a{index}"], row[f"z{index}"]
-        return int(row[f"n{index}"] if low is None or isinstance(low, str) else high - low + 1)
-
-    ranked = sorted(range(len(columns)), key=lambda index: (-values(index), index))
-    return [columns[index] for index in ranked[:_MOST_COLUMNS_TRIED]]
+    return StatePart(column.name, " or ".join(alternatives), " or ".join(bounds))
 
 
 def _is_small(engine: Engine, changes: str, state: str, part: StatePart) -> bool:

@@ -9,6 +9,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import columns_of
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
+from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
 from sparkivm.refresh.decide.apply_form import parts_by, without_parts
 from sparkivm.refresh.decide.decide import Decision, Way
 from sparkivm.refresh.decide.state_part import StatePart, find_part
@@ -105,6 +106,7 @@ def _change(
         attempt.engine,
         staging.changes,
         state.pinned,
+        estimated_rows(state),
         parts_by(plan.state, state),
         exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
     )
