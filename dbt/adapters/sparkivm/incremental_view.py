@@ -253,6 +253,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         self, view: TableName, model: str, sql: str, options: IncrementalViewOptions
     ) -> RefreshRequest:
         return RefreshRequest(
+            learns_costs=True,
             view=view,
             sql=sql,
             owner=owner_of(self.config.project_name, model, view),

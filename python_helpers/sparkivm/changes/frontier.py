@@ -12,7 +12,7 @@ from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 
 # Raise it when a state written before could be misread, also if the compiler asks for types in another order.
-STATE_FORMAT = 7
+STATE_FORMAT = 8
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that a SQL statement or a session setting could take for its own.
@@ -34,6 +34,21 @@ class SourceFrontier:
     def at(self) -> tuple[str, int, str]:
         """As that of `RelationFacts`."""
         return self.table_id, self.version, self.commit_id
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How a refresh was made, and what was expected of it; its end is the time of its commit.
+
+    way           "" if nothing is to be learned from it
+    estimated_ms  not corrected
+    factors       how many times as long as estimated earlier refreshes took, by their ways, in thousandths
+    """
+
+    way: Literal["", "changes", "full"] = ""
+    estimated_ms: int = 0
+    started_ms: int = 0
+    factors: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +86,7 @@ class Frontier:
     # What names without a schema stood for, by the names; under "" the catalog of those without one.
     # Functions are `name()`, and stood for Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)
+    timing: Timing = Timing()
 
     def to_json(self) -> str:
         values = asdict(self)

@@ -17,6 +17,7 @@ from sparkivm.names import name_of, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
 from sparkivm.refresh.decide.decide import decide
+from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.observation import Observation, observe
@@ -66,7 +67,10 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
         sources = Sources(engine, pins, request.declared, request.view.schema)
         try:
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
-            return _attempted(Attempt(engine, asked, sources, partial(_refreshed, engine, pins=pins)))
+            warm = pins.is_warm()
+            started_ms = int(time.time() * 1000) if request.learns_costs and warm else 0
+            again = partial(_refreshed, engine, pins=pins)
+            return _attempted(Attempt(engine, asked, sources, again, started_ms))
         except Conflict:
             sources.forget(state_table(request.view))
             if number + 1 < _MOST_TRIES:
@@ -193,7 +197,7 @@ def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: 
     write = Write(
         "mark_relation", {"kind": "table", "relation": attempt.state.sql, "tblproperties": properties}
     )
-    attempt.commit(stored, replace(frontier, base=stored.version), write)
+    attempt.commit(stored, replace(frontier, base=stored.version, timing=learned(stored)), write)
 
 
 def _memory(attempt: Attempt, seen: Observation) -> Memory:

@@ -65,6 +65,7 @@ class RefreshRequest:
     empty         `dbt run --empty`: create a missing view without rows, never touch an existing one
     takes_over    what has the view's name without being ours is what the model was built as before: it is
                   put aside
+    learns_costs  later estimates are corrected by the time that this refresh takes
     auxiliary     the view is kept for a part of the owner's view
     """
 
@@ -78,6 +79,7 @@ class RefreshRequest:
     full_refresh_allowed: bool = True  # False where the model's config says full_refresh: false
     empty: bool = False
     takes_over: bool = False
+    learns_costs: bool = False
     auxiliary: bool = False
     layout: StateLayout = StateLayout()
     comment: str = ""

@@ -90,8 +90,19 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Factors:
+    """How many times as long as estimated a refresh takes."""
+
+    changes: float = 1.0
+    full: float = 1.0
+
+
+@dataclass(frozen=True)
 class Estimate:
-    """Seconds; only their ratio means something."""
+    """Seconds by the formula; only their ratio means something.
+
+    factors  of the view's earlier refreshes, by which they are corrected
+    """
 
     incremental_s: float
     full_s: float
@@ -100,23 +111,34 @@ class Estimate:
     # how often the changes of a source, and its rows at their newest, are going to be read
     changes_read: Mapping[str, int]
     rows_read: Mapping[str, int]
+    factors: Factors = Factors()
+
+    @property
+    def expected_s(self) -> float:
+        """From changes."""
+        return self.incremental_s * self.factors.changes
+
+    @property
+    def expected_full_s(self) -> float:
+        return self.full_s * self.factors.full
 
     @property
     def prefers_full(self) -> bool:
         """Whether a rebuild takes less time, or reads less."""
-        return self.incremental_s > _PLAINLY * self.full_s or self._reads_more
+        return self.expected_s > _PLAINLY * self.expected_full_s or self._reads_more
 
     @property
     def prefers_full_at_best(self) -> bool:
         """The same if nothing had to be read of tables."""
-        return self.incremental_s - self.from_changes.reading_s > _PLAINLY * self.full_s
+        at_best_s = (self.incremental_s - self.from_changes.reading_s) * self.factors.changes
+        return at_best_s > _PLAINLY * self.expected_full_s
 
     @property
     def _reads_more(self) -> bool:
         return self.from_changes.bytes > _MORE_BYTES * self.in_full.bytes
 
     def __str__(self) -> str:
-        text = f"estimated {self.incremental_s:.1f} s from changes, {self.full_s:.1f} s in full"
+        text = f"estimated {self.expected_s:.1f} s from changes, {self.expected_full_s:.1f} s in full"
         if self._reads_more:
             read, full = self.from_changes.bytes / 1e6, self.in_full.bytes / 1e6
             text += f"; {read:.0f} MB to read from changes, {full:.0f} MB in full"
@@ -131,6 +153,7 @@ def estimate(
     changes: Mapping[str, SourceChange],
     sizes: Sizes,
     ranges: KeyRanges = _UNKNOWN_RANGES,
+    factors: Factors = Factors(),
 ) -> Estimate:
     """Compare the change with computing `core` again; `tables` and `changes` by the key of the source.
 
@@ -152,7 +175,7 @@ def estimate(
         read = sizes.within(ranges.parts(part, change.staged))
         count = _Count(tables, changes, read, kept_changes, kept_rows)
         from_changes += count.work(in_steps(part, step_names(), kept=kept_changes, sizes=read))
-    in_full = _Count(tables, {}, sizes, frozenset(), frozenset()).work(Steps((), core))
+    in_full = _in_full(core, tables, sizes)
     staging_s, size = _STAGING_S if change.staged is not None else 0.0, state.size_bytes or 0
     return Estimate(
         from_changes.seconds + staging_s + _state_s(change.form, size),
@@ -161,7 +184,18 @@ def estimate(
         in_full,
         changes_read,
         rows_read,
+        factors,
     )
+
+
+def rebuild_s(core: Relation, size_bytes: float, tables: Mapping[str, RelationFacts]) -> float:
+    """Estimated seconds to compute `core` into a state of a size."""
+    sizes = Sizes({key: estimated_rows(facts) for key, facts in tables.items()})
+    return _in_full(core, tables, sizes).seconds + _state_s("full", size_bytes)
+
+
+def _in_full(core: Relation, tables: Mapping[str, RelationFacts], sizes: Sizes) -> Work:
+    return _Count(tables, {}, sizes, frozenset(), frozenset()).work(Steps((), core))
 
 
 def is_worth_keeping(aggregate: ra.Aggregate, whole: Relation, tables: Mapping[str, RelationFacts]) -> bool:

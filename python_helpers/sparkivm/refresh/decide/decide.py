@@ -26,7 +26,8 @@ from sparkivm.refresh.changed_rows.questions import ChangedSources
 from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.changed_rows.silent_changes import may_be_silent, without_silent
 from sparkivm.refresh.decide.apply_form import apply_form, parts_by
-from sparkivm.refresh.decide.cost import Estimate, estimate
+from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
+from sparkivm.refresh.decide.learned_costs import factors, learned
 from sparkivm.refresh.observation import Observation
 
 # Sources this small may be read as a whole instead of their changes, which counts as an incremental refresh.
@@ -130,6 +131,7 @@ class _View:
     moving: frozenset[str]
     automatic: bool
     adds_up: bool
+    factors: Factors
 
     @staticmethod
     def of(seen: Observation) -> _View:
@@ -137,7 +139,8 @@ class _View:
         assert plan is not None and frontier is not None and state is not None
         moving = frozenset(key for key, text in seen.moments.items() if frontier.moments.get(key) != text)
         automatic = seen.request.refresh_mode == "auto"
-        return _View(plan, frontier, state, seen.compiled.tables, moving, automatic, seen.adds_up)
+        known = factors(learned(seen.stored))
+        return _View(plan, frontier, state, seen.compiled.tables, moving, automatic, seen.adds_up, known)
 
     @property
     def tiny(self) -> bool:
@@ -160,14 +163,21 @@ class _View:
         costs = self.estimate(change, moved, sizes)
         if costs.incremental_s >= way.costs.incremental_s:
             return way
-        why = f"estimated {costs.incremental_s:.1f} s to compute all again"
-        return Way(change, sizes, costs, why=f"{why}, {way.costs.incremental_s:.1f} s from changes")
+        why = f"estimated {costs.expected_s:.1f} s to compute all again"
+        return Way(change, sizes, costs, why=f"{why}, {way.costs.expected_s:.1f} s from changes")
 
     def estimate(
         self, change: StateChange, moved: Changes, sizes: Sizes, ranges: KeyRanges | None = None
     ) -> Estimate:
         return estimate(
-            change, self.plan.written, self.state, self.tables, moved, sizes, ranges or KeyRanges()
+            change,
+            self.plan.written,
+            self.state,
+            self.tables,
+            moved,
+            sizes,
+            ranges or KeyRanges(),
+            self.factors,
         )
 
     def is_too_expensive(self, costs: Estimate, *, at_best: bool = False) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Literal
 
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, Timing
 from sparkivm.engine import RelationFacts
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
 from sparkivm.formats.state_format import RowCounts, Write
@@ -18,6 +19,7 @@ from sparkivm.plan.strategies import strategies
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.decide.apply_form import takes_entries
 from sparkivm.refresh.decide.decide import Decision
+from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.decide.state_part import StatePart
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.observation import Observation
@@ -38,14 +40,16 @@ _NO_ROWS = RowCounts()
 class Attempt:
     """What one attempt works with.
 
-    request  its SQL is the query as this session reads it
-    refresh  refreshes another view from the versions that this run reads
+    request     its SQL is the query as this session reads it
+    refresh     refreshes another view from the versions that this run reads
+    started_ms  when it began; 0 if nothing is to be learned from the time that it takes
     """
 
     engine: RecordingEngine
     request: RefreshRequest
     sources: Sources
     refresh: Callable[[RefreshRequest], RefreshResult]
+    started_ms: int
 
     @property
     def view(self) -> TableName:
@@ -66,6 +70,13 @@ class Attempt:
     def frontier(self, seen: Observation, old: Frontier | None = None) -> Frontier:
         """What the next state's commit says of it."""
         return next_frontier(self.engine, seen, old)
+
+    def timing(self, seen: Observation, way: Literal["", "changes", "full"], estimated_s: float) -> Timing:
+        """What the next refresh learns from this one."""
+        known = learned(seen.stored)
+        if not self.started_ms:
+            return known
+        return replace(known, way=way, estimated_ms=round(1000 * estimated_s), started_ms=self.started_ms)
 
     def texts(
         self,

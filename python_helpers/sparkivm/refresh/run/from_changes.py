@@ -55,6 +55,9 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
             columns=columns_of(stored.facts.fields),
             several=appends_entries or (old.several and not change.is_whole),
             appended=old.appended + 1 if appends_entries else 0,
+            timing=attempt.timing(
+                seen, "" if change.form == "recompute" else "changes", way.costs.incremental_s
+            ),
         )
         cut_down = way.ranges.parts(change.rows, change.staged)
         texts = attempt.texts(seen, decision, cut_down, part, staging.texts)

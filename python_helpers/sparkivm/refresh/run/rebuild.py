@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sparkivm.algebra import Window
 from sparkivm.algebra.aggregates.sum import OVERFLOW
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, Timing
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import format_of
@@ -18,6 +18,7 @@ from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.decide.cost import rebuild_s
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import Observation, compiled_for, recompiled
@@ -88,7 +89,7 @@ def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
     first, unmaintainable = why.reason is Reason.STATE_MISSING, compiled.fallback
     former = stored.frontier.auxiliaries if stored.frontier else None
     drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
-    frontier = replace(attempt.frontier(seen), drops_auxiliaries=drops)
+    frontier = replace(attempt.frontier(seen), drops_auxiliaries=drops, timing=_timing(attempt, seen))
     committed = _replace_state(attempt, stored, frontier, _select(attempt, seen))
     attempt.publish(seen, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
     if drops or stored.facts is None:
@@ -104,6 +105,14 @@ def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
         compiled=compiled,
         created=first,
     )
+
+
+def _timing(attempt: Attempt, seen: Observation) -> Timing:
+    plan, state = seen.compiled.plan, seen.stored.facts
+    if plan is None:
+        return Timing()
+    size_bytes = (state.size_bytes or 0) if state else 0
+    return attempt.timing(seen, "full", rebuild_s(plan.written, size_bytes, seen.compiled.tables))
 
 
 def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:

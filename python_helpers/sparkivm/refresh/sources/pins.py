@@ -21,6 +21,7 @@ class Pins:
         self._refused: dict[str, Fallback] = {}
         self._turns: dict[str, threading.Lock] = {}
         self.memory = RunMemory()
+        self._warm = False
         self.checked: set[tuple[str, int, str]] = (
             set()
         )  # change logs whose operations are known ones, by `at`
@@ -77,6 +78,12 @@ class Pins:
                 self._instant = read()
             return self._instant
 
+    def is_warm(self) -> bool:
+        """Whether another refresh of the run began before this one: what comes first waits for Spark."""
+        with self._lock:
+            was, self._warm = self._warm, True
+            return was
+
     def forget_for(self, name: TableName, known: str) -> bool:
         """Forget what was seen in place of another table or commit, by its id, once in a run.
 
@@ -107,3 +114,6 @@ class _InAnotherCatalog(Pins):
 
     def instant(self, read: Callable[[], int]) -> int:
         return self._run.instant(read)
+
+    def is_warm(self) -> bool:
+        return self._run.is_warm()
