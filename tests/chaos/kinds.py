@@ -109,7 +109,7 @@ def without_capture(view: View, i: int) -> None:
     """Another table by the name of a source; it does not record its changes."""
     view.lab.run(
         "drop table u",
-        f"create table u using delta as select cast(id as int) as k, id * {i} as y from range(5)",
+        f"create table u using delta as select cast(id as int) as k, cast(id * {i} as int) as y from range(5)",
     )
 
 
