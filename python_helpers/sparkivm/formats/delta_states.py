@@ -8,7 +8,7 @@ tested  tests/unit/test_delta_states.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.delta import CHANGE_FEED, COLUMNS_GO, DELETION_VECTORS, changes_rows, replaces_a_part
@@ -36,6 +36,8 @@ _COLUMNS_CHANGE = COLUMNS_GO | {"ADD COLUMNS"}
 
 class DeltaStates(StateFormat):
     """The tag's JSON is a commit's user metadata; its number is that of Delta's transaction."""
+
+    provider = "delta"
 
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
         return {CHANGE_FEED: "true", **({DELETION_VECTORS: "true"} if marks_deleted else {})}
@@ -71,9 +73,9 @@ class DeltaStates(StateFormat):
             return None
         return Write("enable_deletion_vectors", {"table": table.name.sql})
 
-    def settings(self, tag: Tag) -> Mapping[str, str]:
+    def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
         # Left in place, they would tag the next ALTER too: a frontier without its data.
-        return {
+        return write, {
             **_AS_WE_WRITE,
             _METADATA: tag.metadata,
             _APPLICATION: tag.application,
@@ -82,6 +84,13 @@ class DeltaStates(StateFormat):
 
     def is_conflict(self, error: EngineError) -> bool:
         return error.condition.startswith(_CONFLICTS) or any(f"[{word}" in str(error) for word in _CONFLICTS)
+
+    def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
+        by_version = {commit.version: commit for commit in commits}
+        version = table.version
+        while version in by_version:
+            yield by_version[version]
+            version -= 1
 
     def changes_rows(self, commit: Commit) -> bool:
         return changes_rows(commit)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.names import TableName
@@ -28,12 +28,14 @@ class Tag:
     metadata     JSON, in which the nonce occurs
     application  whose transaction the commit is
     number       of the transaction: has to be above that of the application's last commit
+    after        the table as it was when it was decided to write; None if there was none
     """
 
     metadata: str
     nonce: str
     application: str
     number: int
+    after: RelationFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,12 @@ class RowCounts:
 
 
 class StateFormat(ABC):
-    """One implementation for each format in which states can be stored."""
+    """One implementation for each format in which states can be stored.
+
+    provider  as CREATE TABLE calls it
+    """
+
+    provider: ClassVar[str]
 
     @abstractmethod
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
@@ -83,12 +90,19 @@ class StateFormat(ABC):
         """
 
     @abstractmethod
-    def settings(self, tag: Tag) -> Mapping[str, str]:
-        """Of the session, while the statement runs whose commit is to carry the tag."""
+    def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
+        """The statement whose commit carries the tag, and settings of the session while it runs."""
 
     @abstractmethod
     def is_conflict(self, error: EngineError) -> bool:
         """Whether a statement failed because another commit came first."""
+
+    @abstractmethod
+    def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
+        """Those commits that led to the table's version, newest first, up to one that is missing.
+
+        commits  above some version, oldest first
+        """
 
     @abstractmethod
     def changes_rows(self, commit: Commit) -> bool:

@@ -242,7 +242,7 @@ class Mirror:
         nonce = uuid.uuid4().hex
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
-        tag = Tag(metadata, nonce, f"sparkivm:mirror:{self.name.key}", version + 1)
+        tag = Tag(metadata, nonce, f"sparkivm:mirror:{self.name.key}", version + 1, mirror)
         committed = commit_tagged(self.engine, NEW_STATES, self.name, version, tag, write)
         between = self.engine.commits(self.name, version)
         if any(NEW_STATES.changes_rows(c) for c in between if c.version < committed.commit.version):

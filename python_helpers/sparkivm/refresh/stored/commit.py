@@ -40,7 +40,7 @@ def commit_statement(
     tagged = replace(frontier, nonce=uuid.uuid4().hex)
     known = stored.frontier_commit
     number = (known.version if known else stored.version) + 1
-    tag = Tag(tagged.to_json(), tagged.nonce, f"sparkivm:{frontier.view}", number)
+    tag = Tag(tagged.to_json(), tagged.nonce, f"sparkivm:{frontier.view}", number, stored.facts)
     committed = commit_tagged(engine, stored.format, state, stored.version, tag, write)
     if foreign_commit(engine, stored.format, state, tagged, committed.commit) is not None:
         raise Conflict(f"{state} was written to by someone else after version {stored.version}")
@@ -55,7 +55,8 @@ def commit_tagged(
     version  of the table when it was decided to run the statement
     Raises: Conflict if the format let another one through; EngineError.
     """
-    with session_with(engine, {**OLD_VERSIONS, **format.settings(tag)}):
+    write, settings = format.tagged(write, tag)
+    with session_with(engine, {**OLD_VERSIONS, **settings}):
         try:
             rows = engine.write(write)
         except EngineError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from sparkivm.marker import Marker, Owner, read_marker
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
 
-_LOOK_BACK = 100  # commits; more than that without data between two refreshes is taken for a lost frontier
+# Commits that are read, more and more; so many without data after a refresh are taken for a lost frontier.
+_LOOK_BACK = (1, 10, 100, 1000)
 
 
 @dataclass(frozen=True)
@@ -47,45 +49,56 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
     if format is None:
         what = f"{state} is not a {' or '.join(map(str.title, STATE_FORMATS))} table"
         return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, what))
-    step = 1
-    while True:
-        commits = engine.commits(state, max(-1, facts.version - step))
-        expected = facts.version
-        for commit in reversed([c for c in commits if c.version <= facts.version]):
-            if commit.version != expected:
-                lacks = f"the log of {state} does not say what version {expected} is"
-                return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING, lacks))
-            expected -= 1
-            if format.is_compaction(commit):
-                continue
-            try:
-                frontier = read_frontier(commit.user_metadata)
-            except OtherFormat:
-                return StoredState(facts, None, Fallback(Reason.STATE_FORMAT_CHANGED))
-            if frontier is not None and not frontier.text:
-                problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
-                return StoredState(facts, None, problem, built_empty=True)
-            foreign = commit if frontier is None and _changes_state(format, commit) else None
-            if frontier is not None:
-                foreign = foreign_commit(engine, format, state, frontier, commit)
-            if foreign is not None:
-                detail = f"version {foreign.version} of {state} is a {foreign.operation} that no refresh made"
-                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
-            if frontier is None:
-                continue
-            named = frontier.project, frontier.model, frontier.view
-            if named != (owner.project, owner.model, view.key):
-                detail = (
-                    f"version {commit.version} of {state} was written for {frontier.model} as {frontier.view}"
-                )
-                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
-            if altered := difference(frontier.columns, columns_of(facts.fields)):
-                detail = f"{state} was altered: {altered}"
-                return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
-            return StoredState(facts, frontier, None, commit)
-        if step > _LOOK_BACK or step > facts.version:
-            return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
-        step *= 10
+    for commit in _back(engine, format, facts):
+        found = None if format.is_compaction(commit) else _as_of(engine, facts, format, commit, view, owner)
+        if found is not None:
+            return found
+    return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
+
+
+def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator[Commit]:
+    """The commits that led to a table's version, newest first, as far back as its log goes, or we look."""
+    known = 0
+    for step in _LOOK_BACK:
+        line = list(format.line(table, engine.commits(table.name, max(-1, table.version - step))))
+        yield from line[known:]
+        known = len(line)
+        if step > table.version:
+            return
+
+
+def _as_of(
+    engine: Engine, facts: RelationFacts, format: StateFormat, commit: Commit, view: TableName, owner: Owner
+) -> StoredState | None:
+    """The state as a commit describes it; None if the commit says nothing, and the one before it counts."""
+
+    def modified(detail: str) -> StoredState:
+        return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
+
+    try:
+        frontier = read_frontier(commit.user_metadata)
+    except OtherFormat:
+        return StoredState(facts, None, Fallback(Reason.STATE_FORMAT_CHANGED))
+    if frontier is None:
+        foreign = commit if _changes_state(format, commit) else None
+    elif not frontier.text:
+        problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
+        return StoredState(facts, None, problem, built_empty=True)
+    else:
+        foreign = foreign_commit(engine, format, facts.name, frontier, commit)
+    if foreign is not None:
+        return modified(
+            f"version {foreign.version} of {facts.name} is a {foreign.operation} that no refresh made"
+        )
+    if frontier is None:
+        return None
+    if (frontier.project, frontier.model, frontier.view) != (owner.project, owner.model, view.key):
+        return modified(
+            f"version {commit.version} of {facts.name} was written for {frontier.model} as {frontier.view}"
+        )
+    if altered := difference(frontier.columns, columns_of(facts.fields)):
+        return modified(f"{facts.name} was altered: {altered}")
+    return StoredState(facts, frontier, None, commit)
 
 
 def check_files(engine: Engine, state: RelationFacts) -> None:
