@@ -1,8 +1,13 @@
-{% macro append_state(state, columns, select) -%}
-  {{ return(adapter.dispatch('append_state', 'dbt')(state, columns, select)) }}
+{% macro append_state(state, columns, select, options={}) -%}
+  {{ return(adapter.dispatch('append_state', 'dbt')(state, columns, select, options)) }}
 {%- endmacro %}
 
-{% macro default__append_state(state, columns, select) -%}
+{% macro default__append_state(state, columns, select, options) -%}
+{%- if options -%}
+{#- only so does Iceberg check what else was committed; the columns are in the table's order -#}
+insert into {{ state }}{{ _options_clause(options) }} replace where false
+{%- else -%}
 insert into {{ state }} ({{ columns | join(', ') }})
+{%- endif %}
 {{ select }}
 {%- endmacro %}

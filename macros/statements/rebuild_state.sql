@@ -1,10 +1,10 @@
-{% macro rebuild_state(state, select, partition_by=[], liquid_clustered_by=[], tblproperties={}, location=none) -%}
-  {{ return(adapter.dispatch('rebuild_state', 'dbt')(state, select, partition_by, liquid_clustered_by, tblproperties, location)) }}
+{% macro rebuild_state(state, select, partition_by=[], liquid_clustered_by=[], tblproperties={}, location=none, provider='delta') -%}
+  {{ return(adapter.dispatch('rebuild_state', 'dbt')(state, select, partition_by, liquid_clustered_by, tblproperties, location, provider)) }}
 {%- endmacro %}
 
-{% macro default__rebuild_state(state, select, partition_by, liquid_clustered_by, tblproperties, location) -%}
+{% macro default__rebuild_state(state, select, partition_by, liquid_clustered_by, tblproperties, location, provider) -%}
 create or replace table {{ state }}
-using delta
+using {{ provider }}
 {%- if location %}
 location {{ _string_literal(location) }}
 {%- endif %}

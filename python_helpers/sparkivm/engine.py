@@ -179,9 +179,11 @@ class Engine(Protocol):
         """Properties of the Delta table whose files are at a path, None if there is no such table."""
 
     def check_files(self, table: RelationFacts) -> None:
-        """Raises: EngineError if a file of a Delta table, at this version, is gone or cut short."""
-        # No statistics of Delta answer it, so each file is opened.
-        self.query(f"select max(_metadata.file_size) from {table.name.sql} version as of {table.version}")
+        """Raises: EngineError if a file of a table that has versions is gone or cut short."""
+        # No statistics answer it, so each file is opened.
+        # Iceberg would ask its metadata for max(_pos).
+        column = "_metadata.file_size" if table.kind == "delta" else "abs(_pos)"
+        self.query(f"select max({column}) from {table.name.sql} version as of {table.snapshot}")
 
     def expect_commit(self, table: TableName) -> None:
         """A hint: a commit to this Delta table follows soon. What takes Delta long may begin now."""

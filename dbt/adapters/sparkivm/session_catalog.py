@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable
-from sparkivm.names import TableName
+from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import SparkType, spark_type
 
 logger = AdapterLogger("SparkIvm")
@@ -91,6 +91,9 @@ class SessionCatalog:
             text = iceberg.TableMetadataParser.toJson(table.operations().current())
             fields = _fields(iceberg.spark.SparkSchemaUtil.convert(table.schema()).json())
             self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
+            if not name.schema:
+                (schema,) = found.identifier().namespace()
+                name = TableName(str(schema), name.identifier, name.catalog)
             return metadata.facts(name, fields)
         except (AnalysisException, Py4JError, NotReadable, LookupError) as error:
             logger.debug(f"{name} is described by SQL: {error}")
@@ -111,7 +114,8 @@ class SessionCatalog:
         catalog = manager.catalog(name.catalog) if name.catalog else manager.currentCatalog()
         if not catalog.getClass().getName().startswith(_ICEBERG):
             return None
-        return self._jvm.org.apache.iceberg.spark.Spark3Util.catalogAndIdentifier(self._java, name.sql)
+        sql = name.sql if name.schema else quoted(name.identifier)
+        return self._jvm.org.apache.iceberg.spark.Spark3Util.catalogAndIdentifier(self._java, sql)
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         if name.key in self._metadata:

@@ -9,13 +9,16 @@ from sparkivm.engine import RelationFacts
 from sparkivm.formats.delta import DELTA
 from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.formats.iceberg import ICEBERG
+from sparkivm.formats.iceberg_states import ICEBERG_STATES
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.formats.table_format import TableFormat
 
 FORMATS: Mapping[str, TableFormat] = MappingProxyType({"delta": DELTA, "iceberg": ICEBERG})
 
-STATE_FORMATS: Mapping[str, StateFormat] = MappingProxyType({"delta": DELTA_STATES})
-NEW_STATES: StateFormat = DELTA_STATES  # of states and mirrors that are made
+STATE_FORMATS: Mapping[str, StateFormat] = MappingProxyType(
+    {"delta": DELTA_STATES, "iceberg": ICEBERG_STATES}
+)
+MIRRORS: StateFormat = DELTA_STATES
 
 
 def format_of(table: RelationFacts) -> TableFormat:

@@ -38,6 +38,8 @@ class DeltaStates(StateFormat):
     """The tag's JSON is a commit's user metadata; its number is that of Delta's transaction."""
 
     provider = "delta"
+    replaces_parts = True
+    commits_as_described = False
 
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
         return {CHANGE_FEED: "true", **({DELETION_VECTORS: "true"} if marks_deleted else {})}
@@ -72,6 +74,9 @@ class DeltaStates(StateFormat):
         if DELETION_VECTORS in {**table.properties, **own}:
             return None
         return Write("enable_deletion_vectors", {"table": table.name.sql})
+
+    def unchanged(self, table: TableName, columns: Sequence[str], properties: Mapping[str, str]) -> Write:
+        return Write("mark_relation", {"kind": "table", "relation": table.sql, "tblproperties": properties})
 
     def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
         # Left in place, they would tag the next ALTER too: a frontier without its data.

@@ -17,6 +17,7 @@ from sparkivm.names import TableName, quoted
 
 # Parameters of a commit: the snapshot before it, 0 for none, and its own columns with what identifies them.
 PARENT, _COLUMNS = "parent", "columns"
+FRONTIER = "sparkivm"  # property of a snapshot that a refresh wrote
 _MAIN = "main"
 _OLDEST_FORMAT = 2  # before it snapshots have no sequence numbers
 
@@ -83,6 +84,7 @@ class IcebergMetadata:
 
     def _commit(self, number: int, snapshot: Mapping[str, Any]) -> Commit:
         summary = dict(snapshot["summary"])
+        frontier = summary.pop(FRONTIER, None)
         schema = snapshot.get("schema-id")
         columns = () if schema is None else self._columns(schema)
         own = {column["name"].lower(): _identity(column) for column in columns}
@@ -92,6 +94,7 @@ class IcebergMetadata:
             operation=str(summary.pop("operation", "")),
             metrics=summary,
             parameters={PARENT: str(snapshot.get("parent-snapshot-id") or 0), _COLUMNS: json.dumps(own)},
+            user_metadata=frontier,
             id=f"{SNAPSHOT}:{number}",
         )
 

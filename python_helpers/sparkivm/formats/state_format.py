@@ -50,10 +50,14 @@ class RowCounts:
 class StateFormat(ABC):
     """One implementation for each format in which states can be stored.
 
-    provider  as CREATE TABLE calls it
+    provider        as CREATE TABLE calls it
+    replaces_parts  whether one commit can replace the rows for which a predicate is true
+    commits_as_described  whether engines know a table's commits from when they described it
     """
 
     provider: ClassVar[str]
+    replaces_parts: ClassVar[bool]
+    commits_as_described: ClassVar[bool]
 
     @abstractmethod
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
@@ -87,6 +91,14 @@ class StateFormat(ABC):
         """What has to be done once before rows of a large table are replaced or merged; None if it was done.
 
         own  properties that the user gave the table
+        """
+
+    @abstractmethod
+    def unchanged(self, table: TableName, columns: Sequence[str], properties: Mapping[str, str]) -> Write:
+        """A statement whose commit changes no row, and can carry a tag.
+
+        columns     of the table, quoted
+        properties  that tell it from other commits of this kind
         """
 
     @abstractmethod

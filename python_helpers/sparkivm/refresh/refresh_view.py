@@ -12,8 +12,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
-from sparkivm.formats.state_format import Write
-from sparkivm.names import name_of, state_table
+from sparkivm.names import name_of, quoted, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
 from sparkivm.refresh.decide.decide import decide
@@ -193,10 +192,9 @@ def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: 
     now_ms = time.time() * 1000
     if not newest or now_ms - commit.timestamp_ms < limit_ms:
         return
-    properties = {"sparkivm.renewed": str(int(now_ms))}
-    write = Write(
-        "mark_relation", {"kind": "table", "relation": attempt.state.sql, "tblproperties": properties}
-    )
+    assert stored.facts is not None
+    columns = [quoted(field.name) for field in stored.facts.fields]
+    write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.renewed": str(int(now_ms))})
     attempt.commit(stored, replace(frontier, base=stored.version, timing=learned(stored)), write)
 
 

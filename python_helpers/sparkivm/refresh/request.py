@@ -18,8 +18,12 @@ AuxiliaryViews = Literal["auto", "always", "never"]
 
 @dataclass(frozen=True)
 class StateLayout:
-    """How the state table is stored: the options of dbt-spark that a Delta table takes."""
+    """How the state table is stored: options of dbt-spark.
 
+    file_format  a key of STATE_FORMATS
+    """
+
+    file_format: str = "delta"
     partition_by: tuple[str, ...] = ()
     liquid_clustered_by: tuple[str, ...] = ()
     tblproperties: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sparkivm.algebra.relation import keeps_append_only
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import RelationFacts
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState, State
@@ -63,4 +64,6 @@ def takes_entries(state: State, facts: RelationFacts) -> bool:
 
 def parts_by(state: State, facts: RelationFacts) -> tuple[str, ...]:
     """Columns whose values can select a part of the state."""
+    if not STATE_FORMATS[facts.kind].replaces_parts:
+        return ()
     return part_columns(facts.fields, state.keys if isinstance(state, GroupState) else state.names)

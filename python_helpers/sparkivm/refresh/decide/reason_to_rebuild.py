@@ -19,7 +19,12 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
         return Fallback(Reason.FULL_REFRESH_REQUESTED)
     if stored.problem is not None:
         return stored.problem
-    assert frontier is not None, "a state without a problem has a frontier"
+    assert frontier is not None and stored.facts is not None, "a state without a problem has a frontier"
+    if stored.facts.kind != request.layout.file_format:
+        what = (
+            f"file_format is {request.layout.file_format}, and the state a {stored.facts.kind.title()} table"
+        )
+        return Fallback(Reason.CONFIG_CHANGED, what)
     if compiled.fallback is not None:
         return compiled.fallback
     if dict(frontier.settings) != dict(settings):

@@ -10,8 +10,9 @@ from typing import Literal
 
 from sparkivm.changes.frontier import Frontier, Timing
 from sparkivm.engine import RelationFacts
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
-from sparkivm.formats.state_format import RowCounts, Write
+from sparkivm.formats.state_format import RowCounts, StateFormat, Write
 from sparkivm.names import TableName, state_table
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
@@ -58,6 +59,11 @@ class Attempt:
     @property
     def state(self) -> TableName:
         return state_table(self.request.view)
+
+    @property
+    def format(self) -> StateFormat:
+        """Of the state as it was asked for."""
+        return STATE_FORMATS[self.request.layout.file_format]
 
     @cached_property
     def public(self) -> PublicView:
@@ -125,7 +131,7 @@ class Attempt:
         Raises: Conflict if somebody else was faster; EngineError.
         """
         try:
-            return commit_statement(self.engine, self.state, stored, frontier, write)
+            return commit_statement(self.engine, self.format, self.state, stored, frontier, write)
         finally:
             self.sources.forget(self.state)
 

@@ -127,12 +127,13 @@ class Auxiliaries:
         )
 
     def _request_of(self, view: TableName, query: str) -> RefreshRequest:
+        layout = self._request.layout
         return replace(
             self._request,
             view=view,
             sql=query,
             full_refresh_allowed=True,
-            layout=StateLayout(location_root=self._request.layout.location_root),
+            layout=StateLayout(file_format=layout.file_format, location_root=layout.location_root),
             comment=f"kept for {self._request.view}, which reads it and drops it",
             declared=NOTHING_DECLARED,
             auxiliary_views="never",

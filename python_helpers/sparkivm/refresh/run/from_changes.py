@@ -77,7 +77,7 @@ def published(attempt: Attempt, seen: Observation, decision: Decision, applied: 
         "incremental",
         explanation=decision.explanation,
         form=applied.change.form,
-        rows=seen.stored.format.row_counts(applied.committed.commit),
+        rows=attempt.format.row_counts(applied.committed.commit),
         sources=tuple(
             SourceVersions(str(tables[key].source), c.old, c.new) for key, c in decision.changes.items()
         ),
@@ -95,7 +95,7 @@ def _change(
     change, plan, state = way.change, seen.compiled.plan, seen.stored.facts
     assert plan is not None and state is not None
     if change.form in ("replace", "merge"):
-        first = seen.stored.format.before_change(state, attempt.request.layout.tblproperties)
+        first = attempt.format.before_change(state, attempt.request.layout.tblproperties)
         if first is not None:
             attempt.engine.write(first)
     if change.staged is None:

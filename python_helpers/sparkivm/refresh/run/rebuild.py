@@ -100,7 +100,7 @@ def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
         mode,
         fallback=None if first and unmaintainable is None else reported,
         form="create" if first else "rebuild",
-        rows=stored.format.row_counts(committed.commit),
+        rows=attempt.format.row_counts(committed.commit),
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
         compiled=compiled,
         created=first,
@@ -195,10 +195,12 @@ def _select(attempt: Attempt, seen: Observation) -> str:
 
 
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
-    layout = attempt.request.layout
+    layout, format = attempt.request.layout, attempt.format
+    if stored.facts is not None and stored.facts.kind != layout.file_format:
+        attempt.engine.run("drop_own_table", table=attempt.state.sql)  # no statement replaces it
     location = attempt.request.state_location if stored.facts is None else None  # Delta moves no table
     marker = attempt.request.state_marker
-    properties = {**stored.format.properties(), **layout.tblproperties, **marker.properties}
+    properties = {**format.properties(), **layout.tblproperties, **marker.properties}
 
     def made(properties: Mapping[str, str]) -> Committed:
         arguments = {
@@ -208,7 +210,8 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
             "liquid_clustered_by": [quoted(name) for name in layout.liquid_clustered_by],
             "tblproperties": properties,
             "location": location,
+            "provider": format.provider,
         }
         return attempt.commit(stored, frontier, Write("rebuild_state", arguments))
 
-    return stored.format.make(attempt.state, properties, made, attempt.engine.write)
+    return format.make(attempt.state, properties, made, attempt.engine.write)

@@ -17,7 +17,7 @@ from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
-from sparkivm.formats import NEW_STATES
+from sparkivm.formats import MIRRORS
 from sparkivm.formats.source_change import floating
 from sparkivm.formats.state_format import Tag, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
@@ -96,7 +96,7 @@ class Mirror:
 
     def _retention(self) -> Mapping[str, str]:
         kept = self.declaration.mirror.retention
-        return NEW_STATES.retention(kept) if kept else {}
+        return MIRRORS.retention(kept) if kept else {}
 
     def _found(self) -> RelationFacts | None:
         facts = self.engine.describe(self.name)
@@ -187,12 +187,12 @@ class Mirror:
 
         marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
         properties = {
-            **NEW_STATES.properties(marks_deleted=True),
+            **MIRRORS.properties(marks_deleted=True),
             **self._retention(),
             **marker.properties,
         }
         try:
-            version = NEW_STATES.make(self.name, properties, made, self.engine.write)
+            version = MIRRORS.make(self.name, properties, made, self.engine.write)
         except EngineError as error:
             if _files_changed(error):
                 raise
@@ -243,9 +243,9 @@ class Mirror:
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
         tag = Tag(metadata, nonce, f"sparkivm:mirror:{self.name.key}", version + 1, mirror)
-        committed = commit_tagged(self.engine, NEW_STATES, self.name, version, tag, write)
+        committed = commit_tagged(self.engine, MIRRORS, self.name, version, tag, write)
         between = self.engine.commits(self.name, version)
-        if any(NEW_STATES.changes_rows(c) for c in between if c.version < committed.commit.version):
+        if any(MIRRORS.changes_rows(c) for c in between if c.version < committed.commit.version):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")
         return committed.commit.version
 
@@ -259,7 +259,7 @@ class Mirror:
     def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
         """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
         return facts.version > version and not any(
-            map(NEW_STATES.changes_rows, self.engine.commits(self.name, version))
+            map(MIRRORS.changes_rows, self.engine.commits(self.name, version))
         )
 
 

@@ -28,7 +28,12 @@ class Committed:
 
 
 def commit_statement(
-    engine: RecordingEngine, state: TableName, stored: StoredState, frontier: Frontier, write: Write
+    engine: RecordingEngine,
+    format: StateFormat,
+    state: TableName,
+    stored: StoredState,
+    frontier: Frontier,
+    write: Write,
 ) -> Committed:
     """Run the one statement of a refresh that changes the state.
 
@@ -41,8 +46,8 @@ def commit_statement(
     known = stored.frontier_commit
     number = (known.version if known else stored.version) + 1
     tag = Tag(tagged.to_json(), tagged.nonce, f"sparkivm:{frontier.view}", number, stored.facts)
-    committed = commit_tagged(engine, stored.format, state, stored.version, tag, write)
-    if foreign_commit(engine, stored.format, state, tagged, committed.commit) is not None:
+    committed = commit_tagged(engine, format, state, stored.version, tag, write)
+    if foreign_commit(engine, format, state, tagged, committed.commit) is not None:
         raise Conflict(f"{state} was written to by someone else after version {stored.version}")
     return committed
 
@@ -63,6 +68,8 @@ def commit_tagged(
             if format.is_conflict(error):
                 raise Conflict(str(error)) from error
             raise
+    if format.commits_as_described:
+        engine.describe(table)
     for commit in engine.commits(table, version):
         if tag.nonce in (commit.user_metadata or ""):
             return Committed(commit, rows)

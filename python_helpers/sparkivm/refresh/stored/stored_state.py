@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
 from sparkivm.changes.state_columns import columns_of, difference
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
-from sparkivm.formats import NEW_STATES, STATE_FORMATS
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import Marker, Owner, read_marker
 from sparkivm.names import TableName, state_table
@@ -32,11 +32,6 @@ class StoredState:
     @property
     def version(self) -> int:
         return self.facts.version if self.facts else -1
-
-    @property
-    def format(self) -> StateFormat:
-        """That of the state, or of the one that is going to be made."""
-        return STATE_FORMATS.get(self.facts.kind, NEW_STATES) if self.facts else NEW_STATES
 
 
 def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:

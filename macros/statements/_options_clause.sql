@@ -1,0 +1,8 @@
+{#- options of an INSERT, as Iceberg reads them -#}
+{% macro _options_clause(options) -%}
+{%- if options %} with (
+{%- for key, value in options.items() -%}
+{{ _string_literal(key) }} = {{ _string_literal(value) }}{{ ', ' if not loop.last }}
+{%- endfor -%}
+){%- endif %}
+{%- endmacro %}

@@ -1,0 +1,120 @@
+"""States in Iceberg tables.
+
+source  Iceberg 1.11. Options of INSERT put the frontier into the snapshot of its data, and have the commit
+        checked against the snapshot that was read: `replace where false` makes an append one that is checked.
+        MERGE and CREATE TABLE take no options, so a setting of the session holds the frontier there, and a
+        MERGE looks at the newest snapshot in its source.
+tested  tests/unit/test_iceberg_states.py, tests/spark/test_iceberg_states.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sparkivm.engine import Commit, EngineError, RelationFacts
+from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
+from sparkivm.formats.state_format import Done, RowCounts, StateFormat, Tag, Write
+from sparkivm.names import TableName, quoted
+
+_COMPACTION = "replace"  # other files, the same rows
+_BY_OPTIONS = ("append_state", "rewrite_state")
+_GUARD = "the state was written to by someone else"
+_CONFLICTS = (
+    _GUARD,
+    "Found conflicting files",
+    "Found new conflicting delete files",
+    "CommitFailedException",
+)
+_PROPERTIES = {
+    "format-version": "2",
+    # `.changes`, by which views above read a state, refuses tables with delete files.
+    "write.merge.mode": "copy-on-write",
+    # Each commit writes the whole metadata again, frontiers included.
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
+
+
+class IcebergStates(StateFormat):
+    """The tag's JSON is in the summary of the commit's snapshot."""
+
+    provider = "iceberg"
+    replaces_parts = False
+    commits_as_described = True
+
+    def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
+        return _PROPERTIES
+
+    def retention(self, kept: str) -> Mapping[str, str]:
+        words = kept.lower().split()
+        seconds = sum(
+            int(n) * _SECONDS[unit.removesuffix("s")] for n, unit in zip(words[::2], words[1::2], strict=True)
+        )
+        return {"history.expire.max-snapshot-age-ms": str(1000 * seconds)}
+
+    def make(
+        self,
+        table: TableName,
+        properties: Mapping[str, str],
+        make: Callable[[Mapping[str, str]], Done],
+        run: Callable[[Write], object],
+    ) -> Done:
+        return make(properties)
+
+    def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
+        return None
+
+    def unchanged(self, table: TableName, columns: Sequence[str], properties: Mapping[str, str]) -> Write:
+        nothing = f"select * from {table.sql} where false"
+        return Write("append_state", {"state": table.sql, "columns": columns, "select": nothing})
+
+    def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
+        read = tag.after.snapshot if tag.after else 0
+        if write.macro in _BY_OPTIONS:
+            options = {f"snapshot-property.{FRONTIER}": tag.metadata, "isolation-level": "serializable"}
+            if read:
+                options["validate-from-snapshot-id"] = str(read)
+            return Write(write.macro, {**write.arguments, "options": options}), {}
+        arguments = dict(write.arguments)
+        if write.macro == "merge_state" and tag.after is not None:
+            arguments["source"] = _guarded(arguments["source"], tag.after.name, read)
+        return Write(write.macro, arguments), {
+            f"spark.sql.iceberg.snapshot-property.{FRONTIER}": tag.metadata
+        }
+
+    def is_conflict(self, error: EngineError) -> bool:
+        return any(words in str(error) for words in _CONFLICTS)
+
+    def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
+        by_id = {commit.id: commit for commit in commits}
+        at = f"snapshot:{table.snapshot}"
+        while at in by_id:
+            yield by_id[at]
+            at = f"snapshot:{by_id[at].parameters[PARENT]}"
+
+    def changes_rows(self, commit: Commit) -> bool:
+        return commit.operation != _COMPACTION
+
+    def changes_columns(self, commit: Commit) -> bool:
+        return False  # an ALTER makes no snapshot; ids of columns tell
+
+    def is_compaction(self, commit: Commit) -> bool:
+        return commit.operation == _COMPACTION
+
+    def row_counts(self, commit: Commit) -> RowCounts:
+        """Files are written again with the rows beside those that changed: then nothing is known."""
+        added = commit.count("added-records") or 0
+        whole = added == (commit.count("total-records") or 0)
+        return RowCounts(added) if whole or not commit.count("deleted-records") else RowCounts()
+
+
+ICEBERG_STATES = IcebergStates()
+
+
+def _guarded(source: str, table: TableName, read: int) -> str:
+    """A source of a MERGE that fails if the table's newest snapshot is not the one that was read."""
+    newest = f"(select max(snapshot_id) from {table.sql}.{quoted('refs')} where name = 'main')"
+    return (
+        f"select * from (\n{source}\n) as changes\nwhere if({newest} = {read}, true, raise_error('{_GUARD}'))"
+    )

@@ -1,0 +1,97 @@
+"""States in Iceberg tables, where Iceberg is the session catalog: no table of Delta is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sparkivm.refresh.request import StateLayout
+from tests.nightly import few_of
+from tests.spark.lab import Lab, View
+from tests.spark.state_sizes import SIZES, take_states_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+SUMS = "select k, count(*) as n, sum(x) as s from t group by k"
+EXTREMA = "select k, max(x) as most, min(id) as first_id, sum(x) as s from t group by k"
+ROWS = "select t.id, t.x, u.y from t left join u on t.k = u.k"
+CATALOG = "spark.sql.catalog.spark_catalog"
+ICEBERG = StateLayout(file_format="iceberg")
+
+
+@pytest.fixture(scope="module")
+def ice_spark(spark, tmp_path_factory) -> Iterator[Any]:
+    """New sessions have the catalog as long as these tests run."""
+    settings = {
+        CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
+        f"{CATALOG}.type": "hadoop",
+        f"{CATALOG}.cache-enabled": "false",  # else other sessions see a commit half a minute later
+        f"{CATALOG}.warehouse": str(tmp_path_factory.mktemp("iceberg_states")),
+    }
+    conf = spark.sparkContext._jsc.sc().conf()
+    before = {name: conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        conf.set(name, value)
+    yield spark.newSession()
+    for name, value in before.items():
+        if value is None:
+            conf.remove(name)
+        else:
+            conf.set(name, value)
+
+
+@pytest.fixture
+def lab(ice_spark, request) -> Lab:
+    """In a schema of its own, as the catalog leaves tables behind when a schema is dropped."""
+    lab = Lab(ice_spark, re.sub(r"\W+", "_", f"iceberg_states {request.node.name}").rstrip("_"))
+    lab.run(
+        "create table t (id int, k int, x int) using iceberg",
+        "insert into t values (1, 1, 1), (2, 1, 2), (3, 2, 4), (4, null, 8)",
+        "create table u (k int, y int) using iceberg",
+        "insert into u values (1, 10), (1, 10), (2, 20)",
+    )
+    return lab
+
+
+def built(lab: Lab, name: str, sql: str) -> View:
+    return lab.view(name, sql, layout=ICEBERG).build()
+
+
+@pytest.mark.parametrize("size", few_of(SIZES, ["small"]))
+def test_each_kind_of_state(lab, monkeypatch, size):
+    take_states_for(size, monkeypatch)
+    views = [built(lab, name, sql) for name, sql in {"a": SUMS, "b": EXTREMA, "c": ROWS}.items()]
+    lab.run("insert into t values (5, 2, 16), (6, 3, 32)")
+    for view in views:
+        view.must_be("incremental")
+        assert not view.state_differences()
+    lab.run(
+        "update t set x = x + 1 where k = 1", "delete from t where id = 3", "insert into u values (3, 30)"
+    )
+    forms = set()
+    for view in views:
+        forms.add(view.must_be("incremental").apply_form)
+        assert not view.state_differences()
+        view.must_be("no_op")
+    assert forms == ({"merge"} if size != "small" else {"append", "rewrite"})
+
+
+@pytest.mark.nightly
+def test_a_rebuild(lab):
+    view = built(lab, "m", SUMS)
+    lab.run("insert into t values (5, 2, 16)")
+    assert view.refresh(full_refresh=True).mode == "full"
+    view.must_be("no_op")
+    lab.run("insert into t values (6, 2, 16)")
+    view.must_be("incremental")
+
+
+@pytest.mark.nightly
+def test_what_another_one_wrote(lab):
+    view = built(lab, "m", SUMS)
+    lab.run("insert into m__ivm select * from m__ivm")
+    assert view.refresh().mode == "full"
+    view.check()

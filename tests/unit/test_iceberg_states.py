@@ -1,0 +1,103 @@
+"""States in Iceberg: how a statement is tagged and guarded, and which snapshots led to the newest one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sparkivm.engine import Commit, EngineError, RelationFacts
+from sparkivm.formats.iceberg_states import ICEBERG_STATES
+from sparkivm.formats.state_format import RowCounts, Tag, Write
+from sparkivm.names import TableName
+
+TABLE = RelationFacts(TableName("s", "v__ivm"), "iceberg", (), version=3, commit_id="snapshot:33:0")
+TAG = Tag('{"nonce": 1}', "1", "sparkivm:s.v", 4, TABLE)
+
+
+def snapshot(version: int, number: int, parent: int, operation: str = "append", **metrics: str) -> Commit:
+    return Commit(version, 0, operation, metrics, {"parent": str(parent)}, id=f"snapshot:{number}")
+
+
+@pytest.mark.parametrize("macro", ["append_state", "rewrite_state"])
+def test_an_insert_is_tagged_and_checked_by_its_options(macro):
+    write, settings = ICEBERG_STATES.tagged(Write(macro, {"state": "t"}), TAG)
+    assert settings == {}
+    assert write == Write(
+        macro,
+        {
+            "state": "t",
+            "options": {
+                "snapshot-property.sparkivm": TAG.metadata,
+                "isolation-level": "serializable",
+                "validate-from-snapshot-id": "33",
+            },
+        },
+    )
+
+
+def test_the_first_commit_has_no_snapshot_to_be_checked_against():
+    tag = replace(TAG, after=replace(TABLE, commit_id="snapshot:0:0"))
+    write, _ = ICEBERG_STATES.tagged(Write("append_state", {}), tag)
+    assert "validate-from-snapshot-id" not in write.arguments["options"]
+
+
+def test_a_merge_fails_if_it_meets_another_snapshot():
+    write, settings = ICEBERG_STATES.tagged(Write("merge_state", {"source": "select 1 as a"}), TAG)
+    assert settings == {"spark.sql.iceberg.snapshot-property.sparkivm": TAG.metadata}
+    assert "`s`.`v__ivm`.`refs` where name = 'main') = 33" in write.arguments["source"]
+
+
+def test_a_new_table_is_tagged_by_a_setting():
+    write = Write("rebuild_state", {"state": "t"})
+    assert ICEBERG_STATES.tagged(write, TAG) == (
+        write,
+        {"spark.sql.iceberg.snapshot-property.sparkivm": TAG.metadata},
+    )
+
+
+def test_snapshots_of_branches_are_not_in_the_line():
+    branch, lost = snapshot(2, 99, 11), snapshot(1, 11, 7)
+    commits = [lost, branch, snapshot(2, 22, 11), snapshot(3, 33, 22)]
+    assert [one.id for one in ICEBERG_STATES.line(TABLE, commits)] == [
+        "snapshot:33",
+        "snapshot:22",
+        "snapshot:11",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_conflict"),
+    [
+        ("ValidationException: Found conflicting files that can contain records matching true", True),
+        ("[USER_RAISED_EXCEPTION] the state was written to by someone else", True),
+        ("org.apache.iceberg.exceptions.CommitFailedException: Version 4 already exists", True),
+        ("[DIVIDE_BY_ZERO] Division by zero", False),
+    ],
+)
+def test_conflicts(words, is_conflict):
+    assert ICEBERG_STATES.is_conflict(EngineError(words)) is is_conflict
+
+
+@pytest.mark.parametrize(
+    ("metrics", "counts"),
+    [
+        ({"added-records": "3", "total-records": "9"}, RowCounts(3)),
+        ({"added-records": "9", "deleted-records": "5", "total-records": "9"}, RowCounts(9)),
+        ({"added-records": "4", "deleted-records": "2", "total-records": "9"}, RowCounts()),
+    ],
+)
+def test_rows_of_files_that_are_written_again_are_not_counted(metrics, counts):
+    assert ICEBERG_STATES.row_counts(snapshot(1, 1, 0, **metrics)) == counts
+
+
+def test_compaction_changes_no_row():
+    compaction = snapshot(1, 1, 0, "replace")
+    assert ICEBERG_STATES.is_compaction(compaction)
+    assert not ICEBERG_STATES.changes_rows(compaction)
+    assert ICEBERG_STATES.changes_rows(snapshot(1, 1, 0, "delete"))
+
+
+@pytest.mark.parametrize(("kept", "hours"), [("30 days", 720), ("1 hour 3600 seconds", 2), ("2 Weeks", 336)])
+def test_retention(kept, hours):
+    assert ICEBERG_STATES.retention(kept) == {"history.expire.max-snapshot-age-ms": str(hours * 3_600_000)}
