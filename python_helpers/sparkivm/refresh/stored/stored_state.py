@@ -44,11 +44,15 @@ def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
     if format is None:
         what = f"{state} is not a {' or '.join(map(str.title, STATE_FORMATS))} table"
         return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, what))
+    oldest = facts.version + 1
     for commit in _back(engine, format, facts):
+        oldest = commit.version
         found = None if format.is_compaction(commit) else _as_of(engine, facts, format, commit, view, owner)
         if found is not None:
             return found
-    return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING))
+    missing = facts.version - _LOOK_BACK[-1] < oldest - 1 and oldest > 0
+    detail = f"the log of {state} does not say what version {oldest - 1} is" if missing else ""
+    return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING, detail))
 
 
 def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator[Commit]:
