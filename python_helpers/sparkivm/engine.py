@@ -180,8 +180,7 @@ class Engine(Protocol):
 
     def check_files(self, table: RelationFacts) -> None:
         """Raises: EngineError if a file of a table that has versions is gone or cut short."""
-        # No statistics answer it, so each file is opened.
-        # Iceberg would ask its metadata for max(_pos).
+        # No statistics answer it, so each file is opened. Iceberg reads no file for max(_pos).
         column = "_metadata.file_size" if table.kind == "delta" else "abs(_pos)"
         self.query(f"select max({column}) from {table.name.sql} version as of {table.snapshot}")
 

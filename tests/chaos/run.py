@@ -33,8 +33,6 @@ from tests.spark_settings import SETTINGS
 
 _THREADS = 2
 _DRIVERS, _KILLS = "two drivers and a writer", "dbt killed"
-# Hours of small plans: the second compiler pays here.
-_SETTINGS = {**SETTINGS, "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,7 @@ def main() -> int:
         return Tried(_KILLS, {"times": number}, wrong)
 
     with tempfile.TemporaryDirectory() as directory:
-        start(session_settings(_SETTINGS, Path(directory)), Path(directory))
+        start(session_settings(SETTINGS, Path(directory)), Path(directory))
         spark = SparkSession.builder.getOrCreate()
         try_all(spark, kinds, arguments.most, results)
         results.of(_DRIVERS, drivers)

@@ -30,7 +30,7 @@ def next_refresh(view: View, took_s: float, *, warm: bool = True) -> tuple[str, 
     lab.run("insert into t values (3, 1, 3)")
     pins = Pins()
     if warm:
-        pins.is_warm()
+        pins.begin_refresh()
     result = view.refresh(pins)
     assert view.differences() == []
     table = lab.delta("m__ivm")

@@ -45,6 +45,17 @@ class _NotListed(Exception):
     """A listing does not show whether all files of a table are there."""
 
 
+def _file_of_vector(vector: Any, log: Any) -> tuple[str, int]:
+    """The file of a deletion vector, by its path in the table, and where in it the vector ends.
+
+    Raises: _NotListed if it is outside of the table.
+    """
+    path, offset = vector.urlEncodedRelativePathIfExists(log.dataPath()), vector.offset()
+    if path.isEmpty() or offset.isEmpty():
+        raise _NotListed("a deletion vector is elsewhere")
+    return str(path.get()), int(offset.get()) + int(vector.sizeInBytes()) + _FRAME_OF_VECTOR
+
+
 class SessionCatalog:
     """Spark's session catalog and Delta's log; by SQL for other catalogs and for an unknown Delta."""
 
@@ -176,27 +187,23 @@ class SessionCatalog:
         """
         checksum = snapshot.checksumOpt()
         few = checksum.get().allFiles() if checksum.isDefined() else None
-        if few is None or few.isEmpty():
+        added = few.get() if few is not None and few.isDefined() else None
+        if added is None:
             rows = DataFrame(snapshot.allFiles().toDF(), self._session)
             found = [row.asDict() for row in rows.select("path", "size", "deletionVector").collect()]
         else:
             mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
-            found = json.loads(mapper.writeValueAsString(few.get()))
-        files: dict[str, range] = {}
+            found = json.loads(mapper.writeValueAsString(added))
+        files = {file["path"]: range(file["size"], file["size"] + 1) for file in found}
         for number, file in enumerate(found):
-            files[file["path"]] = range(file["size"], file["size"] + 1)
             if not file.get("deletionVector"):
                 continue
-            if few is None or few.isEmpty():
+            if added is None:
                 raise _NotListed("there are deletion vectors")
-            vector = few.get().apply(number).deletionVector()
+            vector = added.apply(number).deletionVector()
             if vector.isOnDisk():
-                path, offset = vector.urlEncodedRelativePathIfExists(log.dataPath()), vector.offset()
-                if path.isEmpty() or offset.isEmpty():
-                    raise _NotListed("a deletion vector is elsewhere")
-                end = int(offset.get()) + int(vector.sizeInBytes()) + _FRAME_OF_VECTOR
-                before = files.get(str(path.get()), range(0))
-                files[str(path.get())] = range(max(end, before.start), sys.maxsize)
+                path, end = _file_of_vector(vector, log)
+                files[path] = range(max(end, files.get(path, range(0)).start), sys.maxsize)
         return files
 
     def _listed(self, log: Any, folder: str) -> Iterator[tuple[str, int]]:

@@ -30,7 +30,7 @@ class Narrowing(Protocol):
         """
 
     def leaves_whole(self, relation: Relation) -> bool:
-        """What changed rows are looked up in: it is not cut down to their keys."""
+        """Whether changed rows are looked up in all of a relation, which is not cut down to their keys."""
 
 
 class NoNarrowing(Narrowing):

@@ -42,6 +42,7 @@ class Timing:
 
     way           "" if nothing is to be learned from it
     estimated_ms  not corrected
+    started_ms    since 1970
     factors       how many times as long as estimated earlier refreshes took, by their ways, in thousandths
     """
 

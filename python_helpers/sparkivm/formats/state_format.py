@@ -50,9 +50,9 @@ class RowCounts:
 class StateFormat(ABC):
     """One implementation for each format in which states can be stored.
 
-    provider        as CREATE TABLE calls it
-    replaces_parts  whether one commit can replace the rows for which a predicate is true
-    commits_as_described  whether engines know a table's commits from when they described it
+    provider              as CREATE TABLE calls it
+    replaces_parts        whether one commit can replace the rows for which a predicate is true
+    commits_as_described  whether an engine knows only the commits that were there when it described the table
     """
 
     provider: ClassVar[str]

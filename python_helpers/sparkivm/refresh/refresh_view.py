@@ -66,7 +66,7 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
         sources = Sources(engine, pins, request.declared, request.view.schema)
         try:
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
-            warm = pins.is_warm()
+            warm = pins.begin_refresh()
             started_ms = int(time.time() * 1000) if request.learns_costs and warm else 0
             again = partial(_refreshed, engine, pins=pins)
             return _attempted(Attempt(engine, asked, sources, again, started_ms))

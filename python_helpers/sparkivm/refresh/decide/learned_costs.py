@@ -29,7 +29,7 @@ def factors(timing: Timing) -> Factors:
 
 
 def learned(stored: StoredState) -> Timing:
-    """What is known by now, with the refresh that made the state, whose commit says when it ended."""
+    """The factors, with that of the refresh that made the state; it ended at the time of its commit."""
     if stored.frontier is None:
         return Timing()
     return Timing(factors=_after(stored.frontier.timing, stored.frontier_commit))

@@ -78,8 +78,8 @@ class Pins:
                 self._instant = read()
             return self._instant
 
-    def is_warm(self) -> bool:
-        """Whether another refresh of the run began before this one: what comes first waits for Spark."""
+    def begin_refresh(self) -> bool:
+        """Returns: whether another refresh of the run began before; the first one waits for Spark."""
         with self._lock:
             was, self._warm = self._warm, True
             return was
@@ -115,5 +115,5 @@ class _InAnotherCatalog(Pins):
     def instant(self, read: Callable[[], int]) -> int:
         return self._run.instant(read)
 
-    def is_warm(self) -> bool:
-        return self._run.is_warm()
+    def begin_refresh(self) -> bool:
+        return self._run.begin_refresh()
