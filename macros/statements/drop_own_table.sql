@@ -1,7 +1,7 @@
-{% macro drop_own_table(table) -%}
-  {{ return(adapter.dispatch('drop_own_table', 'dbt')(table)) }}
+{% macro drop_own_table(table, purge=false) -%}
+  {{ return(adapter.dispatch('drop_own_table', 'dbt')(table, purge)) }}
 {%- endmacro %}
 
-{% macro default__drop_own_table(table) -%}
-drop table if exists {{ table }}
+{% macro default__drop_own_table(table, purge) -%}
+drop table if exists {{ table }}{{ ' purge' if purge }}
 {%- endmacro %}

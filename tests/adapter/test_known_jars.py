@@ -1,4 +1,4 @@
-"""Delta's jars are looked for once, unless somebody names others."""
+"""The jars of packages are looked for once, unless somebody names jars."""
 
 from __future__ import annotations
 
@@ -79,9 +79,20 @@ def test_a_record_of_another_delta(tmp_path, fetched):
     "given",
     [
         {"spark.jars.packages": "org.example:x:1"},
-        {"spark.jars": "/x.jar"},
         {"spark.jars.packages": "io.delta:delta-spark_4.1_2.13:4.3.0"},
+        {"spark.jars.excludes": "org.example:y"},
     ],
+)
+def test_packages_of_a_profile(tmp_path, fetched, given):
+    remember_jars(session_settings({}, tmp_path), fetched, tmp_path)
+    settings = session_settings(given, tmp_path)
+    assert with_known_jars(settings, tmp_path) == settings
+    remember_jars(settings, fetched, tmp_path)
+    assert "spark.jars" in with_known_jars(settings, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given", [{"spark.jars": "/x.jar"}, {"spark.jars.packages": "org.example:x:1-SNAPSHOT"}]
 )
 def test_jars_of_a_profile(tmp_path, fetched, given):
     remember_jars(session_settings({}, tmp_path), fetched, tmp_path)

@@ -55,6 +55,15 @@ def test_spellings():
     assert options.remarks == ()
 
 
+def test_states_in_iceberg():
+    options = IncrementalViewOptions.of(model(file_format="Iceberg", partition_by="day"))
+    assert (options.layout.file_format, options.remarks) == ("iceberg", ())
+    with pytest.raises(
+        CompilationError, match="liquid_clustered_by is not for tables of Iceberg: write partition_by"
+    ):
+        IncrementalViewOptions.of(model(file_format="iceberg", liquid_clustered_by="day"))
+
+
 def test_properties_are_written_as_sql_writes_them():
     given = {"delta.appendOnly": False, "a": 3, "b": " x "}
     options = IncrementalViewOptions.of(model(tblproperties=given))
@@ -91,7 +100,7 @@ def test_dbts_own_options_are_known():
         ({"location": "/x"}, "an incremental_view ignores location (write location_root)"),
         ({"cluster_by": ["a"]}, "an incremental_view ignores cluster_by (write liquid_clustered_by)"),
         ({"clustered_by": "a", "buckets": 4}, "an incremental_view ignores clustered_by (write liquid_clustered_by), buckets"),
-        ({"file_format": "parquet"}, "file_format parquet is ignored, as the state is a Delta table"),
+        ({"file_format": "parquet"}, "file_format parquet is ignored, as a state is a table of delta or iceberg: this one is delta"),
         ({"partition_by": {"field": "at", "data_type": "date"}}, "partition_by of BigQuery is ignored; write a column or a list of columns"),
         ({"partitions": ["x"], "transient": False, "target_lag": "1 hour", "query_tag": "t"}, "an incremental_view ignores partitions, transient, target_lag, query_tag"),
         ({"dist": "all", "sort": ["a"], "snowflake_warehouse": "w"}, "an incremental_view ignores dist, sort, snowflake_warehouse"),

@@ -28,6 +28,17 @@ def test_the_profile_wins():
     assert "spark.driver.bindAddress" not in settings
 
 
+def test_nothing_of_delta_beside_icebergs_session_catalog():
+    given = {
+        "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+        "spark.jars.packages": "org.apache.iceberg:x:1",
+    }
+    settings = session_settings(given, HOME)
+    assert settings["spark.jars.packages"] == "org.apache.iceberg:x:1"
+    assert "spark.sql.extensions" not in settings
+    assert settings["spark.hadoop.iceberg.engine.hive.lock-enabled"] == "false"
+
+
 def test_lists_are_joined():
     given = {
         "spark.jars.packages": "org.example:x:1",

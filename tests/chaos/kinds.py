@@ -31,6 +31,8 @@ TOTALS = "select count(*) as n, max(x) as most, sum(x) as s from t"
 TOP = "select id, x from t order by x desc, id limit 3"
 INNER_OF_NUMBER = INNER.replace("from t", "from t where x >= {i} % 3")
 PLAIN = "select k, count(*) as n, sum(y) as s from plain group by k"
+THREE = "select t.id, u.y, orders.n from t join u on t.k = u.k left join orders on orders.id = t.id"
+EXCEPT = "select k, x from t except all select k, y from u"
 
 Change = Callable[[View, int], None]
 Act = Callable[[View], object]
@@ -133,6 +135,10 @@ def both(view: View, i: int) -> None:
     view.lab.run(f"insert into u values ({i % 4}, {i}), (null, {i})", f"delete from u where y % 5 = {i % 5}")
 
 
+def orders(view: View, i: int) -> None:
+    view.lab.run(f"insert into orders values ({i}, {i})", f"delete from orders where id = {i - 3}")
+
+
 def capture_off(view: View, i: int) -> None:
     view.lab.run("alter table t set tblproperties (delta.enableChangeDataFeed = false)")
     mixed(view, i)
@@ -223,14 +229,19 @@ KINDS = (
     Kind("recompute of rows", ROWS, both, form="recompute", options=_AUTO),
     Kind("outer join", OUTER, both),
     Kind("outer join, merged", OUTER, both, size="huge"),
+    Kind("outer join, replaced", OUTER, both, size="large"),
     Kind("anti join", ANTI, both),
+    Kind("anti join, merged", ANTI, both, size="huge"),
+    Kind("three tables, merged", THREE, both, size="huge"),
+    Kind("except", EXCEPT, both),
     Kind("window", NUMBERED, mixed),
     Kind("window, merged", NUMBERED, mixed, size="huge"),
     Kind("distinct", DISTINCT, mixed),
     Kind("distinct, merged", DISTINCT, mixed, size="huge"),
     Kind("one row", TOTALS, mixed),
     Kind("limit", TOP, mixed),
-    Kind("in steps", NESTED, after(lambda *_: None, "insert into orders values ({i}, {i})", "delete from orders where id = {i} - 3")),
+    Kind("in steps", NESTED, orders),
+    Kind("in steps, merged", NESTED, orders, size="huge"),
     Kind("full refresh", SUMS, mixed, reason=Reason.FULL_REFRESH_REQUESTED, disturbed=_FULL, **_REBUILD),
     Kind("rebuild: state modified", SUMS, after(mixed, "insert into m__ivm select * from m__ivm limit 1"), reason=Reason.STATE_MODIFIED, **_REBUILD),
     Kind("rebuild: state missing", SUMS, after(mixed, "drop table if exists m__ivm"), mode="create", form="create"),
@@ -244,6 +255,7 @@ KINDS = (
     Kind("rebuild: other format", SUMS, other_format, reason=Reason.STATE_FORMAT_CHANGED, **_REBUILD),
     Kind("rebuild: no rule", RANDOM, mixed, reason=Reason.NON_DETERMINISTIC_EXPRESSION, **_REBUILD),
     Kind("with an auxiliary view", INNER, mixed, options=_ALWAYS),
+    Kind("with an auxiliary view, merged", INNER, mixed, size="huge", options=_ALWAYS),
     Kind("create with an auxiliary view", INNER, dropped, mode="create", options=_ALWAYS),
     Kind("full refresh with an auxiliary view", INNER, mixed, reason=Reason.FULL_REFRESH_REQUESTED, options=_ALWAYS, disturbed=_FULL, **_REBUILD),
     Kind("rebuild with another auxiliary view", INNER_OF_NUMBER, mixed, reason=Reason.QUERY_CHANGED, options=_ALWAYS, **_REBUILD),

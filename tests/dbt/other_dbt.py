@@ -72,7 +72,8 @@ def run_beside(
     """
     folder = project / "packages"
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
-    subprocess.run([*install, *packages], check=True, stdin=subprocess.DEVNULL)
+    if packages:
+        subprocess.run([*install, *packages], check=True, stdin=subprocess.DEVNULL)
     places = (folder, ROOT, ROOT / "python_helpers")
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],

@@ -117,6 +117,7 @@ def test_stage_step():
         "create table t using parquet\nas\nselect 1 as a"
     )
     assert MACROS.render("drop_own_table", table="t") == "drop table if exists t"
+    assert MACROS.render("drop_own_table", table="t", purge=True) == "drop table if exists t purge"
 
 
 def test_put_aside():

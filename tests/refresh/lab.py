@@ -12,6 +12,7 @@ from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSource
 from sparkivm.engine import Commit, EngineError
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.explain.explain_view import explain_view
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
@@ -110,7 +111,9 @@ class Lab:
         self, name: str, declared: DeclaredSources = NOTHING_DECLARED, *, remove: bool = False
     ) -> str:
         """Have a source record its changes, or no longer."""
-        return capture_changes(self.engine, TableName(SCHEMA, name), declared, SCHEMA, remove=remove)
+        return capture_changes(
+            self.engine, TableName(SCHEMA, name), declared, SCHEMA, DELTA_STATES, remove=remove
+        )
 
     def view(self, name: str, sql: str, **options: Any) -> View:
         """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""

@@ -34,7 +34,9 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     assert stored.frontier is not None, stored.problem
     if stored.frontier.kind == "full":  # its state is what it shows
         return "select 1 where false"
-    sources = Sources(RecordingEngine(engine), Pins(), request.declared, request.view.schema, captures=False)
+    sources = Sources(
+        RecordingEngine(engine), Pins(), request.declared, request.view.schema, request.format, captures=False
+    )
     text = query_text(engine, request.view, request.sql)
     request = replace(request, sql=sources.model_text(request.view, text))
     catalog = SourceCatalog(sources, request.view, {})

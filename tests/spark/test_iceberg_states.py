@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SUMS = "select k, count(*) as n, sum(x) as s from t group by k"
 EXTREMA = "select k, max(x) as most, min(id) as first_id, sum(x) as s from t group by k"
+SMALL = "select cast(k as tinyint) as k, min(cast(x as smallint)) as least, array(cast(max(id) as tinyint)) as ids from t group by 1"
 ROWS = "select t.id, t.x, u.y from t left join u on t.k = u.k"
 CATALOG = "spark.sql.catalog.spark_catalog"
 ICEBERG = StateLayout(file_format="iceberg")
@@ -63,7 +64,7 @@ def built(lab: Lab, name: str, sql: str) -> View:
 @pytest.mark.parametrize("size", few_of(SIZES, ["small"]))
 def test_each_kind_of_state(lab, monkeypatch, size):
     take_states_for(size, monkeypatch)
-    views = [built(lab, name, sql) for name, sql in {"a": SUMS, "b": EXTREMA, "c": ROWS}.items()]
+    views = [built(lab, name, sql) for name, sql in {"a": SUMS, "b": EXTREMA, "c": ROWS, "d": SMALL}.items()]
     lab.run("insert into t values (5, 2, 16), (6, 3, 32)")
     for view in views:
         view.must_be("incremental")

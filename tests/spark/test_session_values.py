@@ -14,6 +14,7 @@ import pytest
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
@@ -170,7 +171,7 @@ VARIABLES = {
 
 
 def compiled(lab: Lab, sql: str) -> CompiledView:
-    sources = Sources(lab.engine, Pins(), NOTHING_DECLARED, lab.schema, captures=False)
+    sources = Sources(lab.engine, Pins(), NOTHING_DECLARED, lab.schema, DELTA_STATES, captures=False)
     view = TableName(lab.schema, "m")
     return compile_view(lab.engine, view, sql, SourceCatalog(sources, view, frozenset()), None)
 

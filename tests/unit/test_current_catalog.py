@@ -11,6 +11,7 @@ import pytest
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.names import TableName
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
@@ -45,7 +46,7 @@ class Session:
 
 def sources(*current: str, pins: Pins | None = None, **there: str) -> Sources:
     engine: Any = Session(*current, **there)
-    return Sources(engine, pins or Pins(), NOTHING_DECLARED, "s")
+    return Sources(engine, pins or Pins(), NOTHING_DECLARED, "s", DELTA_STATES)
 
 
 def catalog(*current: str) -> SourceCatalog:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from sparkivm.engine import Field
+from sparkivm.formats.iceberg_states import ICEBERG_STATES
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.golden.compiled import Empty, compiled, new_engine
@@ -53,3 +57,11 @@ def test_each_column_may_be_null(engine, output, may_be_null):
     plan = compiled(engine, f"select n_regionkey, {output} as x from nation group by n_regionkey")
     _, text = plan.finalizer.text("state", "one").split("\nfrom ")[0].split(", ", 1)
     assert text.startswith("cast(if(true, ") is not may_be_null, text
+
+
+def test_columns_that_are_stored_as_others_are_cast_back(engine):
+    finalizer = compiled(engine, "select n_regionkey as k, count(*) as n from nation group by 1").finalizer
+    finalizer = replace(finalizer, fields=(Field("k", "tinyint"), Field("n", "bigint")))
+    assert finalizer.text("state", "one").startswith("select `n_regionkey` as `k`, ")
+    text = finalizer.text("state", "one", keeps=ICEBERG_STATES.keeps)
+    assert text.startswith("select cast(`n_regionkey` as tinyint) as `k`, ")

@@ -10,6 +10,7 @@ from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg_states import ICEBERG_STATES
 from sparkivm.formats.state_format import RowCounts, Tag, Write
 from sparkivm.names import TableName
+from sparkivm.spark.data_types import spark_type
 
 TABLE = RelationFacts(TableName("s", "v__ivm"), "iceberg", (), version=3, commit_id="snapshot:33:0")
 TAG = Tag('{"nonce": 1}', "1", "sparkivm:s.v", 4, TABLE)
@@ -101,3 +102,26 @@ def test_compaction_changes_no_row():
 @pytest.mark.parametrize(("kept", "hours"), [("30 days", 720), ("1 hour 3600 seconds", 2), ("2 Weeks", 336)])
 def test_retention(kept, hours):
     assert ICEBERG_STATES.retention(kept) == {"history.expire.max-snapshot-age-ms": str(hours * 3_600_000)}
+
+
+@pytest.mark.parametrize(
+    ("type", "stored"),
+    [
+        ("tinyint", "int"),
+        ("bigint", "bigint"),
+        ("string collate UNICODE_CI", "string"),
+        (
+            "map<char(3),array<struct<a:smallint,b:decimal(10,2)>>>",
+            "map<string,array<struct<a:int,b:decimal(10,2)>>>",
+        ),
+    ],
+)
+def test_types_that_come_back_as_others(type, stored):
+    assert str(ICEBERG_STATES.stored(spark_type(type))) == stored
+    assert ICEBERG_STATES.keeps(spark_type(type)) is (type == stored)
+
+
+def test_a_table_is_dropped_with_its_files():
+    assert ICEBERG_STATES.drop(TABLE.name) == Write(
+        "drop_own_table", {"table": "`s`.`v__ivm`", "purge": True}
+    )

@@ -7,6 +7,7 @@ import pytest
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -88,7 +89,7 @@ def no_pauses(monkeypatch):
 
 def captured(spark):
     recording = RecordingEngine(spark)
-    found = Mirror(recording, "shop", SOURCE, NAME, SourceDeclaration())
+    found = Mirror(recording, "shop", SOURCE, NAME, SourceDeclaration(), DELTA_STATES)
     return found.captured(), recording.warnings
 
 

@@ -9,6 +9,7 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, Field
 from sparkivm.errors import DeclarationError, ModelError
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.names import TableName
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
@@ -33,7 +34,9 @@ class Catalog:
 
 def text(sql: str, meta: Any = META, catalog: Catalog | None = None) -> str:
     engine: Any = catalog or Catalog()
-    return Sources(engine, Pins(), DeclaredSources(metas={"s.log": meta}), "s").model_text(MODEL, sql)
+    return Sources(engine, Pins(), DeclaredSources(metas={"s.log": meta}), "s", DELTA_STATES).model_text(
+        MODEL, sql
+    )
 
 
 def test_names_become_subqueries_in_their_lines():

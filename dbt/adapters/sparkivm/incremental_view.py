@@ -182,14 +182,27 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             return str(columns_query(self.ivm_engine(), _name(relation), sql, self._declared_sources()))
 
     @available.parse(lambda *args, **kwargs: "")
-    def capture_incremental_view_changes(self, source: str, remove: bool = False) -> str:
-        """Have a source record its changes, or no longer. `source`: `shop.orders` or a model's name."""
+    def capture_incremental_view_changes(
+        self, source: str, remove: bool = False, file_format: str = "delta"
+    ) -> str:
+        """Have a source record its changes, or no longer. `source`: `shop.orders` or a model's name.
+
+        file_format  of a mirror that is made
+        """
+        from sparkivm.formats import STATE_FORMATS
         from sparkivm.refresh.operations.capture_changes import capture_changes
 
+        format = STATE_FORMATS.get(file_format)
+        if format is None:
+            raise CompilationError(
+                f"file_format is {file_format}, and has to be one of {', '.join(STATE_FORMATS)}"
+            )
         name = self._relation_named(source)
         with author_errors():
             declared = self._declared_sources()
-            return str(capture_changes(self.ivm_engine(), name, declared, declared.home, remove=bool(remove)))
+            return str(
+                capture_changes(self.ivm_engine(), name, declared, declared.home, format, remove=bool(remove))
+            )
 
     @available.parse(lambda *args, **kwargs: "")
     def drop_incremental_view(self, view: str) -> str:

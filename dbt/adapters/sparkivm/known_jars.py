@@ -1,4 +1,4 @@
-"""Delta's jars, once Spark has fetched them. Later starts name the files: Ivy takes two seconds."""
+"""The jars of packages, once Spark has fetched them. Later starts name the files: Ivy takes two seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.environment import spark_home
 from dbt.adapters.sparkivm.private_directory import private_file, read_own
-from dbt.adapters.sparkivm.session_defaults import delta_package
 
 logger = AdapterLogger("SparkIvm")
 
@@ -19,8 +18,9 @@ _PACKAGES, _JARS = "spark.jars.packages", "spark.jars"
 
 
 def with_known_jars(settings: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """The settings, with the jars that an earlier start fetched in the place of Delta's package."""
-    known = _known(directory) if _is_delta_alone(settings) else []
+    """The settings, with the jars that an earlier start fetched in the place of the packages."""
+    asked = _asked(settings)
+    known = _known(asked, directory) if asked else []
     if not known:
         return dict(settings)
     rest = {key: value for key, value in settings.items() if key != _PACKAGES}
@@ -28,34 +28,41 @@ def with_known_jars(settings: Mapping[str, str], directory: Path) -> dict[str, s
 
 
 def remember_jars(settings: Mapping[str, str], fetched: str, directory: Path) -> None:
-    """Write down which jars Spark fetched for Delta's package.
+    """Write down which jars Spark fetched for the packages.
 
     fetched  `spark.jars` of the Spark that was started
     """
-    if not _is_delta_alone(settings):
+    asked = _asked(settings)
+    if not asked:
         return
     paths = [Path(unquote(urlsplit(jar).path)) for jar in fetched.split(",") if jar]
     try:
         files = {str(path): path.stat().st_size for path in paths}
         with private_file(_record(directory)) as record:
-            record.write(json.dumps({delta_package(): files}).encode())
+            record.write(json.dumps({asked: files}).encode())
     except OSError as error:
-        logger.debug(f"the next start fetches Delta's jars again: {error}")
+        logger.debug(f"the next start fetches its jars again: {error}")
 
 
-def _is_delta_alone(settings: Mapping[str, str]) -> bool:
-    """Whether nobody names other jars, which a list of ours would replace."""
+def _asked(settings: Mapping[str, str]) -> str:
+    """The packages, and where they are fetched from; "" if what is fetched may be another the next time.
+
+    So it is where somebody names jars, which a list of ours would replace.
+    """
     defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
     said = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     if defaults.exists():
         said += defaults.read_text(errors="replace")
-    return settings.get(_PACKAGES) == delta_package() and _JARS not in settings and "jars" not in said
+    asked = {key: value for key, value in sorted(settings.items()) if key.startswith(_JARS)}
+    if _PACKAGES not in asked or _JARS in asked or "jars" in said or "SNAPSHOT" in asked[_PACKAGES]:
+        return ""
+    return asked[_PACKAGES] if len(asked) == 1 else json.dumps(asked)
 
 
-def _known(directory: Path) -> list[str]:
+def _known(asked: str, directory: Path) -> list[str]:
     """Jars that are there as they were; none if one of them is not."""
     try:
-        files = json.loads(read_own(_record(directory)))[delta_package()]
+        files = json.loads(read_own(_record(directory)))[asked]
         return list(files) if all(Path(path).stat().st_size == size for path, size in files.items()) else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return []  # nothing was fetched yet, or somebody cleaned up

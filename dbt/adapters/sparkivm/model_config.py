@@ -13,6 +13,7 @@ from dbt_common.exceptions import CompilationError
 
 from sparkivm.changes.source_declaration import OPTIONS as OF_SOURCES
 from sparkivm.errors import ModelError
+from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
 from sparkivm.refresh.request import (
     NO_HEADER,
     AuxiliaryViews,
@@ -69,6 +70,11 @@ class IncrementalViewOptions:
         clustered_by = read.columns("liquid_clustered_by")
         if partition_by and clustered_by:
             raise read.refusal("partition_by and liquid_clustered_by exclude each other")
+        format_ = read.file_format()
+        if clustered_by and not STATE_FORMATS[format_].clusters:
+            raise read.refusal(
+                f"liquid_clustered_by is not for tables of {format_.title()}: write partition_by"
+            )
         comments = read.switches("persist_docs")
         columns = model.get("columns") or {}
         described = {c["name"].lower(): c["description"] for c in columns.values() if c.get("description")}
@@ -77,6 +83,7 @@ class IncrementalViewOptions:
             change_capture=read.choice("change_capture"),  # type: ignore[arg-type]
             auxiliary_views=read.choice("auxiliary_views"),  # type: ignore[arg-type]
             layout=StateLayout(
+                file_format=format_,
                 partition_by=partition_by,
                 liquid_clustered_by=clustered_by,
                 tblproperties=read.properties("tblproperties"),
@@ -143,6 +150,11 @@ class _Reader:
             raise self.refusal(f"{name} is {value!r}, and has to be a column or a list of columns")
         return tuple(names)
 
+    def file_format(self) -> str:
+        """The format of the state; that of other tables of the project may not be one for states."""
+        value = str(self._value("file_format") or DEFAULT_FORMAT).lower()
+        return value if value in STATE_FORMATS else DEFAULT_FORMAT
+
     def properties(self, name: str) -> dict[str, str]:
         value = self._value(name)
         if value is None:
@@ -198,8 +210,11 @@ class _Reader:
     def remarks(self) -> tuple[str, ...]:
         found = list(remarks(self._config, _VALUES))
         format_ = self._value("file_format")
-        if format_ is not None and str(format_).lower() != "delta":
-            found.append(f"file_format {format_} is ignored, as the state is a Delta table")
+        if format_ is not None and str(format_).lower() not in STATE_FORMATS:
+            found.append(
+                f"file_format {format_} is ignored, as a state is a table of {' or '.join(STATE_FORMATS)}: "
+                f"this one is {DEFAULT_FORMAT}"
+            )
         if _is_of_bigquery("partition_by", self._value("partition_by")):
             found.append("partition_by of BigQuery is ignored; write a column or a list of columns")
         return tuple(found)

@@ -22,7 +22,9 @@ from dbt.adapters.sparkivm.session_defaults import (
     CATALOG,
     DEFAULTS_OF_DELTA,
     EXTENSION,
+    SESSION_CATALOG,
     delta_package,
+    is_icebergs,
     session_settings,
 )
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
@@ -191,20 +193,22 @@ def open_session(given: Mapping[str, str], directory: Path) -> SessionConnection
 def copied_session() -> SessionConnection:
     """A copy of the session of a Spark that somebody started: settings, temporary views, functions.
 
-    Raises: DbtRuntimeError if that Spark has no Delta.
+    Raises: DbtRuntimeError if that Spark has no format in which incremental views can be stored.
     """
     be_quiet()
     root = SparkSession.builder.getOrCreate()
     connection = SessionConnection(SparkSession(root.sparkContext, root._jsparkSession.cloneSession()), {})
-    if EXTENSION not in (connection.setting("spark.sql.extensions") or ""):
+    has_iceberg = is_icebergs(connection.setting(SESSION_CATALOG) or "")
+    if not has_iceberg and EXTENSION not in (connection.setting("spark.sql.extensions") or ""):
         settings = {
             "spark.jars.packages": delta_package(),
             "spark.sql.extensions": EXTENSION,
-            "spark.sql.catalog.spark_catalog": CATALOG,
+            SESSION_CATALOG: CATALOG,
         }
         lines = "".join(f"\n    {key}: {value}" for key, value in settings.items())
         raise DbtRuntimeError(
-            "this Spark has no Delta, in which incremental views are stored\n"
+            "this Spark has neither Delta nor a session catalog of Iceberg, in which incremental views are "
+            "stored\n"
             f"  do     add to server_side_parameters in profiles.yml:{lines}"
         )
     for key, value in DEFAULTS_OF_DELTA.items():

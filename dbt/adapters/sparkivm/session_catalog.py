@@ -135,6 +135,10 @@ class SessionCatalog:
             return self._by_sql.commits(name, after)
         try:
             table = self._described.get(name.key) or self._catalog.getTableMetadata(self._identifier(name))
+            if self._is_iceberg(table):  # another connection has described it
+                self._iceberg(name)
+                known = self._metadata.get(name.key)
+                return known.commits(after) if known else self._by_sql.commits(name, after)
             pair = self._delta(table)
             log, newest = pair._1(), pair._2().version()
             if newest - after > _READ_ONE_BY_ONE:
@@ -328,18 +332,12 @@ class SessionCatalog:
                 temporary=temporary,
             )
 
-        provider = table.provider()
-        format_name = str(provider.get()).lower() if provider.isDefined() else "hive"
-        if format_name == "iceberg" and (found := self._iceberg(name)) is not None:
-            return found
+        format_name = _provider(table)
         if format_name != "delta":
-            return RelationFacts(
-                name,
-                "other",
-                _fields(table.schema().json()),
-                properties=self._map(table.properties()),
-                provider=format_name,
-            )
+            if self._is_iceberg(table) and (found := self._iceberg(name)) is not None:
+                return found
+            properties, fields = self._map(table.properties()), _fields(table.schema().json())
+            return RelationFacts(name, "other", fields, properties=properties, provider=format_name)
 
         self._described[name.key] = table
         pair = self._delta(table)
@@ -358,6 +356,12 @@ class SessionCatalog:
             partition_columns=tuple(metadata["partitionColumns"]),
             provider="delta",
         )
+
+    def _is_iceberg(self, table: Any) -> bool:
+        """Whether an entry of the catalog is an Iceberg table; Iceberg's catalog of type hive marks it so."""
+        if _provider(table) == "hive":
+            return self._map(table.properties()).get("table_type", "").lower() == "iceberg"
+        return _provider(table) == "iceberg"
 
     # To find a class takes milliseconds, one for each package of its name.
 
@@ -384,9 +388,15 @@ class SessionCatalog:
         """The log of a table in the catalog, and its newest snapshot."""
         return self._logs.forTableWithSnapshot(self._java, table, self._no_options)
 
+    @cached_property
+    def _json(self) -> Any:
+        jackson = self._jvm.com.fasterxml.jackson
+        mapper = jackson.databind.ObjectMapper()
+        mapper.registerModule(jackson.module.scala.DefaultScalaModule())
+        return mapper
+
     def _map(self, scala_map: Any) -> dict[str, str]:
-        mapper = self._jvm.org.apache.spark.sql.delta.util.JsonUtils.mapper()
-        return dict(json.loads(mapper.writeValueAsString(scala_map)))
+        return dict(json.loads(self._json.writeValueAsString(scala_map)))
 
     def _of_newest_commit(self, log: Any, snapshot: Any) -> tuple[int, str]:
         """The table's bytes and the commit's id, from the checksum that Delta writes beside each commit.
@@ -429,6 +439,12 @@ class SessionCatalog:
             if files.isDeltaFile(status):
                 return int(files.deltaVersion(status))
         return newest + 1
+
+
+def _provider(table: Any) -> str:
+    """The format of a table in the catalog, in lower case."""
+    provider = table.provider()
+    return str(provider.get()).lower() if provider.isDefined() else "hive"
 
 
 def _commit_info(lines: Any) -> dict[str, Any] | None:

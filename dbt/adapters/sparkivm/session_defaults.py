@@ -14,6 +14,7 @@ _SPARK_VERSIONS = ("4.1", "4.2")  # each needs a Delta built for it
 # Unless somebody says otherwise. With the default of 50 a small commit takes four times as long.
 DEFAULTS_OF_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -21,7 +22,8 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
     """Everything that the JVM is started with.
 
     Lists are joined with the profile's instead of replaced: Delta stays when a profile adds a package or an
-    extension, and its Java options follow ours, so that the last one wins.
+    extension, and its Java options follow ours, so that the last one wins. A profile whose session catalog is
+    Iceberg's has no tables of Delta: then nothing of Delta is loaded.
     """
     master = given.get("spark.master", "local[*]")
     catalog = f"jdbc:derby:;databaseName={directory / 'catalog'};create=true"
@@ -29,7 +31,7 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
         "spark.master": master,
         "spark.app.name": "dbt",
         "spark.sql.catalogImplementation": "hive",
-        "spark.sql.catalog.spark_catalog": CATALOG,
+        SESSION_CATALOG: CATALOG,
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": catalog,
         "spark.sql.session.timeZone": "UTC",
@@ -44,6 +46,26 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     settings |= given
 
+    if is_icebergs(settings[SESSION_CATALOG]):
+        # Spark's metastore without Iceberg's locks, for which it lacks a library.
+        settings.setdefault("spark.hadoop.iceberg.engine.hive.lock-enabled", "false")
+    else:
+        settings |= _with_delta(given)
+    options = f'-Duser.timezone=UTC "-Dderby.stream.error.file={directory / "derby.log"}"'
+    settings["spark.driver.extraJavaOptions"] = _joined(
+        options, given.get("spark.driver.extraJavaOptions"), " "
+    )
+    return settings
+
+
+def is_icebergs(catalog: str) -> bool:
+    """Whether the class of a session catalog is Iceberg's."""
+    return catalog.startswith("org.apache.iceberg.")
+
+
+def _with_delta(given: Mapping[str, str]) -> dict[str, str]:
+    """The profile's packages and extensions, with Delta's where they are missing."""
+    settings = {}
     jars = ",".join(
         given.get(key, "") for key in ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
     )
@@ -51,10 +73,6 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
         settings["spark.jars.packages"] = _joined(delta_package(), given.get("spark.jars.packages"), ",")
     if EXTENSION not in given.get("spark.sql.extensions", ""):
         settings["spark.sql.extensions"] = _joined(EXTENSION, given.get("spark.sql.extensions"), ",")
-    options = f'-Duser.timezone=UTC "-Dderby.stream.error.file={directory / "derby.log"}"'
-    settings["spark.driver.extraJavaOptions"] = _joined(
-        options, given.get("spark.driver.extraJavaOptions"), " "
-    )
     return settings
 
 

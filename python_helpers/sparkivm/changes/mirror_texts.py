@@ -43,13 +43,13 @@ class MirrorTexts:
     def _in_changes(self) -> tuple[str, ...]:
         return tuple(map(in_changes, self.columns))
 
-    def differences(self, version: int) -> str:
-        """D: what the source has now against what the mirror has at a version."""
+    def differences(self, mirror: str) -> str:
+        """D: what the source has now against what the mirror has, as a FROM item of a version of it."""
         shown = ", ".join(map(as_in_changes, self.columns))
         both = (
             f"  select {shown}, 1 as {WEIGHT} from {self.source.sql}\n"
             f"  union all\n"
-            f"  select {shown}, -1 as {WEIGHT} from {self.mirror.sql} version as of {version}"
+            f"  select {shown}, -1 as {WEIGHT} from {mirror}"
         )
         return self._keys_that_differ(both) if self.key else self._values_that_differ(both)
 

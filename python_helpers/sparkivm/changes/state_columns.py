@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sparkivm.engine import Field
-from sparkivm.spark.data_types import SparkType
+from sparkivm.spark.data_types import SparkType, spark_type
 
 # Per column its name, its type, and what tells it from another one of that name; "" where that is not known.
 StateColumns = tuple[tuple[str, str, str], ...]
@@ -14,6 +14,11 @@ StateColumns = tuple[tuple[str, str, str], ...]
 def columns_of(fields: Iterable[Field]) -> StateColumns:
     """Those of a table, or of the query that it is going to be made of."""
     return tuple((f.name, f.type if _is_certain(f.spark_type) else "", f.mapped_to) for f in fields)
+
+
+def as_stored(columns: StateColumns, stored: Callable[[SparkType], SparkType]) -> StateColumns:
+    """The columns of a query as those of a table that is made of it."""
+    return tuple((name, type_ and str(stored(spark_type(type_))), id_) for name, type_, id_ in columns)
 
 
 def difference(known: StateColumns, now: StateColumns) -> str:

@@ -42,7 +42,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     view, recording = request.view, RecordingEngine(engine)
     sql = query_text(engine, view, request.sql)
     stored = read_state(engine, view, request.owner)
-    sources = Sources(recording, Pins(), request.declared, view.schema, captures=False)
+    sources = Sources(recording, Pins(), request.declared, view.schema, request.format, captures=False)
     request = replace(request, sql=sources.model_text(view, sql))
     check_is_query(engine, view, request.sql, stored.frontier)
     seen = observe(

@@ -18,7 +18,7 @@ FORMATS: Mapping[str, TableFormat] = MappingProxyType({"delta": DELTA, "iceberg"
 STATE_FORMATS: Mapping[str, StateFormat] = MappingProxyType(
     {"delta": DELTA_STATES, "iceberg": ICEBERG_STATES}
 )
-MIRRORS: StateFormat = DELTA_STATES
+DEFAULT_FORMAT = "delta"
 
 
 def format_of(table: RelationFacts) -> TableFormat:

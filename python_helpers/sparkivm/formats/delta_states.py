@@ -14,6 +14,7 @@ from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.delta import CHANGE_FEED, COLUMNS_GO, DELETION_VECTORS, changes_rows, replaces_a_part
 from sparkivm.formats.state_format import Done, RowCounts, StateFormat, Tag, Write
 from sparkivm.names import TableName
+from sparkivm.spark.data_types import SparkType
 
 _COLUMN_MAPPING = "delta.columnMapping.mode"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
@@ -39,7 +40,11 @@ class DeltaStates(StateFormat):
 
     provider = "delta"
     replaces_parts = True
+    clusters = True
     commits_as_described = False
+
+    def stored(self, type: SparkType) -> SparkType:
+        return type
 
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
         return {CHANGE_FEED: "true", **({DELETION_VECTORS: "true"} if marks_deleted else {})}
@@ -68,6 +73,9 @@ class DeltaStates(StateFormat):
                 if len(at_once) < len(wanted):
                     run(Write("enable_change_capture", {"table": table.sql}))
                 return done
+
+    def drop(self, table: TableName) -> Write:
+        return Write("drop_own_table", {"table": table.sql})
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
         """Switch on deletion vectors, which a small state does without: its readers would look for them."""

@@ -10,11 +10,13 @@ tested  tests/unit/test_iceberg_states.py, tests/spark/test_iceberg_states.py
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
 from sparkivm.formats.state_format import Done, RowCounts, StateFormat, Tag, Write
 from sparkivm.names import TableName, quoted
+from sparkivm.spark.data_types import INT, STRING, SparkType
 
 _COMPACTION = "replace"  # other files, the same rows
 _BY_OPTIONS = ("append_state", "rewrite_state")
@@ -41,7 +43,16 @@ class IcebergStates(StateFormat):
 
     provider = "iceberg"
     replaces_parts = False
+    clusters = False
     commits_as_described = True
+
+    def stored(self, type: SparkType) -> SparkType:
+        """TINYINT and SMALLINT come back as INT, texts without length and collation."""
+        if type.word in ("tinyint", "smallint"):
+            return INT
+        if type.word in ("char", "varchar", "string"):
+            return STRING
+        return replace(type, parts=tuple(map(self.stored, type.parts)))
 
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
         return _PROPERTIES
@@ -61,6 +72,10 @@ class IcebergStates(StateFormat):
         run: Callable[[Write], object],
     ) -> Done:
         return make(properties)
+
+    def drop(self, table: TableName) -> Write:
+        """Without PURGE a catalog forgets the table, and the files stay."""
+        return Write("drop_own_table", {"table": table.sql, "purge": True})
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
         return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.names import TableName
+from sparkivm.spark.data_types import SparkType
 
 Done = TypeVar("Done")
 
@@ -50,14 +51,23 @@ class RowCounts:
 class StateFormat(ABC):
     """One implementation for each format in which states can be stored.
 
-    provider              as CREATE TABLE calls it
+    provider              as CREATE TABLE calls it, and the kind of such a relation
     replaces_parts        whether one commit can replace the rows for which a predicate is true
+    clusters              whether CREATE TABLE takes CLUSTER BY
     commits_as_described  whether an engine knows only the commits that were there when it described the table
     """
 
-    provider: ClassVar[str]
+    provider: ClassVar[Literal["delta", "iceberg"]]
     replaces_parts: ClassVar[bool]
+    clusters: ClassVar[bool]
     commits_as_described: ClassVar[bool]
+
+    @abstractmethod
+    def stored(self, type: SparkType) -> SparkType:
+        """The type that a column of a query has when it is read back from a table."""
+
+    def keeps(self, type: SparkType) -> bool:
+        return self.stored(type) == type
 
     @abstractmethod
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
@@ -85,6 +95,10 @@ class StateFormat(ABC):
         run         runs another statement, for the rest of them
         Raises: EngineError, and what `make` raises.
         """
+
+    @abstractmethod
+    def drop(self, table: TableName) -> Write:
+        """A statement that drops a table with its files."""
 
     @abstractmethod
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import indent
 from typing import Literal
@@ -17,11 +17,13 @@ from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.run_constants import is_run_constant
 from sparkivm.plan.split import Split
 from sparkivm.plan.state import BagState, GroupState, State, stored
+from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
 from sparkivm.spark_sql.relations import select_text
 
 _STORED = f"{RESERVED_PREFIX}stored"
 Entries = Literal["one", "several"]  # per group, in a group state
+Keeps = Callable[[SparkType], bool]
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,13 @@ class Finalizer:
         output = tuple(null() if is_run_constant(scalar) else scalar for scalar in self.split.output)
         return replace(self, split=replace(self.split, output=output))
 
-    def text(self, state_table: str, entries: Entries, dialect: SqlDialect = SPARK) -> str:
+    def text(
+        self, state_table: str, entries: Entries, dialect: SqlDialect = SPARK, keeps: Keeps = lambda _: True
+    ) -> str:
         """The SELECT that presents the state; reads nothing else, so a reader always sees one commit.
 
         entries  "several": entries of one group are added up, so a refresh may append some
+        keeps    whether the state has a column of a type as this type
         """
         formulas, source = self._formulas(), self._source(state_table, entries, dialect)
         if self.split.windows is not None and isinstance(self.state, GroupState):
@@ -55,7 +60,7 @@ class Finalizer:
             formulas, text = {}, select_text(windows, _StateText(source), dialect)
             source = _nested(text)
         items = [
-            f"{self._typed(scalar.substitute(formulas), field, dialect)} as {dialect.name(field.name)}"
+            f"{self._typed(scalar.substitute(formulas), field, dialect, keeps)} as {dialect.name(field.name)}"
             for scalar, field in zip(self.split.output, self.fields, strict=True)
         ]
         sort = self._sort(formulas, dialect)
@@ -92,12 +97,12 @@ class Finalizer:
             return dict(self.state.formulas)
         return {mine: column(name) for name, mine in self.state.columns}
 
-    def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect) -> str:
+    def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect, keeps: Keeps) -> str:
         """Type and nullability of a table's column: one made from a query may hold NULL everywhere."""
         text = scalar.sql(dialect.scalars)
         of_bag = isinstance(self.state, BagState) and not is_run_constant(scalar)
-        plain = of_bag or scalar.as_column in getattr(self.state, "keys", ())
-        if plain or not field.type or dialect is not SPARK:
+        stored = of_bag or scalar.as_column in getattr(self.state, "keys", ())
+        if (stored and keeps(field.spark_type)) or not field.type or dialect is not SPARK:
             return text
         tree = scalar.tree
         may_be_null = (isinstance(tree, exp.Column) and self.split.windows is None) or (

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import RelationFacts
+from sparkivm.engine import Field, RelationFacts
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import Marker, Role, read_marker
-from sparkivm.names import TableName, quoted, state_table
+from sparkivm.names import TableName, quoted
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -17,13 +20,23 @@ from sparkivm.refresh.stored.ownership import in_the_way, is_ours
 _MADE_FOR = "sparkivm.made_for"
 
 
-def public_texts(compiled: CompiledView, state: TableName) -> tuple[str, str]:
+def public_texts(compiled: CompiledView, request: RefreshRequest) -> tuple[str, str]:
     """Its SELECT over a state with one entry per group, and with several."""
+    state, format = request.state, request.format
     if compiled.plan is None:
-        text = f"select {', '.join(quoted(f.name) for f in compiled.fields)}\nfrom {state.sql}"
+        text = f"select {', '.join(_read_back(f, format) for f in compiled.fields)}\nfrom {state.sql}"
         return text, text
     finalizer = compiled.plan.finalizer
-    return finalizer.text(state.sql, "one"), finalizer.text(state.sql, "several")
+    shown = partial(finalizer.text, state.sql, keeps=format.keeps)
+    return shown("one"), shown("several")
+
+
+def _read_back(field: Field, format: StateFormat) -> str:
+    """A stored column as the model has it."""
+    name = quoted(field.name)
+    if format.keeps(field.spark_type):
+        return name
+    return f"cast({name} as {field.spark_type.cast_text}) as {name}"
 
 
 class PublicView:
@@ -60,7 +73,7 @@ class PublicView:
 
     def adds_up(self, compiled: CompiledView) -> bool:
         """Whether entries of a group may be appended: it adds them up, and views over it are made so."""
-        one, adding = public_texts(compiled, state_table(self._view))
+        one, adding = public_texts(compiled, self._request)
         return adding != one and self._text == adding
 
     def publish(
@@ -73,7 +86,7 @@ class PublicView:
         in_any_case    whether it is replaced even if nothing about it changed
         takes_entries  whether a new view's state may be given several entries of a group
         """
-        one, adding = public_texts(compiled, state_table(self._view))
+        one, adding = public_texts(compiled, self._request)
         stays = not in_any_case and self._text in (one, adding)
         text = adding if frontier.several or (self._text == adding if stays else takes_entries) else one
         if not stays or text != self._text or not self._is_made_for(frontier):

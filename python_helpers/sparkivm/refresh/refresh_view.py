@@ -12,7 +12,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
-from sparkivm.names import name_of, quoted, state_table
+from sparkivm.names import name_of, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
 from sparkivm.refresh.decide.decide import decide
@@ -63,7 +63,7 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
     """The result of the first attempt that no other driver was in the way of."""
     refuse_lossy_settings(engine, str(request.view))
     for number in range(_MOST_TRIES):
-        sources = Sources(engine, pins, request.declared, request.view.schema)
+        sources = Sources(engine, pins, request.declared, request.view.schema, request.format)
         try:
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
             warm = pins.begin_refresh()
@@ -71,7 +71,7 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
             again = partial(_refreshed, engine, pins=pins)
             return _attempted(Attempt(engine, asked, sources, again, started_ms))
         except Conflict:
-            sources.forget(state_table(request.view))
+            sources.forget(request.state)
             if number + 1 < _MOST_TRIES:
                 time.sleep(0.2 * 2**number)
     raise ModelError(

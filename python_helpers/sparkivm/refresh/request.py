@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
+from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Fallback, Reason
@@ -23,7 +25,7 @@ class StateLayout:
     file_format  a key of STATE_FORMATS
     """
 
-    file_format: str = "delta"
+    file_format: str = DEFAULT_FORMAT
     partition_by: tuple[str, ...] = ()
     liquid_clustered_by: tuple[str, ...] = ()
     tblproperties: Mapping[str, str] = field(default_factory=dict)
@@ -91,6 +93,15 @@ class RefreshRequest:
     declared: DeclaredSources = NOTHING_DECLARED  # what the project says of any source
 
     @property
+    def state(self) -> TableName:
+        return state_table(self.view)
+
+    @property
+    def format(self) -> StateFormat:
+        """Of the state as it is asked for."""
+        return STATE_FORMATS[self.layout.file_format]
+
+    @property
     def state_marker(self) -> Marker:
         return Marker(self.owner, Role.AUXILIARY_STATE if self.auxiliary else Role.STATE)
 
@@ -102,7 +113,7 @@ class RefreshRequest:
     def state_location(self) -> str | None:
         """Where a new state's files are; None if that is left to Spark."""
         root = self.layout.location_root
-        return f"{root.rstrip('/')}/{state_table(self.view).identifier}" if root else None
+        return f"{root.rstrip('/')}/{self.state.identifier}" if root else None
 
     @property
     def may_keep_views(self) -> bool:

@@ -173,7 +173,8 @@ class SparkType:
         return f"{self.word}<{','.join(parts)}>"
 
 
-STRING, BINARY, BIGINT = SparkType("string"), SparkType("binary"), SparkType("bigint")
+STRING, BINARY = SparkType("string"), SparkType("binary")
+INT, BIGINT = SparkType("int"), SparkType("bigint")
 TIMESTAMP, TIMESTAMP_NTZ = SparkType("timestamp"), SparkType("timestamp_ntz")
 _CALENDAR = SparkType("interval")
 

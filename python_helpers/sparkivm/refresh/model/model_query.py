@@ -8,6 +8,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.errors import ModelError
+from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
 from sparkivm.frontend.parse import statement_end, statement_text
 from sparkivm.names import RESERVED_PREFIX, TableName, is_reserved, quoted
 from sparkivm.plan.finalizer import duplicate
@@ -80,7 +81,8 @@ def columns_query(
 
     Raises: ModelError, DeclarationError.
     """
-    sources = Sources(RecordingEngine(engine), Pins(), declared, model.schema, captures=False)
+    format = STATE_FORMATS[DEFAULT_FORMAT]  # of no meaning here: no mirror is made
+    sources = Sources(RecordingEngine(engine), Pins(), declared, model.schema, format, captures=False)
     text = sources.model_text(model, query_text(engine, model, sql))
     columns = model_fields(engine, model, text)
     return "select " + ", ".join(f"cast(null as {f.type}) as {quoted(f.name)}" for f in columns)

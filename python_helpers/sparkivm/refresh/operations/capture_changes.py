@@ -7,6 +7,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
 from sparkivm.formats import format_of
 from sparkivm.formats.delta import CHANGE_FEED
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
@@ -14,15 +15,22 @@ from sparkivm.refresh.sources.sources import Sources
 
 
 def capture_changes(
-    engine: Engine, name: TableName, declared: DeclaredSources, home: str, *, remove: bool = False
+    engine: Engine,
+    name: TableName,
+    declared: DeclaredSources,
+    home: str,
+    format: StateFormat,
+    *,
+    remove: bool = False,
 ) -> str:
     """Make or update a source's mirror, or switch on the feed of a Delta table; or `remove` a mirror.
 
+    format  of a new mirror
     Returns: what was done, for the console.
     Raises: DeclarationError if it cannot be done.
     """
     recording = RecordingEngine(engine)
-    sources = Sources(recording, Pins(), declared, home)
+    sources = Sources(recording, Pins(), declared, home, format)
     source = engine.describe(name)
     if remove:
         return sources.mirror(source or RelationFacts(name, "other", ())).removed()

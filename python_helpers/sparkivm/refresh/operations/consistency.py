@@ -40,7 +40,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
         check_files(engine, stored.facts)
     except EngineError as error:
         raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
-    sources = Sources(recording, Pins(), request.declared, view.schema, captures=False)
+    sources = Sources(recording, Pins(), request.declared, view.schema, request.format, captures=False)
     model_sql = sources.model_text(view, text)
     check_is_query(engine, view, model_sql, frontier)
     if not sources.resolve(frontier.resolved):

@@ -10,10 +10,9 @@ from typing import Literal
 
 from sparkivm.changes.frontier import Frontier, Timing
 from sparkivm.engine import RelationFacts
-from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
 from sparkivm.formats.state_format import RowCounts, StateFormat, Write
-from sparkivm.names import TableName, state_table
+from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
 from sparkivm.plan.strategies import strategies
@@ -58,12 +57,11 @@ class Attempt:
 
     @property
     def state(self) -> TableName:
-        return state_table(self.request.view)
+        return self.request.state
 
     @property
     def format(self) -> StateFormat:
-        """Of the state as it was asked for."""
-        return STATE_FORMATS[self.request.layout.file_format]
+        return self.request.format
 
     @cached_property
     def public(self) -> PublicView:

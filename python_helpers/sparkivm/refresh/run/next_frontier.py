@@ -5,9 +5,9 @@ from __future__ import annotations
 from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.changes.state_columns import as_stored
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.formats import format_of
-from sparkivm.names import state_table
 from sparkivm.plan.state import GroupState
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.public_view import public_texts
@@ -48,8 +48,8 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         schemas=compiled.schemas,
         fields=tuple((f.name, f.type) for f in compiled.fields),
         types=compiled.types,
-        columns=compiled.columns,
-        public=tuple(map(digest, public_texts(compiled, state_table(request.view)))),
+        columns=as_stored(compiled.columns, request.format.stored),
+        public=tuple(map(digest, public_texts(compiled, request))),
         deterministic=not undecided,
         reason=compiled.fallback.reason.name if compiled.fallback else "",
         detail=compiled.fallback.detail if compiled.fallback else "",

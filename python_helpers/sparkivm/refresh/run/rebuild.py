@@ -25,6 +25,7 @@ from sparkivm.refresh.observation import Observation, compiled_for, recompiled
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.stored.commit import Committed
+from sparkivm.refresh.stored.owned import drop_own
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 
@@ -197,7 +198,7 @@ def _select(attempt: Attempt, seen: Observation) -> str:
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
     layout, format = attempt.request.layout, attempt.format
     if stored.facts is not None and stored.facts.kind != layout.file_format:
-        attempt.engine.run("drop_own_table", table=attempt.state.sql)  # no statement replaces it
+        drop_own(attempt.engine, stored.facts)  # no statement replaces it
     location = attempt.request.state_location if stored.facts is None else None  # Delta moves no table
     marker = attempt.request.state_marker
     properties = {**format.properties(), **layout.tblproperties, **marker.properties}

@@ -1,4 +1,4 @@
-"""A mirror: the Delta table that stands for a source without history, and records the source's changes.
+"""A mirror: the table that stands for a source without history, and records the source's changes.
 
 It is compared with its source once in a run, and changed by one commit, or by none where nothing differs.
 What a run pins is a version whose rows were those of the source when the run looked.
@@ -12,14 +12,15 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
-from sparkivm.formats import MIRRORS
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.source_change import floating
-from sparkivm.formats.state_format import Tag, Write
+from sparkivm.formats.state_format import StateFormat, Tag, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import RESERVED_PREFIX, TableName, quoted
 from sparkivm.reasons import Fallback, Reason
@@ -27,6 +28,7 @@ from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.types_of_rows import check_no_sessions
 from sparkivm.refresh.stored.commit import Conflict, commit_tagged
+from sparkivm.refresh.stored.owned import drop_own
 
 _MOST_TRIES = 4
 _PAUSE_S = 1.0
@@ -36,19 +38,23 @@ _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND
 
 @dataclass
 class Mirror:
-    """One source and its mirror."""
+    """One source and its mirror.
+
+    format  of a mirror that is not there yet
+    """
 
     engine: RecordingEngine
     project: str
     source: RelationFacts
     name: TableName
     declaration: SourceDeclaration
+    format: StateFormat
 
     def facts(self) -> RelationFacts:
         """The mirror as it is, without a look at the source's rows; the source itself where there is none."""
         found = self._found()
         if found is None:
-            return replace(self.source, kind="delta", mirror_of=self.source.name)
+            return replace(self.source, kind=self.format.provider, mirror_of=self.source.name)
         return replace(found, mirror_of=self.source.name)
 
     def captured(self) -> RelationFacts:
@@ -81,26 +87,27 @@ class Mirror:
 
     def removed(self) -> str:
         """Drop the mirror. Returns: what was done."""
-        if self._found() is None:
+        found = self._found()
+        if found is None:
             return f"{self.source.name} has no mirror {self.name}"
-        self.engine.run("drop_own_table", table=self.name.sql)
+        drop_own(self.engine, found)
         return (
             f"{self.name}, the mirror of {self.source.name}, is dropped; views over it are rebuilt next time"
         )
 
     def set_retention(self, mirror: RelationFacts) -> None:
         """Give a mirror that is there the retention that is declared by now."""
-        wanted = self._retention()
+        wanted = self._retention(_format_of(mirror))
         if any(mirror.properties.get(name) != value for name, value in wanted.items()):
             self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
 
-    def _retention(self) -> Mapping[str, str]:
+    def _retention(self, format: StateFormat) -> Mapping[str, str]:
         kept = self.declaration.mirror.retention
-        return MIRRORS.retention(kept) if kept else {}
+        return format.retention(kept) if kept else {}
 
     def _found(self) -> RelationFacts | None:
         facts = self.engine.describe(self.name)
-        if facts is not None and not self._is_mirror(facts.properties):
+        if facts is not None and not (facts.kind in STATE_FORMATS and self._is_mirror(facts.properties)):
             raise DeclarationError(
                 str(self.source.name),
                 f"{self.name}, the name of its mirror, is taken by another relation",
@@ -144,13 +151,7 @@ class Mirror:
         for field in fields:
             type_ = field.spark_type
             if not type_.joinable or not type_.storable or type_.holds("void"):
-                raise NotIncremental(
-                    Fallback(
-                        Reason.TYPE_NOT_SUPPORTED,
-                        f"{field.name} of {self.source.name} is {field.type}, "
-                        "which a mirror cannot store or compare",
-                    )
-                )
+                raise self._cannot_have(field, "a mirror")
         check_no_sessions(self.engine, self.source, fields)
         for name in self.declaration.key:
             if name.lower() not in map(str.lower, names):
@@ -159,6 +160,10 @@ class Mirror:
                     f"the key names {name}, which is no column",
                     f"it has {', '.join(names)}",
                 )
+
+    def _cannot_have(self, field: Field, table: str) -> NotIncremental:
+        what = f"{field.name} of {self.source.name} is {field.type}, which {table} cannot store or compare"
+        return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
 
     def _up_to_date(self, fields: tuple[Field, ...], repeated: bool) -> RelationFacts:
         found = self._found()
@@ -176,30 +181,40 @@ class Mirror:
                 if _files_changed(error) and not repeated:
                     raise
                 self.engine.warn(f"{self.name} is written again, as it could not be updated: {error}")
-        return self._at(self._make(found, MirrorTexts(self.source.name, self.name, columns)))
+        return self._at(self._make(found, fields))
 
-    def _make(self, found: RelationFacts | None, texts: MirrorTexts) -> int:
+    def _make(self, found: RelationFacts | None, fields: tuple[Field, ...]) -> int:
+        format = self.format if found is None else _format_of(found)
+        for field in fields:
+            if not format.keeps(field.spark_type):
+                raise self._cannot_have(field, f"a mirror in {format.provider.title()}")
+        texts = MirrorTexts(self.source.name, self.name, tuple(field.name for field in fields))
         location = self._location() if found is None else None  # Delta moves no table
 
         def made(properties: Mapping[str, str]) -> int:
-            arguments = {"state": self.name.sql, "select": texts.content, "location": location}
-            return self._commit(found, Write("rebuild_state", {**arguments, "tblproperties": properties}))
+            arguments: dict[str, Any] = {
+                "state": self.name.sql,
+                "select": texts.content,
+                "location": location,
+            }
+            arguments |= {"tblproperties": properties, "provider": format.provider}
+            return self._commit(format, found, Write("rebuild_state", arguments))
 
         marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
         properties = {
-            **MIRRORS.properties(marks_deleted=True),
-            **self._retention(),
+            **format.properties(marks_deleted=True),
+            **self._retention(format),
             **marker.properties,
         }
         try:
-            version = MIRRORS.make(self.name, properties, made, self.engine.write)
+            version = format.make(self.name, properties, made, self.engine.write)
         except EngineError as error:
             if _files_changed(error):
                 raise
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
-                    f"{self.source.name} is {self.source.provider or 'no Delta table'}, "
+                    f"{self.source.name} is {self.source.provider or 'a table without history'}, "
                     f"and {self.name} cannot be made as its mirror: {error}",
                 )
             ) from error
@@ -212,9 +227,10 @@ class Mirror:
     def _apply_differences(self, mirror: RelationFacts, texts: MirrorTexts) -> int | None:
         """Bring the mirror up to date. Returns: its version; None if what is said to be a key is none."""
         staged = f"{RESERVED_PREFIX}differences_{uuid.uuid4().hex[:12]}"
+        format = _format_of(mirror)
         with planned_for_changes(self.engine, 2 * (mirror.size_bytes or 0)):
             try:
-                select = texts.differences(mirror.version)
+                select = texts.differences(mirror.pinned)
                 self.engine.run("stage_changes", name=staged, select=select, later=False)
                 counts = self.engine.query(texts.counts(staged))[0]
                 if counts["several"]:
@@ -225,27 +241,31 @@ class Mirror:
                     return None
                 if counts["gone"]:
                     if not all(field.can_be_merged for field in mirror.fields):
-                        raise EngineError("Delta merges no rows into a table with columns of CHAR")
+                        raise EngineError("no rows can be merged into a table with columns of CHAR")
                     arguments = {"source": texts.merged(staged), "on": texts.on, "clauses": texts.clauses}
-                    return self._commit(mirror, Write("merge_state", {"state": self.name.sql, **arguments}))
+                    return self._commit(
+                        format, mirror, Write("merge_state", {"state": self.name.sql, **arguments})
+                    )
                 if counts["came"]:
                     columns = [quoted(name) for name in texts.columns]
                     arguments = {"columns": columns, "select": texts.inserted(staged)}
-                    return self._commit(mirror, Write("append_state", {"state": self.name.sql, **arguments}))
+                    return self._commit(
+                        format, mirror, Write("append_state", {"state": self.name.sql, **arguments})
+                    )
             finally:
                 with suppress(EngineError):
                     self.engine.execute_quietly(self.engine.render("drop_own_view", view=staged))
         return mirror.version
 
-    def _commit(self, mirror: RelationFacts | None, write: Write) -> int:
+    def _commit(self, format: StateFormat, mirror: RelationFacts | None, write: Write) -> int:
         """Returns: the version. Raises: Conflict if somebody else wrote since the mirror was looked at."""
         nonce = uuid.uuid4().hex
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
         tag = Tag(metadata, nonce, f"sparkivm:mirror:{self.name.key}", version + 1, mirror)
-        committed = commit_tagged(self.engine, MIRRORS, self.name, version, tag, write)
+        committed = commit_tagged(self.engine, format, self.name, version, tag, write)
         between = self.engine.commits(self.name, version)
-        if any(MIRRORS.changes_rows(c) for c in between if c.version < committed.commit.version):
+        if any(format.changes_rows(c) for c in between if c.version < committed.commit.version):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")
         return committed.commit.version
 
@@ -259,8 +279,12 @@ class Mirror:
     def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
         """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
         return facts.version > version and not any(
-            map(MIRRORS.changes_rows, self.engine.commits(self.name, version))
+            map(_format_of(facts).changes_rows, self.engine.commits(self.name, version))
         )
+
+
+def _format_of(mirror: RelationFacts) -> StateFormat:
+    return STATE_FORMATS[mirror.kind]
 
 
 def _files_changed(error: EngineError) -> bool:

@@ -13,6 +13,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError, NotIncremental
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import TableName, quoted
@@ -35,11 +36,15 @@ class Sources:
         pins: Pins,
         declared: DeclaredSources,
         home: str,
+        format: StateFormat,
         *,
         captures: bool = True,
     ) -> None:
-        """home  the schema in which mirrors are made if the project does not say one"""
-        self._engine, self._declared, self._home = engine, declared, home
+        """
+        home    the schema in which mirrors are made if the project does not say one
+        format  of new mirrors
+        """
+        self._engine, self._declared, self._home, self._format = engine, declared, home, format
         self._pins_of_run = pins
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
@@ -142,6 +147,7 @@ class Sources:
             source,
             self._declared.mirror_name(source.name, self._home),
             self._declared.of(source.name),
+            self._format,
         )
 
     def is_mirrored(self, source: RelationFacts) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from sparkivm.engine import Engine, RelationFacts
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import STATE_SUFFIX, TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -39,8 +40,12 @@ def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, 
 
 def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
     """Drop a relation whose marker was looked at."""
-    kind = sql_kind(relation)
-    engine.run(f"drop_own_{kind}", **{kind: relation.name.sql})
+    if relation.kind == "view":
+        engine.run("drop_own_view", view=relation.name.sql)
+    elif relation.kind in STATE_FORMATS:
+        engine.write(STATE_FORMATS[relation.kind].drop(relation.name))
+    else:
+        engine.run("drop_own_table", table=relation.name.sql)
 
 
 def sql_kind(relation: RelationFacts) -> str:
