@@ -53,6 +53,7 @@ class Bench:
                 cores=options.cores,
                 memory=options.memory,
                 in_memory_catalog=options.catalog == "in-memory",
+                states=options.states,
             )
 
     @cached_property

@@ -47,10 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor (default: 1)")
     parser.add_argument("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     parser.add_argument("--memory", default="4g", help="memory of Spark's JVM (default: 4g)")
+    parser.add_argument(
+        "--states", choices=("delta", "iceberg"), default="delta", help="format of states (default: delta)"
+    )
     options = parser.parse_args(arguments)
     started = time.perf_counter()
     try:
-        compared = compare(Conditions(options.sf, options.cores, options.memory))
+        compared = compare(Conditions(options.sf, options.cores, options.memory, options.states))
     except (BenchmarkError, BrokenProcessPool, OSError) as error:
         print(f"\ndemo failed: {sentence(error)}", file=sys.stderr)
         return 1

@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
+from dbt.adapters.sparkivm.session_defaults import StateFormat
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -42,6 +43,7 @@ class Conditions:
     scale: float
     cores: int
     memory: str
+    states: StateFormat = "delta"
     counts: bool = False  # whether each arm runs once more, to count what Spark does
 
 
@@ -67,15 +69,15 @@ def prepare(parquet: Path, conditions: Conditions) -> list[NodeRun]:
     """Load the sources and create the views. Returns: the runs that did."""
     with _spark(conditions, keep=False) as (spark, _):
         load(spark, parquet, SOURCE_SCHEMA)
-        _project("tables").parse()  # what dbt keeps of a project is there for both arms
+        _project("tables", conditions).parse()  # what dbt keeps of a project is there for both arms
         headline("2. dbt run: the views are created")
-        return [node for node in _project("views").run().nodes if node.mode == "create"]
+        return [node for node in _project("views", conditions).run().nodes if node.mode == "create"]
 
 
 def run_tables(conditions: Conditions) -> Arm:
     """Build the models as tables, change the sources, and build them again."""
     with _spark(conditions) as (spark, spark_start_s):
-        tables = _project("tables")
+        tables = _project("tables", conditions)
         headline("3. dbt run --target tables: the same models as tables, to compare")
         fresh = tables.run()
         _change(spark, conditions, batch=1)
@@ -88,7 +90,7 @@ def run_tables(conditions: Conditions) -> Arm:
 def run_views(conditions: Conditions) -> Arm:
     """Refresh, change the sources, refresh again; then test the views, and run once without a change."""
     with _spark(conditions) as (spark, spark_start_s):
-        views = _project("views")
+        views = _project("views", conditions)
         headline("4. dbt run: the views are refreshed from these changes")
         fresh = views.run()
         _change(spark, conditions, batch=2)
@@ -112,8 +114,8 @@ def run_views(conditions: Conditions) -> Arm:
     return Arm(spark_start_s, fresh, warm, unchanged, work, work_of_models)
 
 
-def _project(target: str) -> DbtProject:
-    return DbtProject(DEMO_PROJECT, target, OUTPUT, quiet=False)
+def _project(target: str, conditions: Conditions) -> DbtProject:
+    return DbtProject(DEMO_PROJECT, target, OUTPUT, quiet=False, variables={"states": conditions.states})
 
 
 @contextmanager
@@ -123,7 +125,11 @@ def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[Spark
     started = time.perf_counter()
     with step("start Spark"):
         spark = start_spark(
-            DEMO_PROJECT / ".spark", cores=conditions.cores, memory=conditions.memory, keep=keep
+            DEMO_PROJECT / ".spark",
+            cores=conditions.cores,
+            memory=conditions.memory,
+            states=conditions.states,
+            keep=keep,
         )
     try:
         yield spark, time.perf_counter() - started

@@ -142,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--memory", default="6g", help="memory of Spark's JVM (default: 6g)")
     add("--catalog", choices=("derby", "in-memory"), default="derby", help="where tables are registered")
     add("--source-deletion-vectors", action="store_true", help="switch deletion vectors on in TPC-H's tables")
+    add("--states", choices=("delta", "iceberg"), default="delta", help="format of states (default: delta)")
     add("--calibrate", action="store_true", help="build tables in both arms: the ratios show the noise")
     return parser
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from dbt.adapters.sparkivm.session import open_session
+from dbt.adapters.sparkivm.session_defaults import StateFormat
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
@@ -18,6 +19,7 @@ def start_spark(
     cores: int = 2,
     memory: str = "6g",
     in_memory_catalog: bool = False,
+    states: StateFormat = "delta",
     keep: bool = False,
 ) -> SparkSession:
     """Start Spark as method `session` does; runs of dbt in this process then use it too.
@@ -37,6 +39,6 @@ def start_spark(
     if in_memory_catalog:
         settings["spark.sql.catalogImplementation"] = "in-memory"
     try:
-        return open_session(settings, directory).session
+        return open_session(settings, directory, states).session
     except DbtRuntimeError as error:
         raise BenchmarkError(str(error)) from error

@@ -21,7 +21,7 @@ def run(bench: Bench) -> Outcome:
     if options.case or options.threads != 1:
         raise BenchmarkError("suite demo runs all models of its project, in one thread")
     (scale,) = options.sf
-    compared = compare(Conditions(scale, options.cores, options.memory, counts=True))
+    compared = compare(Conditions(scale, options.cores, options.memory, options.states, counts=True))
     found = [one for start in ("fresh", "warm") for one in results(compared, start)]
     return Outcome(found, [summary(compared)], drawn(compared))
 

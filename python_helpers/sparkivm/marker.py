@@ -15,6 +15,9 @@ from sparkivm.names import TableName
 _PROJECT, _MODEL, _VIEW, _ROLE = PROPERTIES = tuple(
     f"sparkivm.{name}" for name in ("project", "model", "view", "role")
 )
+STATE_CATALOG = (
+    "sparkivm.catalog"  # of a public view: that of its state, if it is another one than the view's
+)
 
 
 class Role(Enum):

@@ -79,9 +79,12 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def state_table(view: TableName) -> TableName:
-    """The table that stores a view; a name too long for a file is cut, and told apart by a hash."""
-    return TableName(view.schema, suffixed(view.identifier, STATE_SUFFIX), view.catalog)
+def state_table(view: TableName, catalog: str | None = None) -> TableName:
+    """The table that stores a view; a name too long for a file is cut, and told apart by a hash.
+
+    catalog  in which it is; None for that of the view
+    """
+    return TableName(view.schema, suffixed(view.identifier, STATE_SUFFIX), catalog or view.catalog)
 
 
 def auxiliary_view(view: TableName, number: int) -> TableName:

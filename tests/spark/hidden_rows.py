@@ -11,7 +11,6 @@ from sqlglot import exp
 from sparkivm.algebra import Relation
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, RelationFacts
-from sparkivm.names import state_table
 from sparkivm.plan.group_changes import folded
 from sparkivm.plan.state import STATE, GroupState, State
 from sparkivm.refresh.model.compiled_view import compile_view
@@ -29,17 +28,15 @@ from tests.fuzz.view import presented
 
 def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     """A query: what the state holds with sign 1, what it should hold with sign -1."""
-    state = state_table(request.view)
-    stored = read_state(engine, request.view, request.owner)
+    state = request.state
+    stored = read_state(engine, request)
     assert stored.frontier is not None, stored.problem
     if stored.frontier.kind == "full":  # its state is what it shows
         return "select 1 where false"
-    sources = Sources(
-        RecordingEngine(engine), Pins(), request.declared, request.view.schema, request.format, captures=False
-    )
+    sources = Sources.of(RecordingEngine(engine), Pins(), request, captures=False)
     text = query_text(engine, request.view, request.sql)
     request = replace(request, sql=sources.model_text(request.view, text))
-    catalog = SourceCatalog(sources, request.view, {})
+    catalog = SourceCatalog(sources, request.view, request.state, {})
     plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
     assert plan is not None, f"{request.view} was incremental"
     tables = {**catalog.tables, STATE: engine.describe(state)}

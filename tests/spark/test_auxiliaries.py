@@ -73,7 +73,7 @@ def always(lab: Lab, name: str, sql: str, **options) -> View:
 
 
 def auxiliary_query(view: View) -> str:
-    stored = read_state(view.lab.engine, view.request.view, view.request.owner)
+    stored = read_state(view.lab.engine, view.request)
     assert stored.frontier is not None
     return stored.frontier.auxiliaries[0]
 

@@ -50,7 +50,7 @@ def sources(*current: str, pins: Pins | None = None, **there: str) -> Sources:
 
 
 def catalog(*current: str) -> SourceCatalog:
-    return SourceCatalog(sources(*current), TableName("s", "m"), {})
+    return SourceCatalog(sources(*current), TableName("s", "m"), TableName("s", "m__ivm"), {})
 
 
 def test_names_are_written_down_as_far_as_they_depend_on_the_session():

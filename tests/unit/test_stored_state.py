@@ -11,10 +11,12 @@ from sparkivm.engine import Commit, Engine, Field, RelationFacts
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.stored.stored_state import read_state
 
 VIEW = TableName("s", "v")
 OWNER = owner_of("p", "model.p.v", VIEW)
+REQUEST = RefreshRequest(VIEW, "", OWNER)
 BUILT = Frontier("p", "model.p.v", "s.v", "group", "text", "plan", {}, {}, nonce="built")
 REFRESHED = replace(BUILT, base=5, nonce="refreshed")
 
@@ -46,21 +48,21 @@ class History(Engine):
 )
 def test_compaction_is_passed_over(commits, version):
     """Auto compaction commits in the session that has the refresh's metadata set."""
-    stored = read_state(History(*commits), VIEW, OWNER)
+    stored = read_state(History(*commits), REQUEST)
     assert stored.problem is None
     assert stored.frontier_commit.version == version
 
 
 def test_a_write_between_is_not():
     stored = read_state(
-        History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("WRITE", REFRESHED)), VIEW, OWNER
+        History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("WRITE", REFRESHED)), REQUEST
     )
     assert stored.problem.reason is Reason.STATE_MODIFIED
 
 
 def test_a_frontier_of_another_model_is_not_this_views():
     other = replace(BUILT, model="model.p.w")
-    stored = read_state(History(("CREATE TABLE AS SELECT", other)), VIEW, OWNER)
+    stored = read_state(History(("CREATE TABLE AS SELECT", other)), REQUEST)
     assert stored.frontier is None
     assert "was written for model.p.w" in stored.problem.detail
 
@@ -68,9 +70,9 @@ def test_a_frontier_of_another_model_is_not_this_views():
 @pytest.mark.parametrize("operation", ["RENAME COLUMN", "DROP COLUMNS", "ADD COLUMNS", "REPLACE COLUMNS"])
 def test_columns_that_somebody_altered(operation):
     """Before and after a refresh; there are the same rows, and names may stand for others of them."""
-    after = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), VIEW, OWNER)
+    after = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), REQUEST)
     before = read_state(
-        History(("CREATE TABLE AS SELECT", BUILT), (operation, None), ("WRITE", REFRESHED)), VIEW, OWNER
+        History(("CREATE TABLE AS SELECT", BUILT), (operation, None), ("WRITE", REFRESHED)), REQUEST
     )
     for stored in (after, before):
         assert stored.problem.reason is Reason.STATE_MODIFIED
@@ -79,7 +81,7 @@ def test_columns_that_somebody_altered(operation):
 
 @pytest.mark.parametrize("operation", ["OPTIMIZE", "CHANGE COLUMN", "SET TBLPROPERTIES", "CLUSTER BY"])
 def test_what_leaves_the_columns_as_they_are(operation):
-    stored = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), VIEW, OWNER)
+    stored = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), REQUEST)
     assert (stored.problem, stored.frontier) == (None, BUILT)
 
 
@@ -88,8 +90,8 @@ def test_columns_are_compared_with_those_that_were_left():
         ("CREATE TABLE AS SELECT", replace(BUILT, columns=(("k", "int", ""),))),
         ("CHANGE COLUMN", None),
     ]
-    assert read_state(History(*commits, fields=(Field("k", "int"),)), VIEW, OWNER).problem is None
-    stored = read_state(History(*commits, fields=(Field("k", "bigint"),)), VIEW, OWNER)
+    assert read_state(History(*commits, fields=(Field("k", "int"),)), REQUEST).problem is None
+    stored = read_state(History(*commits, fields=(Field("k", "bigint"),)), REQUEST)
     assert stored.problem.reason is Reason.STATE_MODIFIED
     assert "k is bigint, and was int" in stored.problem.detail
 
@@ -98,7 +100,7 @@ def test_every_version_since_the_frontier_has_to_be_in_the_log():
     """A commit without an entry of what it did may be anything."""
     history = History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("OPTIMIZE", None))
     del history.all[1]
-    stored = read_state(history, VIEW, OWNER)
+    stored = read_state(history, REQUEST)
     assert stored.problem.reason is Reason.FRONTIER_MISSING
     assert "version 6" in stored.problem.detail
 
@@ -106,11 +108,11 @@ def test_every_version_since_the_frontier_has_to_be_in_the_log():
 def test_a_commit_newer_than_what_was_seen_of_the_state_is_left_out():
     history = History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", REFRESHED))
     history.describe = lambda name: RelationFacts(name, "delta", (), version=5)
-    assert read_state(history, VIEW, OWNER).frontier == BUILT
+    assert read_state(history, REQUEST).frontier == BUILT
 
 
 def test_a_frontier_of_any_shape_is_of_another_format():
     history = History(("CREATE TABLE AS SELECT", BUILT))
     broken = BUILT.to_json().replace('"sources":{}', '"sources":[]')
     history.all[0] = replace(history.all[0], user_metadata=broken)
-    assert read_state(history, VIEW, OWNER).problem.reason is Reason.STATE_FORMAT_CHANGED
+    assert read_state(history, REQUEST).problem.reason is Reason.STATE_FORMAT_CHANGED

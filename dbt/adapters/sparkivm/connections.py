@@ -92,7 +92,9 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
 
             with lost_as_one_sentence(credentials):
                 connection.handle = open_session(
-                    credentials.server_side_parameters, Path(credentials.spark_directory)
+                    credentials.server_side_parameters,
+                    Path(credentials.spark_directory),
+                    credentials.state_format,
                 )
             connection.state = ConnectionState.OPEN
             return connection

@@ -10,6 +10,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentia
 from dbt_common.exceptions import DbtRuntimeError
 
 _NEEDED_MODULE = {SparkConnectionMethod.SESSION: "pyspark", SparkConnectionMethod.THRIFT: "pyhive"}
+_STATE_FORMATS = ("delta", "iceberg")
 _ANSI = "spark.sql.ansi.enabled"
 
 
@@ -19,11 +20,13 @@ class SparkIvmCredentials(SparkCredentials):
 
     spark_directory  session only: where the local catalog, the warehouse and Spark's log are; `.spark` in the
                      project, outside of `target/`, because `dbt clean` would delete the tables with it
+    state_format     session only: delta or iceberg, where a model has no file_format
     poll_interval    thrift only: longest pause in seconds between two questions whether a statement has ended
     query_retries    thrift only: 0, because dbt-spark would send a statement again that may still be running
     """
 
     spark_directory: Optional[str] = None
+    state_format: str = "delta"
     poll_interval: float = 1.0  # type: ignore[assignment]  # dbt-spark: whole seconds
     query_retries: int = 0
 
@@ -31,6 +34,10 @@ class SparkIvmCredentials(SparkCredentials):
         if self.method not in _NEEDED_MODULE:
             raise DbtRuntimeError(
                 f"method: {self.method or '(none)'} is not supported by sparkivm; use session or thrift"
+            )
+        if self.state_format not in _STATE_FORMATS:
+            raise DbtRuntimeError(
+                f"state_format: {self.state_format} is not supported; use {' or '.join(_STATE_FORMATS)}"
             )
         if find_spec(_NEEDED_MODULE[self.method]) is None:
             raise DbtRuntimeError(
@@ -49,5 +56,5 @@ class SparkIvmCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         if self.method == SparkConnectionMethod.SESSION:
-            return "method", "schema", "spark_directory"
+            return "method", "schema", "spark_directory", "state_format"
         return "method", "host", "port", "schema", "user", "auth", "use_ssl"

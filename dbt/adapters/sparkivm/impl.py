@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
 from dbt.adapters.sparkivm.model_config import SparkIvmConfig
+from dbt.adapters.sparkivm.session_defaults import SESSION_CATALOG, STATE_CATALOG, is_icebergs
+
+from sparkivm.refresh.request import StateLayout
 
 
 class SparkIvmAdapter(IncrementalViewMixin, SparkAdapter):
@@ -13,3 +18,12 @@ class SparkIvmAdapter(IncrementalViewMixin, SparkAdapter):
 
     ConnectionManager = SparkIvmConnectionManager
     AdapterSpecificConfigs = SparkIvmConfig
+
+    def default_layout(self) -> StateLayout:
+        """As the profile says."""
+        credentials: Any = self.config.credentials
+        if is_icebergs((credentials.server_side_parameters or {}).get(SESSION_CATALOG, "")):
+            return StateLayout(file_format="iceberg")
+        if credentials.state_format == "iceberg":
+            return StateLayout(file_format="iceberg", catalog=STATE_CATALOG)
+        return StateLayout()

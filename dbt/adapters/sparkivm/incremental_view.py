@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
-from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.request import RefreshRequest, StateLayout
 
 logger = AdapterLogger("SparkIvm")
 
@@ -56,7 +56,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         Raises: CompilationError that names the model, before anything is changed.
         """
-        options = IncrementalViewOptions.of(model)
+        options = self._options(model)
         with author_errors():
             said = (model["config"].get("meta") or {}).get("sparkivm")
             read_declaration(str(model["name"]), declaration_of(said or {}))
@@ -67,7 +67,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     @available.parse_none
     def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:
         """Execute the model's `sql_header`, in the session in which it is analysed and refreshed."""
-        self._execute_header(IncrementalViewOptions.of(model))
+        self._execute_header(self._options(model))
 
     @available.parse_none
     def refresh_incremental_view(
@@ -83,9 +83,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.refresh_view import refresh_view
 
         request = replace(
-            self._request(
-                _name(relation), model["unique_id"], model["compiled_code"], IncrementalViewOptions.of(model)
-            ),
+            self._request(_name(relation), model["unique_id"], model["compiled_code"], self._options(model)),
             full_refresh=bool(full_refresh),
             empty=bool(empty),
             takes_over=self._cached(relation) is not None,
@@ -101,15 +99,16 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             response=RefreshResponse.of(result),
             script_text=";\n\n".join(result.statements),
             relations=[
-                self._relation(result.view, RelationType.View),
-                self._relation(result.state, RelationType.Table),
+                self._relation(name, kind)
+                for name, kind in ((result.view, RelationType.View), (result.state, RelationType.Table))
+                if name.catalog is None  # dbt knows no other catalog's
             ],
         )
 
     @available.parse_none
     def persist_incremental_view_docs(self, relation: BaseRelation, model: Mapping[str, Any]) -> None:
         """Write the columns' descriptions into the public view, which takes them only when it is created."""
-        options = IncrementalViewOptions.of(model)
+        options = self._options(model)
         if not options.column_comments:
             return
         with author_errors():
@@ -140,7 +139,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.explain.explain_view import explain_view
 
         node = self._compiled(model)
-        options = IncrementalViewOptions.of(node.to_dict())
+        options = self._options(node.to_dict())
         self._execute_header(options)
         view = TableName(node.schema, node.alias)
         request = self._request(view, node.unique_id, node.compiled_code, options)
@@ -166,7 +165,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 model = self._model_of(view)
                 if model.config.materialized != "incremental_view":
                     return _failing_sql(f"{view} is materialized as {model.config.materialized}")
-                options = IncrementalViewOptions.of(model.to_dict())
+                options = self._options(model.to_dict())
                 self._execute_header(options)
                 request = self._request(view, model.unique_id, model.compiled_code, options)
                 return str(consistency_sql(self.ivm_engine(), request))
@@ -211,8 +210,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         name = self._relation_named(view)
         model = self._views().get(name.key)
+        catalogs = self._state_catalogs([model] if model else [])
         with author_errors():
-            return str(drop_incremental_view(self.ivm_engine(), name, self.config.project_name, model))
+            return str(
+                drop_incremental_view(self.ivm_engine(), name, self.config.project_name, model, catalogs)
+            )
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_leftovers(self, drop: bool = False) -> str:
@@ -223,17 +225,25 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         relations = [name for _, name in _relations(self.get_macro_resolver())]
         homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
         schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*relations, *homes)}
+        catalogs = self._state_catalogs(self._views().values())
+        elsewhere = [replace(schema, catalog=catalog) for schema in schemas.values() for catalog in catalogs]
         with author_errors():
             engine = self.ivm_engine()
             found = leftovers(
                 engine,
                 self.config.project_name,
-                schemas.values(),
+                (*schemas.values(), *elsewhere),
                 self._views(),
                 {name.key for name in relations},
             )
             lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
         return "\n".join(lines) or "nothing is left over"
+
+    def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
+        """The catalogs in which states of models are, by their unique_ids."""
+        nodes = self.get_macro_resolver().nodes  # type: ignore[union-attr]  # dbt's manifest
+        layouts = [self._options(nodes[model].to_dict()).layout for model in models]
+        return frozenset(layout.catalog for layout in layouts if layout.catalog)
 
     def _views(self) -> dict[str, str]:
         """The project's incremental views: unique_id of the model by the view's key."""
@@ -279,6 +289,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             header=options.header,
             declared=self._declared_sources(),
         )
+
+    def _options(self, model: Mapping[str, Any]) -> IncrementalViewOptions:
+        return IncrementalViewOptions.of(model, self.default_layout())
+
+    def default_layout(self) -> StateLayout:
+        """Format and catalog of the state of a model that does not say a format."""
+        return StateLayout()
 
     def _execute_header(self, options: IncrementalViewOptions) -> None:
         for statement in options.header.statements:

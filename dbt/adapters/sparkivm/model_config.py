@@ -28,6 +28,7 @@ _CHOICES = {
     "change_capture": get_args(ChangeCapture),
     "auxiliary_views": get_args(AuxiliaryViews),
 }
+_IN_DELTA = StateLayout()
 _VALUES = frozenset(value for choices in _CHOICES.values() for value in choices) - {"auto"}
 
 
@@ -38,6 +39,7 @@ class SparkIvmConfig(SparkConfig):
     refresh_mode: Optional[str] = None
     change_capture: Optional[str] = None
     auxiliary_views: Optional[str] = None
+    state_catalog: Optional[str] = None
     liquid_clustered_by: Optional[list[str] | str] = None
     tblproperties: Optional[dict[str, str]] = None
 
@@ -60,21 +62,27 @@ class IncrementalViewOptions:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: Mapping[str, Any]) -> IncrementalViewOptions:
+    def of(cls, model: Mapping[str, Any], default: StateLayout = _IN_DELTA) -> IncrementalViewOptions:
         """From a node of dbt's manifest. An option may also be in the model's `meta.sparkivm` or `meta`.
 
+        default  format and catalog of the state of a model that does not say a format
         Raises: CompilationError that names the model, the option and what it may be.
         """
         read = _Reader(model)
         partition_by = read.columns("partition_by")
         clustered_by = read.columns("liquid_clustered_by")
+        catalog = read.text("state_catalog", "a catalog")
         if partition_by and clustered_by:
             raise read.refusal("partition_by and liquid_clustered_by exclude each other")
-        format_ = read.file_format()
+        format_ = read.file_format() or default.file_format
         if clustered_by and not STATE_FORMATS[format_].clusters:
             raise read.refusal(
                 f"liquid_clustered_by is not for tables of {format_.title()}: write partition_by"
             )
+        if catalog and format_ == DEFAULT_FORMAT:
+            raise read.refusal("state_catalog is for file_format: iceberg")
+        if format_ == default.file_format:
+            catalog = catalog or default.catalog
         comments = read.switches("persist_docs")
         columns = model.get("columns") or {}
         described = {c["name"].lower(): c["description"] for c in columns.values() if c.get("description")}
@@ -84,16 +92,17 @@ class IncrementalViewOptions:
             auxiliary_views=read.choice("auxiliary_views"),  # type: ignore[arg-type]
             layout=StateLayout(
                 file_format=format_,
+                catalog=catalog,
                 partition_by=partition_by,
                 liquid_clustered_by=clustered_by,
                 tblproperties=read.properties("tblproperties"),
-                location_root=read.path("location_root"),
+                location_root=read.text("location_root", "a path"),
             ),
             comment=model.get("description", "") if comments.get("relation") else "",
             full_refresh_allowed=read.full_refresh() is not False,
             column_comments=described if comments.get("columns") else {},
             header=read.header(),
-            remarks=read.remarks(),
+            remarks=read.remarks(format_),
         )
 
 
@@ -150,10 +159,10 @@ class _Reader:
             raise self.refusal(f"{name} is {value!r}, and has to be a column or a list of columns")
         return tuple(names)
 
-    def file_format(self) -> str:
-        """The format of the state; that of other tables of the project may not be one for states."""
-        value = str(self._value("file_format") or DEFAULT_FORMAT).lower()
-        return value if value in STATE_FORMATS else DEFAULT_FORMAT
+    def file_format(self) -> str | None:
+        """The format of the state, if it is said; that of other tables of the project may not be one."""
+        value = str(self._value("file_format") or "").lower()
+        return value if value in STATE_FORMATS else None
 
     def properties(self, name: str) -> dict[str, str]:
         value = self._value(name)
@@ -173,10 +182,10 @@ class _Reader:
         # As SQL writes booleans, which YAML reads as Python's.
         return {key: str(one).lower() if isinstance(one, bool) else str(one) for key, one in value.items()}
 
-    def path(self, name: str) -> str | None:
+    def text(self, name: str, what: str) -> str | None:
         value = self._value(name)
         if value is not None and not (isinstance(value, str) and value.strip()):
-            raise self.refusal(f"{name} is {value!r}, and has to be a path")
+            raise self.refusal(f"{name} is {value!r}, and has to be {what}")
         return value
 
     def full_refresh(self) -> bool | None:
@@ -207,13 +216,13 @@ class _Reader:
         except ModelError as error:
             raise CompilationError(str(error)) from error
 
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self, format: str) -> tuple[str, ...]:
         found = list(remarks(self._config, _VALUES))
         format_ = self._value("file_format")
         if format_ is not None and str(format_).lower() not in STATE_FORMATS:
             found.append(
                 f"file_format {format_} is ignored, as a state is a table of {' or '.join(STATE_FORMATS)}: "
-                f"this one is {DEFAULT_FORMAT}"
+                f"this one is {format}"
             )
         if _is_of_bigquery("partition_by", self._value("partition_by")):
             found.append("partition_by of BigQuery is ignored; write a column or a list of columns")

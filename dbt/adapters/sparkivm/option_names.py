@@ -19,6 +19,7 @@ OPTIONS = (
     "tblproperties",
     "location_root",
     "file_format",
+    "state_catalog",
 )
 # Of dbt's own, what decides how other materializations are built, and nothing here.
 _OF_OTHER_MATERIALIZATIONS = frozenset(
@@ -57,7 +58,7 @@ _INSTEAD = {
     "location": "location_root",
 }
 _OF_SOURCES = ("mirror", "change_log")  # keys of `meta.sparkivm`, which are mistaken for options of the model
-_FILLERS = frozenset("by in is method of on option policy strategy the to type".split())
+_FILLERS = frozenset("by in is method of on option policy state strategy the to type".split())
 
 
 def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from dbt.adapters.sparkivm.session_defaults import (
     DEFAULTS_OF_DELTA,
     EXTENSION,
     SESSION_CATALOG,
+    StateFormat,
     delta_package,
     is_icebergs,
     session_settings,
@@ -170,14 +171,17 @@ class SessionCursor:
         return [(f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in fields]
 
 
-def open_session(given: Mapping[str, str], directory: Path) -> SessionConnection:
+def open_session(
+    given: Mapping[str, str], directory: Path, states: StateFormat = "delta"
+) -> SessionConnection:
     """A new session of this process's Spark, which is started if there is none.
 
+    states  the format for which a new Spark has a catalog of states
     Raises: FailedToConnectError, one sentence, if Spark does not start or its catalog does not open.
     """
     with _starting:
         if SparkContext._active_spark_context is None:
-            start(session_settings(given, directory), directory)
+            start(session_settings(given, directory, states), directory)
             opened_with: dict[str, str] = {}  # every new session inherits what the JVM was started with
             root = SparkSession.builder.getOrCreate()
             _open_catalog(root, directory)

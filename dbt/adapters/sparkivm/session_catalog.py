@@ -132,13 +132,11 @@ class SessionCatalog:
         if name.key in self._metadata:
             return self._metadata[name.key].commits(after)
         if self._is_elsewhere(name):
-            return self._by_sql.commits(name, after)
+            return self._commits_of_iceberg(name, after)
         try:
             table = self._described.get(name.key) or self._catalog.getTableMetadata(self._identifier(name))
-            if self._is_iceberg(table):  # another connection has described it
-                self._iceberg(name)
-                known = self._metadata.get(name.key)
-                return known.commits(after) if known else self._by_sql.commits(name, after)
+            if self._is_iceberg(table):
+                return self._commits_of_iceberg(name, after)
             pair = self._delta(table)
             log, newest = pair._1(), pair._2().version()
             if newest - after > _READ_ONE_BY_ONE:
@@ -153,6 +151,12 @@ class SessionCatalog:
         except Py4JError as error:
             logger.debug(f"the history of {name} is read by SQL: {error}")
             return self._by_sql.commits(name, after)
+
+    def _commits_of_iceberg(self, name: TableName, after: int) -> Sequence[Commit]:
+        """Of a table that another connection described."""
+        self._iceberg(name)
+        known = self._metadata.get(name.key)
+        return known.commits(after) if known else self._by_sql.commits(name, after)
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
         return self._by_sql.names_like(prefix)

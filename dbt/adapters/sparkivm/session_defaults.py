@@ -6,11 +6,14 @@ import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 from dbt_common.exceptions import DbtRuntimeError
 
-DELTA_VERSION = "4.4.0"
+StateFormat = Literal["delta", "iceberg"]
+DELTA_VERSION, _ICEBERG_VERSION = "4.4.0", "1.11.0"
 _SPARK_VERSIONS = ("4.1", "4.2")  # each needs a Delta built for it
+STATE_CATALOG = "sparkivm"  # of states in Iceberg, beside Delta's session catalog
 # Unless somebody says otherwise. With the default of 50 a small commit takes four times as long.
 DEFAULTS_OF_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -18,8 +21,12 @@ SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
-def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str]:
+def session_settings(
+    given: Mapping[str, str], directory: Path, states: StateFormat = "delta"
+) -> dict[str, str]:
     """Everything that the JVM is started with.
+
+    states  the format of states in a Spark whose session catalog is Delta's
 
     Lists are joined with the profile's instead of replaced: Delta stays when a profile adds a package or an
     extension, and its Java options follow ours, so that the last one wins. A profile whose session catalog is
@@ -51,6 +58,8 @@ def session_settings(given: Mapping[str, str], directory: Path) -> dict[str, str
         settings.setdefault("spark.hadoop.iceberg.engine.hive.lock-enabled", "false")
     else:
         settings |= _with_delta(given)
+        if states == "iceberg":
+            settings |= _with_state_catalog(settings, directory)
     options = f'-Duser.timezone=UTC "-Dderby.stream.error.file={directory / "derby.log"}"'
     settings["spark.driver.extraJavaOptions"] = _joined(
         options, given.get("spark.driver.extraJavaOptions"), " "
@@ -76,8 +85,25 @@ def _with_delta(given: Mapping[str, str]) -> dict[str, str]:
     return settings
 
 
+def _with_state_catalog(settings: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """A catalog of Iceberg tables in a folder, and Iceberg."""
+    catalog = f"spark.sql.catalog.{STATE_CATALOG}"
+    package = f"org.apache.iceberg:iceberg-spark-runtime-{_spark_minor()}_2.13:{_ICEBERG_VERSION}"
+    return {
+        "spark.jars.packages": _joined(settings.get("spark.jars.packages", ""), package, ","),
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": str(directory / "states"),
+        f"{catalog}.cache-enabled": "false",  # else a session sees what others wrote after half a minute
+    }
+
+
 def delta_package() -> str:
     """The Maven coordinates of the Delta that fits the installed pyspark."""
+    return f"io.delta:delta-spark_{_spark_minor()}_2.13:{DELTA_VERSION}"
+
+
+def _spark_minor() -> str:
     installed = version("pyspark")
     minor = ".".join(installed.split(".")[:2])
     if minor not in _SPARK_VERSIONS:
@@ -86,7 +112,7 @@ def delta_package() -> str:
             f"and pyspark {installed} is installed: install one of these, "
             "or name the package in server_side_parameters: spark.jars.packages."
         )
-    return f"io.delta:delta-spark_{minor}_2.13:{DELTA_VERSION}"
+    return minor
 
 
 def _joined(ours: str, theirs: str | None, separator: str) -> str:

@@ -128,7 +128,13 @@ class SqlCatalog:
         number = 1
         while True:
             number = max(number, self._versions.get(name.key, 0) - after)
-            rows = self._query(f"describe history {name.sql} limit {number}")
+            try:
+                rows = self._query(f"describe history {name.sql} limit {number}")
+            except EngineError:
+                self.describe(name)
+                if name.key not in self._metadata:  # no Iceberg table that another connection described
+                    raise
+                return self._metadata[name.key].commits(after)
             self._versions[name.key] = max((int(row["version"]) for row in rows), default=0)
             if self._versions[name.key] - after <= number:
                 return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]

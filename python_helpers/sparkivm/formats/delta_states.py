@@ -41,6 +41,7 @@ class DeltaStates(StateFormat):
     provider = "delta"
     replaces_parts = True
     clusters = True
+    not_in = ()
     commits_as_described = False
 
     def stored(self, type: SparkType) -> SparkType:

@@ -44,6 +44,7 @@ class IcebergStates(StateFormat):
     provider = "iceberg"
     replaces_parts = False
     clusters = False
+    not_in = ("", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     commits_as_described = True
 
     def stored(self, type: SparkType) -> SparkType:

@@ -54,12 +54,14 @@ class StateFormat(ABC):
     provider              as CREATE TABLE calls it, and the kind of such a relation
     replaces_parts        whether one commit can replace the rows for which a predicate is true
     clusters              whether CREATE TABLE takes CLUSTER BY
+    not_in                classes of catalogs that cannot have such tables; "" is Spark's own
     commits_as_described  whether an engine knows only the commits that were there when it described the table
     """
 
     provider: ClassVar[Literal["delta", "iceberg"]]
     replaces_parts: ClassVar[bool]
     clusters: ClassVar[bool]
+    not_in: ClassVar[tuple[str, ...]]
     commits_as_described: ClassVar[bool]
 
     @abstractmethod

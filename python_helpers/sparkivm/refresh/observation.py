@@ -82,7 +82,7 @@ def compiled_for(
     frontier  what Spark answered for it is taken for the same text
     versions  of sources, by their keys, where the view is not compiled at the newest ones
     """
-    catalog = SourceCatalog(sources, request.view, versions)
+    catalog = SourceCatalog(sources, request.view, request.state, versions)
     return compile_view(
         engine,
         request.view,

@@ -7,8 +7,8 @@ from functools import partial
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.formats.state_format import StateFormat
-from sparkivm.marker import Marker, Role, read_marker
-from sparkivm.names import TableName, quoted
+from sparkivm.marker import STATE_CATALOG, Marker, Role, read_marker
+from sparkivm.names import TableName, quoted, state_table
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -52,6 +52,14 @@ class PublicView:
     @property
     def is_there(self) -> bool:
         return self._text is not None
+
+    @property
+    def former_state(self) -> TableName | None:
+        """The state that it reads, if that has another name than the request's."""
+        if self._text is None or self._found is None:
+            return None
+        state = state_table(self._view, self._found.properties.get(STATE_CATALOG))
+        return state if state.key != self._request.state.key else None
 
     def check_name(self) -> None:
         """Raises: ModelError if somebody else's relation has its name and is not what the model was before.
@@ -97,12 +105,17 @@ class PublicView:
 
         Raises: ModelError if the name was taken by somebody else meanwhile; EngineError.
         """
+        catalog = self._request.layout.catalog
         sql = self._engine.render(
             "public_view",
             view=self._view.sql,
             select=select,
             comment=self._comment,
-            tblproperties={**self._request.view_marker.properties, _MADE_FOR: _meaning(frontier)},
+            tblproperties={
+                **self._request.view_marker.properties,
+                _MADE_FOR: _meaning(frontier),
+                **({STATE_CATALOG: catalog} if catalog else {}),
+            },
         )
         self._looked = False  # the build may have taken long
         self.check_name()

@@ -63,7 +63,7 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
     """The result of the first attempt that no other driver was in the way of."""
     refuse_lossy_settings(engine, str(request.view))
     for number in range(_MOST_TRIES):
-        sources = Sources(engine, pins, request.declared, request.view.schema, request.format)
+        sources = Sources.of(engine, pins, request)
         try:
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
             warm = pins.begin_refresh()
@@ -84,7 +84,7 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
 def _attempted(attempt: Attempt) -> RefreshResult:
     """Observe, decide, run."""
     engine, request = attempt.engine, attempt.request
-    stored = read_state(engine, attempt.view, request.owner)
+    stored = attempt.moved(read_state(engine, request))
     check_state_is_ours(engine, request, stored.facts)
     attempt.public.check_name()
     check_is_query(engine, attempt.view, request.sql, stored.frontier)

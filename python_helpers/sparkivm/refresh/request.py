@@ -23,9 +23,11 @@ class StateLayout:
     """How the state table is stored: options of dbt-spark.
 
     file_format  a key of STATE_FORMATS
+    catalog      that of the state; None for that of the view
     """
 
     file_format: str = DEFAULT_FORMAT
+    catalog: str | None = None
     partition_by: tuple[str, ...] = ()
     liquid_clustered_by: tuple[str, ...] = ()
     tblproperties: Mapping[str, str] = field(default_factory=dict)
@@ -94,12 +96,17 @@ class RefreshRequest:
 
     @property
     def state(self) -> TableName:
-        return state_table(self.view)
+        return state_table(self.view, self.layout.catalog)
 
     @property
     def format(self) -> StateFormat:
         """Of the state as it is asked for."""
         return STATE_FORMATS[self.layout.file_format]
+
+    @property
+    def format_of_mirrors(self) -> StateFormat:
+        """Of new mirrors, which are in the catalog of views: so all views of a source share one."""
+        return STATE_FORMATS[DEFAULT_FORMAT] if self.layout.catalog else self.format
 
     @property
     def state_marker(self) -> Marker:

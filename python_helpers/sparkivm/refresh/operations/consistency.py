@@ -27,7 +27,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     """
     view, recording = request.view, RecordingEngine(engine)
     text = query_text(engine, view, request.sql)
-    stored = read_state(engine, view, request.owner)
+    stored = read_state(engine, request)
     if stored.built_empty:
         return "select 'no row was asked for' as which_diff where false"
     if stored.frontier is None:
@@ -40,7 +40,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
         check_files(engine, stored.facts)
     except EngineError as error:
         raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
-    sources = Sources(recording, Pins(), request.declared, view.schema, request.format, captures=False)
+    sources = Sources.of(recording, Pins(), request, captures=False)
     model_sql = sources.model_text(view, text)
     check_is_query(engine, view, model_sql, frontier)
     if not sources.resolve(frontier.resolved):

@@ -16,7 +16,7 @@ from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
 from sparkivm.plan.strategies import strategies
-from sparkivm.reasons import Fallback
+from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.decide.apply_form import takes_entries
 from sparkivm.refresh.decide.decide import Decision
 from sparkivm.refresh.decide.learned_costs import learned
@@ -66,6 +66,14 @@ class Attempt:
     @cached_property
     def public(self) -> PublicView:
         return PublicView(self.engine, self.sources, self.request)
+
+    def moved(self, stored: StoredState) -> StoredState:
+        """The stored state; if it is missing as the view has it in another catalog, that is why."""
+        former = self.public.former_state if stored.facts is None else None
+        if former is None:
+            return stored
+        what = f"the state is {former}, and has to be {self.state}"
+        return replace(stored, problem=Fallback(Reason.CONFIG_CHANGED, what))
 
     @cached_property
     def auxiliaries(self) -> Auxiliaries:

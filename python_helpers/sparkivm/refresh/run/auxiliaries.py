@@ -9,7 +9,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import EngineError, RelationFacts, is_another
 from sparkivm.errors import ModelError
-from sparkivm.names import TableName, auxiliary_view, name_of, state_table
+from sparkivm.names import TableName, auxiliary_view, name_of
 from sparkivm.plan.auxiliary import candidates
 from sparkivm.refresh.decide.cost import is_worth_keeping
 from sparkivm.refresh.model.compiled_view import CompiledView, auxiliary_query, is_over_named_tables
@@ -90,17 +90,18 @@ class Auxiliaries:
     def drop_from(self, number: int) -> None:
         """Drop those of this number and above, as far as there are any."""
         request = self._request
-        drop_auxiliaries(self._engine, request.view, request.owner, number)
+        drop_auxiliaries(self._engine, request, number)
 
     def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
         """Brought up to date, by their queries."""
         views = auxiliaries_of(self._request.view, queries)
         self._read = {}  # those of another query may be gone by now
         for query, view in views.items():
-            result = self._refresh(self._request_of(view, query))
-            for name in (view, state_table(view)):
+            request = self._request_of(view, query)
+            result = self._refresh(request)
+            for name in (view, request.state):
                 self._sources.forget(name)
-            self._check(read_state(self._engine, view, self._request.owner), result)
+            self._check(read_state(self._engine, request), result)
         self.check_sources()
         return views
 
@@ -133,7 +134,12 @@ class Auxiliaries:
             view=view,
             sql=query,
             full_refresh_allowed=True,
-            layout=StateLayout(file_format=layout.file_format, location_root=layout.location_root),
+            layout=replace(
+                StateLayout(),
+                file_format=layout.file_format,
+                catalog=layout.catalog,
+                location_root=layout.location_root,
+            ),
             comment=f"kept for {self._request.view}, which reads it and drops it",
             declared=NOTHING_DECLARED,
             auxiliary_views="never",

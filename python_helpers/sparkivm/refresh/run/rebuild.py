@@ -26,6 +26,7 @@ from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.stored.commit import Committed
 from sparkivm.refresh.stored.owned import drop_own
+from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 
@@ -88,6 +89,7 @@ def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | N
 def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
     stored, compiled = seen.stored, seen.compiled
     first, unmaintainable = why.reason is Reason.STATE_MISSING, compiled.fallback
+    former_state = attempt.public.former_state
     former = stored.frontier.auxiliaries if stored.frontier else None
     drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
     frontier = replace(attempt.frontier(seen), drops_auxiliaries=drops, timing=_timing(attempt, seen))
@@ -95,6 +97,8 @@ def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
     attempt.publish(seen, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
     if drops or stored.facts is None:
         attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
+    if former_state is not None:
+        _drop_state(attempt, former_state)
     reported = why if unmaintainable is None or not first else unmaintainable
     mode: Mode = "create" if first else "full"
     return attempt.result(
@@ -199,6 +203,11 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
     layout, format = attempt.request.layout, attempt.format
     if stored.facts is not None and stored.facts.kind != layout.file_format:
         drop_own(attempt.engine, stored.facts)  # no statement replaces it
+    if stored.facts is None:
+        _check_catalog(attempt)
+        if layout.catalog:
+            schema = ".".join(map(quoted, (layout.catalog, attempt.state.schema)))
+            attempt.engine.run("create_state_schema", schema=schema)
     location = attempt.request.state_location if stored.facts is None else None  # Delta moves no table
     marker = attempt.request.state_marker
     properties = {**format.properties(), **layout.tblproperties, **marker.properties}
@@ -216,3 +225,26 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
         return attempt.commit(stored, frontier, Write("rebuild_state", arguments))
 
     return format.make(attempt.state, properties, made, attempt.engine.write)
+
+
+def _check_catalog(attempt: Attempt) -> None:
+    """Raises: ModelError if it is known that a new state's catalog has no tables of its format."""
+    format = attempt.format
+    if not format.not_in:
+        return
+    catalog = attempt.request.layout.catalog or attempt.sources.current[0]
+    setting = f"spark.sql.catalog.{catalog}"
+    if attempt.engine.settings([setting]).get(setting, "") in format.not_in:
+        name = format.provider.title()
+        raise ModelError(
+            str(attempt.view),
+            f"the catalog {catalog} cannot have tables of {name}",
+            f"name a catalog of {name} in state_catalog, make {setting} one, or choose another file_format",
+        )
+
+
+def _drop_state(attempt: Attempt, state: TableName) -> None:
+    """Drop the state that a view had in another catalog."""
+    found = attempt.engine.describe(state)
+    if found is not None and is_ours(found, attempt.request.state_marker):
+        drop_own(attempt.engine, found)

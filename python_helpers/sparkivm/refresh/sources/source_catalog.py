@@ -10,7 +10,7 @@ from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import format_of
 from sparkivm.frontend.catalog import CatalogTable, CatalogView
-from sparkivm.names import TableName, state_table
+from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.session.session_settings import decisive
 from sparkivm.refresh.sources.sources import Sources
@@ -21,10 +21,12 @@ _SESSION_CATALOG = "spark_catalog"
 class SourceCatalog:
     """Looks names up and remembers what it found."""
 
-    def __init__(self, sources: Sources, model: TableName, versions: Mapping[str, SourceFrontier]) -> None:
+    def __init__(
+        self, sources: Sources, model: TableName, state: TableName, versions: Mapping[str, SourceFrontier]
+    ) -> None:
         """versions  of tables, by their keys, that are read at another one than the newest"""
         self._sources, self._model, self._versions = sources, model, versions
-        self._own = {model.key, state_table(model).key}  # it must not read itself
+        self._own = {model.key, state.key}  # it must not read itself
         self.resolved: dict[str, str] = {}  # as that of a frontier
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}

@@ -18,6 +18,7 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.names import TableName, quoted
 from sparkivm.refresh.changed_rows.run_memory import RunMemory
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.moments import moments_at, now
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.mirror import Mirror
@@ -49,6 +50,14 @@ class Sources:
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
         self._looked_at: set[str] = set()  # by this session, since its refresh began
+
+    @classmethod
+    def of(
+        cls, engine: RecordingEngine, pins: Pins, request: RefreshRequest, *, captures: bool = True
+    ) -> Sources:
+        """What a request reads."""
+        home, format = request.view.schema, request.format_of_mirrors
+        return cls(engine, pins, request.declared, home, format, captures=captures)
 
     @cached_property
     def current(self) -> tuple[str, ...]:

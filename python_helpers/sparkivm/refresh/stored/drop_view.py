@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
-from sparkivm.marker import Marker, Owner, Role
+from sparkivm.marker import STATE_CATALOG, Marker, Role
 from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.owned import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
 
 
-def drop_incremental_view(engine: Engine, view: TableName, project: str, model: str | None = None) -> str:
+def drop_incremental_view(
+    engine: Engine, view: TableName, project: str, model: str | None = None, catalogs: Iterable[str] = ()
+) -> str:
     """Drop a view, its state, its auxiliary views and what interrupted refreshes left of their steps.
 
     A relation without the right marker stays, as does what was put aside. Called again after an interruption,
@@ -18,6 +23,7 @@ def drop_incremental_view(engine: Engine, view: TableName, project: str, model: 
 
     project  the dbt project that is run
     model    unique_id of the model that is built as the view; None if there is no such model any more
+    catalogs in which its state may be, besides that of the view
     Returns: what was dropped, for the console.
     Raises: ModelError if there is nothing of that view.
     """
@@ -28,16 +34,20 @@ def drop_incremental_view(engine: Engine, view: TableName, project: str, model: 
         return is_the_views and marker.role in ROLES_OF_A_VIEW
 
     recording = RecordingEngine(engine)
-    drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it))
+    found = engine.describe(view)
+    catalog = found.properties.get(STATE_CATALOG) if found is not None else None
+    among = dict.fromkeys((*catalogs, *([catalog] if catalog else ())))
+    drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, among))
     if not recording.statements:
         raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
     return "\n".join(recording.statements)
 
 
-def drop_auxiliaries(engine: RecordingEngine, view: TableName, owner: Owner, first: int) -> None:
+def drop_auxiliaries(engine: RecordingEngine, request: RefreshRequest, first: int) -> None:
     """Drop a view's auxiliary views from this number on, and their states."""
+    view, catalog = request.view, request.layout.catalog
     views = [auxiliary_view(view, number) for number in range(first, MOST_NUMBERED + 1)]
-    keys = {name.key for one in views for name in (one, state_table(one))}
-    wanted = {Marker(owner, role) for role in (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)}
-    found = relations_kept_for(engine, view, wanted.__contains__)
+    keys = {name.key for one in views for name in (one, state_table(one, catalog))}
+    wanted = {Marker(request.owner, role) for role in (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)}
+    found = relations_kept_for(engine, view, wanted.__contains__, [catalog] if catalog else ())
     drop_in_order(engine, (one for one in found if one[0].name.key in keys))

@@ -16,13 +16,19 @@ ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILI
 
 
 def relations_kept_for(
-    engine: Engine, view: TableName, is_wanted: Callable[[Marker], bool]
+    engine: Engine, view: TableName, is_wanted: Callable[[Marker], bool], catalogs: Iterable[str] = ()
 ) -> Iterator[tuple[RelationFacts, Marker]]:
-    """Relations in the view's schema whose names begin with the view's, and whose marker is wanted."""
+    """Relations in the view's schema whose names begin with the view's, and whose marker is wanted.
+
+    catalogs  in which states are, besides that of the view
+    """
     stem = view.identifier.encode()[:_SHORTEST_STEM].decode(errors="ignore")
     if stem == view.identifier:
         stem += STATE_SUFFIX
-    for name in (view, *engine.names_like(replace(view, identifier=stem))):
+    names = [view, *engine.names_like(replace(view, identifier=stem))]
+    for catalog in catalogs:
+        names += engine.names_like(TableName(view.schema, stem, catalog))
+    for name in names:
         facts = engine.describe(name)
         marker = read_marker(facts.properties) if facts is not None else None
         if facts is not None and marker is not None and is_wanted(marker):

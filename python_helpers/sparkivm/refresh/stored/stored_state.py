@@ -12,8 +12,9 @@ from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import Marker, Owner, read_marker
-from sparkivm.names import TableName, state_table
+from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.request import RefreshRequest
 
 # Commits that are read, more and more; so many without data after a refresh are taken for a lost frontier.
 _LOOK_BACK = (1, 10, 100, 1000)
@@ -34,9 +35,9 @@ class StoredState:
         return self.facts.version if self.facts else -1
 
 
-def read_state(engine: Engine, view: TableName, owner: Owner) -> StoredState:
+def read_state(engine: Engine, request: RefreshRequest) -> StoredState:
     """The state of a view as of its newest version; the frontier has to name its owner."""
-    state = state_table(view)
+    state, view, owner = request.state, request.view, request.owner
     facts = engine.describe(state)
     if facts is None:
         return StoredState(None, None, Fallback(Reason.STATE_MISSING))
