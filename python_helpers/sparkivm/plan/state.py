@@ -12,6 +12,7 @@ from sparkivm.algebra.aggregates.stored_aggregate import StoredAggregate
 from sparkivm.algebra.scalar import column
 from sparkivm.names import COUNT, RESERVED_PREFIX
 from sparkivm.plan.types_of import TypesOf, argument_types
+from sparkivm.spark.data_types import SparkType
 
 # Keys of a statement's tables that are no sources: the state, and changes that were computed beforehand.
 STATE = f"{RESERVED_PREFIX}state"
@@ -21,11 +22,15 @@ WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"  # of changes whose weights are an or
 
 @dataclass(frozen=True)
 class GroupState:
-    """The state of an Aggregate: keys, hidden columns, the public aggregates as formulas over them."""
+    """The state of an Aggregate: keys, hidden columns, the public aggregates as formulas over them.
+
+    types  of the arguments of the core's calls, None of calls that do not ask for them
+    """
 
     core: Aggregate
     columns: tuple[HiddenColumn, ...]  # the first is the count of rows
     formulas: tuple[tuple[str, Scalar], ...]  # (column of the core, expression over the state's columns)
+    types: tuple[SparkType | None, ...]
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -72,10 +77,11 @@ def group_state(core: Aggregate, types_of: TypesOf) -> GroupState:
     """The state of an Aggregate."""
     labels, columns = _labels(core), {COUNT: HiddenColumn(COUNT, ROWS)}
     formulas: list[tuple[str, Scalar]] = []
-    for call, type_ in zip(core.calls, argument_types(core, types_of), strict=True):
+    types = tuple(argument_types(core, types_of))
+    for call, type_ in zip(core.calls, types, strict=True):
         label = f"_{labels[call.argument]}" if call.argument is not None else ""
         formulas.append((call.name, call.called.formula(_Hidden(columns, call.argument, label), type_)))
-    return GroupState(core, tuple(columns.values()), tuple(formulas))
+    return GroupState(core, tuple(columns.values()), tuple(formulas), types)
 
 
 def _labels(core: Aggregate) -> dict[Scalar, str]:

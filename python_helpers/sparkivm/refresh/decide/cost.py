@@ -206,7 +206,7 @@ def is_worth_keeping(aggregate: ra.Aggregate, whole: Relation, tables: Mapping[s
     rows = {key: estimated_rows(facts) for key, facts in tables.items()}
     count = _Count(tables, {}, Sizes(rows), frozenset(), frozenset())
     work = count.work(Steps((), aggregate.input))
-    again_s = _READ_S * work.reads + work.values / _VALUES_PER_S
+    again_s = _READ_S * work.reads + work.values / _VALUES_PER_S + work.exchanged / _EXCHANGED_PER_S
     distinct = distinct_values(whole, rows)
     most = sum(rows[key] for key in aggregate.tables)
     groups = min(most, math.prod(distinct.get(key, most) for key in aggregate.keys))

@@ -255,7 +255,7 @@ class _Compilation:
 
         def read_from_views(core: Relation) -> Relation:
             core, found = read_from_auxiliaries(
-                core, lambda relation: auxiliary_query(relation, self.catalog), self.views_read
+                core, lambda relation: auxiliary_query(relation, self.catalog), self.types_of, self.views_read
             )
             replaced.update(found)
             return core

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from sparkivm.algebra import Aggregate
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import EngineError, RelationFacts, is_another
 from sparkivm.errors import ModelError
+from sparkivm.marker import read_marker
 from sparkivm.names import TableName, auxiliary_view, name_of
-from sparkivm.plan.auxiliary import candidates
+from sparkivm.plan.auxiliary import below_join, candidates
 from sparkivm.refresh.decide.cost import is_worth_keeping
 from sparkivm.refresh.model.compiled_view import CompiledView, auxiliary_query, is_over_named_tables
 from sparkivm.refresh.request import RefreshRequest, StateLayout
@@ -74,7 +76,7 @@ class Auxiliaries:
             return compiled
         if kept:
             compiled = compiled_over({})
-        queries = self._worthy(compiled)
+        queries = self._worthy(compiled, frontier)
         if not queries:
             return compiled
         try:
@@ -112,7 +114,7 @@ class Auxiliaries:
             if now is None or now.at != read.at:
                 raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
 
-    def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
+    def _worthy(self, compiled: CompiledView, frontier: Frontier | None) -> tuple[str, ...]:
         """Queries of the inner aggregates that need a view, or else of those that are worth one."""
         plan, catalog = compiled.plan, compiled.catalog
         request = self._request
@@ -120,12 +122,27 @@ class Auxiliaries:
             return ()
         if compiled.decided is not None:
             return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by)
-        return tuple(
-            auxiliary_query(node, catalog)
-            for node in candidates(plan)
-            if is_over_named_tables(node, compiled.tables)
-            and (request.auxiliary_views == "always" or is_worth_keeping(node, plan.written, compiled.tables))
+        below = below_join(plan)
+        if below is not None and self._is_worth(below.inner, compiled):
+            others = frozenset[str]().union(*(other.tables for other in below.others))
+            moving = any(self._moves(compiled.tables[key], frontier) for key in others & plan.tables)
+            if moving or request.auxiliary_views == "always":
+                return (auxiliary_query(below.inner, catalog),)
+        found = (node for node in candidates(plan) if self._is_worth(node, compiled))
+        return tuple(auxiliary_query(node, catalog) for node in found)
+
+    def _is_worth(self, node: Aggregate, compiled: CompiledView) -> bool:
+        assert compiled.plan is not None
+        return is_over_named_tables(node, compiled.tables) and (
+            self._request.auxiliary_views == "always"
+            or is_worth_keeping(node, compiled.plan.written, compiled.tables)
         )
+
+    @staticmethod
+    def _moves(table: RelationFacts, frontier: Frontier | None) -> bool:
+        """Whether a table is known to change: it is kept for a view, or has changed since a refresh."""
+        known = frontier.sources.get(table.key) if frontier else None
+        return read_marker(table.properties) is not None or (known is not None and known.at != table.at)
 
     def _request_of(self, view: TableName, query: str) -> RefreshRequest:
         layout = self._request.layout

@@ -1,0 +1,171 @@
+"""An aggregate over a join == the groups below the join, joined and added up; and where it has no such form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sparkivm.algebra import Aggregate, Call, Consolidate, Filter, InnerJoin, Project, Relation, Scalar
+from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
+from sparkivm.algebra.aggregates.extremum import MAX
+from sparkivm.algebra.aggregates.sum import SUM
+from sparkivm.algebra.project import only
+from sparkivm.algebra.scalar import column
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.algebra.union_all import plus
+from sparkivm.algebra.zset import negated
+from sparkivm.plan.aggregate_below_join import aggregate_below_join
+from sparkivm.spark.data_types import BIGINT, INT, SparkType, spark_type
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.laws.operators import table
+from tests.laws.worlds import Worlds, WorldSources
+
+ROUNDS = 40
+
+
+def equal(left: str, right: str, sign: str = "=") -> Scalar:
+    return expression(f"x {sign} y", x=left, y=right)
+
+
+def calls_of(name: str, other: str) -> tuple[Call, ...]:
+    return (
+        Call("rows", COUNT_ROWS),
+        Call("n", COUNT, column(name)),
+        Call("s", SUM, column(name)),
+        Call("positive", SUM, expression("case when x > 0 then y end", x=other, y=name)),
+    )
+
+
+TYPES = (None, None, INT, INT)
+
+
+def of_two(sign: str = "=") -> Aggregate:
+    r, s = table("r"), table("s")
+    (k, a), (j, b) = r.columns, s.columns
+    return Aggregate(InnerJoin((r, s), (equal(k, j, sign),)), (k, a), calls_of(b, j))
+
+
+def of_keys_that_are_not_joined_by() -> Aggregate:
+    r, s = table("r"), table("s")
+    (k, a), (j, b) = r.columns, s.columns
+    join = InnerJoin((s, Filter(r, expression("x > 0", x=k))), (equal(j, k),))
+    return Aggregate(join, (a,), calls_of(b, j))
+
+
+def of_three() -> Aggregate:
+    """The third table is joined with the facts alone."""
+    r, s, t = table("r"), table("s"), table("t")
+    (k, a), (j, b), (m, c) = r.columns, s.columns, t.columns
+    join = InnerJoin((s, r, t), (equal(k, j), equal(b, m), expression("x <= y", x=j, y=c)))
+    return Aggregate(join, (a,), calls_of(b, j))
+
+
+def of_two_dimensions() -> Aggregate:
+    r, s, t = table("r"), table("s"), table("t")
+    (k, a), (j, b), (m, c) = r.columns, s.columns, t.columns
+    join = InnerJoin((r, s, t), (equal(k, j), equal(b, m), expression("x <= y", x=a, y=c)))
+    return Aggregate(join, (a, c), calls_of(b, j))
+
+
+def of_rows_alone() -> Aggregate:
+    r, s = table("r"), table("s")
+    return Aggregate(
+        InnerJoin((r, s), (equal(r.columns[0], s.columns[0]),)), r.columns, (Call("rows", COUNT_ROWS),)
+    )
+
+
+@pytest.mark.parametrize(
+    "core",
+    [
+        of_two(),
+        of_two("<=>"),
+        of_keys_that_are_not_joined_by(),
+        of_three(),
+        of_two_dimensions(),
+        of_rows_alone(),
+    ],
+)
+def test_both_forms_have_the_same_rows(worlds: Worlds, core):
+    below = aggregate_below_join(core, TYPES[: len(core.calls)])
+    assert below is not None
+    assert set(below.inner.tables) < set(core.tables)
+    other = below.over(below.inner)
+    assert other.columns == core.columns
+    difference = Consolidate(plus(core, negated(only(other, core.columns))))
+    text = select_text(difference, WorldSources(), DUCKDB, "weight")
+    for world in range(ROUNDS):
+        worlds.expect_nothing(world, f"select * from ({text})", "aggregate below join")
+
+
+def changed(core: Aggregate, **parts: object) -> Aggregate:
+    return replace(core, **parts)
+
+
+def _cross() -> Relation:
+    r, s = table("r"), table("s")
+    return Aggregate(InnerJoin((r, s), ()), r.columns, calls_of(s.columns[1], s.columns[0]))
+
+
+def _compared() -> Relation:
+    r, s = table("r"), table("s")
+    (k, a), (j, b) = r.columns, s.columns
+    return Aggregate(InnerJoin((r, s), (equal(k, j), equal(a, b, "<"))), r.columns, calls_of(b, j))
+
+
+def _of_both_sides() -> Relation:
+    r, s = table("r"), table("s")
+    (k, a), (j, b) = r.columns, s.columns
+    calls = (Call("s", SUM, expression("x + y", x=a, y=b)),)
+    return Aggregate(InnerJoin((r, s), (equal(k, j),)), (k,), calls)
+
+
+def _of_one_side() -> Relation:
+    r, s = table("r"), table("s")
+    return Aggregate(
+        InnerJoin((r, s), (equal(r.columns[0], s.columns[0]),)),
+        r.columns[:1],
+        (Call("s", SUM, column(r.columns[1])),),
+    )
+
+
+def _extremum() -> Relation:
+    core = of_two()
+    return changed(core, calls=(Call("m", MAX, core.calls[1].argument),))
+
+
+def _projected() -> Relation:
+    core = of_two()
+    return changed(core, input=Project(core.input, tuple((n, column(n)) for n in core.input.columns)))
+
+
+@pytest.mark.parametrize(
+    ("core", "types"),
+    [
+        (_cross(), TYPES),
+        (_compared(), TYPES),
+        (_of_both_sides(), (INT,)),
+        (_of_one_side(), (INT,)),
+        (_extremum(), (None,)),
+        (_projected(), TYPES),
+        (changed(of_two(), keys=()), TYPES),
+        (changed(of_two(), calls=()), ()),
+        (changed(of_two(), signed=True), TYPES),
+        (of_two(), (None, None, BIGINT, INT)),
+        (of_two(), (None, None, spark_type("double"), INT)),
+        (of_two(), (None, None, spark_type("decimal(25,8)"), INT)),
+        (table("r"), ()),
+    ],
+)
+def test_there_is_no_other_form(core: Relation, types: tuple[SparkType | None, ...]):
+    assert aggregate_below_join(core, types) is None
+
+
+def test_names_are_free():
+    r, s = table("r"), table("s")
+    s_too = Project(s, (("k_1", column(s.columns[0])), ("S_1", column(s.columns[1]))))
+    join = InnerJoin((r, s_too), (equal(r.columns[0], "k_1"),))
+    below = aggregate_below_join(Aggregate(join, r.columns, (Call("s", SUM, column("S_1")),)), (INT,))
+    assert below is not None
+    assert below.inner.columns == ("k_1", "s_2")
