@@ -12,7 +12,7 @@ from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 
 # Raise it when a state written before could be misread, also if the compiler asks for types in another order.
-STATE_FORMAT = 8
+STATE_FORMAT = 9
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that a SQL statement or a session setting could take for its own.
@@ -83,6 +83,7 @@ class Frontier:
     nonce: str = ""
     moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by their keys
     auxiliaries: tuple[str, ...] = ()  # queries of the views that it keeps of inner aggregates
+    adds_up_auxiliary: bool = False  # the only one of these shows entries, which the view adds up
     drops_auxiliaries: bool = False  # views that only the former state read may still be there
     # What names without a schema stood for, by the names; under "" the catalog of those without one.
     # Functions are `name()`, and stood for Spark's own.

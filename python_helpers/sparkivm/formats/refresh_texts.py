@@ -78,12 +78,12 @@ class RefreshTexts:
 
 
 def changed_rows(table: RelationFacts, change: SourceChange, fields: Sequence[str]) -> str:
-    """The rows that changed, with their weights; what two versions have in common left out.
+    """The rows that changed, with their weights; without those that cancel each other, if they may be many.
 
     Their columns are called as `in_changes` says.
     """
     rows = _recorded_rows(table, change, fields)
-    return _netted(rows, fields, change.floats) if change.how == "diff" else rows
+    return _netted(rows, fields, change.floats) if change.is_netted_first else rows
 
 
 def _recorded_rows(table: RelationFacts, change: SourceChange, fields: Sequence[str]) -> str:

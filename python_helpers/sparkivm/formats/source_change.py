@@ -8,6 +8,8 @@ from typing import Literal
 
 from sparkivm.engine import Field
 
+_MANY_ROWS = 50_000
+
 
 @dataclass(frozen=True)
 class SourceChange:
@@ -28,6 +30,11 @@ class SourceChange:
     kept: str = ""  # the relation in which they were put in memory, with their weights
     whole_files: bool = False  # whether `rows` counts all rows of the files in which some changed
     floats: frozenset[str] = frozenset()  # columns of FLOAT or DOUBLE, or with some inside
+
+    @property
+    def is_netted_first(self) -> bool:
+        """Whether most rows may cancel each other, as after an overwrite: readers would net them again."""
+        return self.how == "diff" or (self.nets and self.rows >= _MANY_ROWS)
 
 
 def floating(fields: Iterable[Field]) -> tuple[str, ...]:

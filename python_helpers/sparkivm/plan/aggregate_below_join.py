@@ -1,9 +1,10 @@
 """Counts and sums over a join, added up below it first: eager aggregation.
 
-γ_{G; Σ e}(D ⋈ F)  =  γ_{G; Σ s}(D ⋈ γ_{b; s = Σ e}(F)),   G of D, e and b of F, b the columns that D meets
+γ_{G; Σ e}(D ⋈ F)  =  γ_{G; Σ s}(D ⋈ E),   E entries that add up to γ_{b; s = Σ e}(F)
 
+G is of D, e and b are of F, and b are the columns that D meets. A group whose count adds up to 0 is none.
 Where rows of D change, the right side looks for them among the groups of F instead of its rows. So it pays
-where the groups are kept: as a view of their own.
+where the groups are kept, as a view of their own; its entries need not be added up in between.
 
 source  Yan and Larson 1995, "Eager Aggregation and Lazy Aggregation"
 tested  tests/laws/test_aggregate_below_join_law.py
@@ -11,35 +12,56 @@ tested  tests/laws/test_aggregate_below_join_law.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from sparkivm.algebra import Aggregate, Call, InnerJoin, Relation, Scalar
+from sparkivm.algebra.aggregates.aggregate_function import AggregateFunction
 from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
 from sparkivm.algebra.aggregates.sum import SUM, exact_sum_type
 from sparkivm.algebra.join_condition import JoinCondition
-from sparkivm.algebra.scalar import column
+from sparkivm.algebra.scalar import column, conjunction
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.plan.split import Split
 from sparkivm.spark.data_types import BIGINT, SparkType
+
+_Part = tuple[AggregateFunction, Scalar | None]  # of a group: a function, and its argument
 
 
 @dataclass(frozen=True)
 class BelowJoin:
     """An aggregate over a join in its other form.
 
-    inner   the groups of F
-    others  D and what it is joined with F by
-    outer   keys and calls of the whole, over the columns of `inner`
+    inner     the groups of F
+    others    D, and the predicates by which it is joined with F
+    calls     of the whole, over the columns of `inner`
+    formulas  the calls that the aggregate had, over the columns of the whole
+    is_there  whether a group has rows
     """
 
     inner: Aggregate
     others: tuple[Relation, ...]
     predicates: tuple[Scalar, ...]
-    outer: Aggregate
+    keys: tuple[str, ...]
+    calls: tuple[Call, ...]
+    formulas: Mapping[str, Scalar]
+    is_there: Scalar
 
-    def over(self, groups: Relation) -> Aggregate:
-        """The whole, the groups of F read from a relation that has their columns."""
-        return replace(self.outer, input=InnerJoin((*self.others, groups), self.predicates))
+    def over(self, entries: Relation) -> Aggregate:
+        """The whole, with entries of the groups of F that have their columns."""
+        return Aggregate(InnerJoin((*self.others, entries), self.predicates), self.keys, self.calls)
+
+    def split(self, halves: Split, entries: Relation) -> Split:
+        """The halves of a query that has the aggregate as its core, over entries."""
+        having = [*([halves.having.substitute(self.formulas)] if halves.having else []), self.is_there]
+        return replace(
+            halves,
+            core=self.over(entries),
+            output=tuple(scalar.substitute(self.formulas) for scalar in halves.output),
+            having=conjunction(having),
+            sort=tuple((scalar.substitute(self.formulas), key) for scalar, key in halves.sort),
+        )
 
 
 def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> BelowJoin | None:
@@ -57,19 +79,47 @@ def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> B
     if not facts or not others:
         return None
     of_facts, of_others = _columns(facts), _columns(others)
-    arguments = frozenset().union(*(call.argument.columns for call in core.calls if call.argument))
     inside = tuple(p for p in join.predicates if p.columns <= of_facts)
     outside = tuple(p for p in join.predicates if p not in inside)
-    between = [p for p in outside if not p.columns <= of_others]
-    condition = JoinCondition.of(between, of_others, of_facts)
-    if not condition.pairs or condition.residual or not arguments <= of_facts:
+    condition = JoinCondition.of((p for p in outside if not p.columns <= of_others), of_others, of_facts)
+    if not condition.pairs or condition.residual or not _read_by(core.calls) <= of_facts:
         return None
     keys = tuple(dict.fromkeys(pair.right for pair in condition.pairs))
     input = facts[0] if len(facts) == 1 else InnerJoin(facts, inside)
-    names = dict(zip(core.calls, _free_names(core), strict=True))
-    inner = Aggregate(input, keys, tuple(replace(call, name=name) for call, name in names.items()))
-    calls = tuple(Call(call.name, SUM, column(name)) for call, name in names.items())
-    return BelowJoin(inner, others, outside, replace(core, calls=calls))
+    names = _free_names(core)
+    parts = _parts(core.calls)
+    inner = [replace(part, name=next(names)) for part in parts]
+    whole = [Call(next(names), SUM, column(part.name)) for part in inner]
+    found: dict[_Part, str] = {
+        (part.function, part.argument): call.name for part, call in zip(parts, whole, strict=True)
+    }
+    return BelowJoin(
+        Aggregate(input, keys, tuple(inner)),
+        others,
+        outside,
+        core.keys,
+        tuple(whole),
+        {call.name: _formula(call, found) for call in core.calls},
+        expression("n > 0", n=found[COUNT_ROWS, None]),
+    )
+
+
+def _parts(calls: Iterable[Call]) -> list[Call]:
+    """What is added up: the rows, and of each argument its values, and their sum."""
+    parts: dict[_Part, Call] = {(COUNT_ROWS, None): Call("rows", COUNT_ROWS)}
+    for call in calls:
+        if call.argument is not None:
+            parts[COUNT, call.argument] = Call(f"{call.name}_values", COUNT, call.argument)
+            parts[call.function, call.argument] = call
+    return list(parts.values())
+
+
+def _formula(call: Call, found: Mapping[_Part, str]) -> Scalar:
+    """A call over the sums of its parts; without a value a sum is NULL."""
+    if call.function == SUM:
+        values, total = found[COUNT, call.argument], found[SUM, call.argument]
+        return expression("case when n <> 0 then s end", n=values, s=total)
+    return column(found[call.function, call.argument])
 
 
 def _adds_up_twice(call: Call, type: SparkType | None) -> bool:
@@ -88,8 +138,7 @@ def _facts(join: InnerJoin, core: Aggregate) -> tuple[Relation, ...]:
 
     Without an argument, all inputs that no key is of.
     """
-    read = frozenset().union(*(call.argument.columns for call in core.calls if call.argument))
-    keys = frozenset(core.keys)
+    read, keys = _read_by(core.calls), frozenset(core.keys)
     free = [child for child in join.inputs if keys.isdisjoint(child.columns)]
     found = [child for child in free if not read or not read.isdisjoint(child.columns)]
     fixed = [child for child in join.inputs if child not in free]
@@ -106,16 +155,15 @@ def _meets(join: InnerJoin, child: Relation, others: Iterable[Relation]) -> bool
     )
 
 
+def _read_by(calls: Iterable[Call]) -> frozenset[str]:
+    return frozenset[str]().union(*(call.argument.columns for call in calls if call.argument is not None))
+
+
 def _columns(relations: Iterable[Relation]) -> frozenset[str]:
     return frozenset(name for relation in relations for name in relation.columns)
 
 
-def _free_names(core: Aggregate) -> list[str]:
-    """Names for the calls that no column of the plan has."""
+def _free_names(core: Aggregate) -> Iterator[str]:
+    """Names that no column of the plan has."""
     taken = {name.lower() for node in core.walk() for name in node.columns}
-    found = []
-    for call in core.calls:
-        names = (f"{call.name}_{number}" for number in count(1))
-        found.append(next(name for name in names if name.lower() not in taken))
-        taken.add(found[-1].lower())
-    return found
+    return (name for number in count(1) if (name := f"part_{number}") not in taken)

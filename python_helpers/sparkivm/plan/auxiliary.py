@@ -20,8 +20,11 @@ from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.aggregate_below_join import BelowJoin, aggregate_below_join
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.inner_totals import rewrite_inner
+from sparkivm.plan.split import Split
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.types_of import TypesOf, argument_types
+
+Views = Mapping[str, tuple[Relation, Columns]]
 
 
 def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
@@ -37,7 +40,9 @@ def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
 def below_join(plan: ViewPlan) -> BelowJoin | None:
     """The other form of the groups that are the state, if the groups in it can be a view."""
     written, state = plan.written, plan.state
-    if not isinstance(state, GroupState) or state.core.calls != getattr(written, "calls", None):
+    if plan.finalizer.split.windows is not None or not isinstance(state, GroupState):
+        return None
+    if state.core.calls != getattr(written, "calls", None):  # some are of DISTINCT arguments
         return None
     found = aggregate_below_join(written, state.types)
     return found if found is not None and can_be_view(found.inner) else None
@@ -50,10 +55,7 @@ def can_be_view(node: Aggregate) -> bool:
 
 
 def read_from_auxiliaries(
-    core: Relation,
-    text_of: Callable[[Relation], str],
-    types_of: TypesOf,
-    views: Mapping[str, tuple[Relation, Columns]],
+    core: Relation, text_of: Callable[[Relation], str], views: Views
 ) -> tuple[Relation, Mapping[str, Aggregate]]:
     """The core with inner aggregates replaced by the views that have their texts; and which were, by text.
 
@@ -63,20 +65,25 @@ def read_from_auxiliaries(
     found: dict[str, Aggregate] = {}
 
     def change(node: Relation) -> Relation:
-        if not isinstance(node, Aggregate):
-            return node
-        text = text_of(node)
-        if text not in views:
+        if not isinstance(node, Aggregate) or (text := text_of(node)) not in views:
             return node
         found[text] = node
-        view, columns = views[text]
-        return renamed(view, tuple(zip(node.columns, columns, strict=True)))
+        return _in_place_of(node, *views[text])
 
-    if not views:
-        return core, found
-    if isinstance(core, Aggregate):
-        below = aggregate_below_join(core, argument_types(core, types_of))
-        if below is not None:
-            groups = change(below.inner)
-            core = core if groups is below.inner else below.over(groups)
-    return rewrite_inner(core, change), found
+    return (rewrite_inner(core, change) if views else core), found
+
+
+def read_below_join(
+    halves: Split, text_of: Callable[[Relation], str], types_of: TypesOf, views: Views
+) -> tuple[Split, Mapping[str, Aggregate]]:
+    """The halves of a query in the other form of its groups, if that is over one of the views."""
+    if not views or halves.windows is not None or not isinstance(halves.core, Aggregate):
+        return halves, {}
+    below = aggregate_below_join(halves.core, argument_types(halves.core, types_of))
+    if below is None or (text := text_of(below.inner)) not in views:
+        return halves, {}
+    return below.split(halves, _in_place_of(below.inner, *views[text])), {text: below.inner}
+
+
+def _in_place_of(node: Aggregate, view: Relation, columns: Columns) -> Relation:
+    return renamed(view, tuple(zip(node.columns, columns, strict=True)))

@@ -66,6 +66,7 @@ def compile_query(
     fields: tuple[Field, ...],
     types_of: TypesOf,
     read_from_views: Callable[[Relation], Relation] = lambda core: core,
+    read_below_join: Callable[[Split], Split] = lambda halves: halves,
     laid_out_by: Collection[str] = (),
 ) -> ViewPlan:
     """The plan of a query.
@@ -74,6 +75,7 @@ def compile_query(
     types_of  Spark's types of a relation's columns: of those that are compared, of branches of UNION ALL, of
               arguments of aggregates
     read_from_views  the core with parts that are kept as views of their own read from these
+    read_below_join  the halves in the other form of the groups, if that is over such a view
     laid_out_by  public columns, in lower case, that the state has even if they are constants
     """
     columns = query.root.columns
@@ -88,6 +90,7 @@ def compile_query(
     named = zip(query.output, fields, strict=True)
     kept = [name for name, field in named if field.name.lower() in laid_out_by]
     halves = split(replace(query, root=trace[-1].relation), kept)
+    halves = read_below_join(halves)
     written = read_from_views(halves.core)
     of_core: tuple[Pass, ...] = (
         ("distinct_arguments", partial(with_distinct_arguments_apart, types_of=types_of)),

@@ -77,6 +77,27 @@ class Finalizer:
             text += f"\noffset {self.split.offset}"
         return text
 
+    def text_of_entries(self, state_table: str, dialect: SqlDialect = SPARK) -> str | None:
+        """The SELECT that presents the entries of groups: whoever reads them adds them up.
+
+        Of a sum it has what is added, also where no value is left. None for what cannot be added up so.
+        """
+        if not (isinstance(self.state, GroupState) and self.state.linear):
+            return None
+        hidden = {(entry.function.name, entry.argument): entry.name for entry in self.state.columns}
+        columns: dict[str, str | None] = {key: key for key in self.state.keys}
+        columns |= {
+            call.name: hidden.get((call.function.name, call.argument)) for call in self.state.core.calls
+        }
+        shown = [columns.get(scalar.as_column or "") for scalar in self.split.output]
+        if None in shown or self.split.having is not None or self.split.windows is not None:
+            return None
+        items = (
+            f"{dialect.name(name)} as {dialect.name(field.name)}"
+            for name, field in zip(filter(None, shown), self.fields, strict=True)
+        )
+        return f"select {', '.join(items)}\nfrom {state_table}"
+
     def _sort(self, formulas: Mapping[str, Scalar], dialect: SqlDialect) -> list[str]:
         """The items of ORDER BY, which say whose columns they read: a bare name is an output column first.
 

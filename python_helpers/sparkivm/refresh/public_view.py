@@ -27,6 +27,9 @@ def public_texts(compiled: CompiledView, request: RefreshRequest) -> tuple[str, 
         text = f"select {', '.join(_read_back(f, format) for f in compiled.fields)}\nfrom {state.sql}"
         return text, text
     finalizer = compiled.plan.finalizer
+    entries = finalizer.text_of_entries(state.sql) if request.as_entries else None
+    if entries is not None:
+        return entries, entries
     shown = partial(finalizer.text, state.sql, keeps=format.keeps)
     return shown("one"), shown("several")
 
@@ -82,7 +85,7 @@ class PublicView:
     def adds_up(self, compiled: CompiledView) -> bool:
         """Whether entries of a group may be appended: it adds them up, and views over it are made so."""
         one, adding = public_texts(compiled, self._request)
-        return adding != one and self._text == adding
+        return (adding != one or self._request.as_entries) and self._text == adding
 
     def publish(
         self, compiled: CompiledView, frontier: Frontier, *, in_any_case: bool, takes_entries: bool

@@ -75,6 +75,7 @@ class RefreshRequest:
                   put aside
     learns_costs  later estimates are corrected by the time that this refresh takes
     auxiliary     the view is kept for a part of the owner's view
+    as_entries    it shows the entries of its groups, which the owner's view adds up
     """
 
     view: TableName
@@ -89,6 +90,7 @@ class RefreshRequest:
     takes_over: bool = False
     learns_costs: bool = False
     auxiliary: bool = False
+    as_entries: bool = False
     layout: StateLayout = StateLayout()
     comment: str = ""
     header: SqlHeader = NO_HEADER

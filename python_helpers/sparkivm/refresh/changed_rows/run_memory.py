@@ -27,6 +27,7 @@ from sparkivm.names import RESERVED_PREFIX, quoted
 from sparkivm.refresh.changed_rows.answers import Answers
 from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.spark.data_types import SparkType
 
 _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
 # In the run. To keep something takes 0.15 to 0.2 s, which two uses of a feed cost, and three of a table.
@@ -162,7 +163,7 @@ class ViewMemory(Memory):
         if change.kept or not keeps_changes(change, self.run.uses(key, uses)):
             return change
         few = change.rows * len(source.fields) <= _MOST_VALUES
-        fields = self._fields(table, every=every or (few and change.scans == 0))
+        fields = self._fields(table, every=every or (few and change.scans == 0), change=change)
         read_bytes = change.scans * (source.size_bytes or 0)
         select = changed_rows(source, change, fields)
         return replace(change, kept=self._find(key, fields, select, read_bytes))
@@ -172,7 +173,7 @@ class ViewMemory(Memory):
         key = (source.name.key, *source.at)
         if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
-        fields = self._fields(table, every=True)
+        fields = self._fields(table, every=True, change=None)
         select = f"select {', '.join(map(quoted, fields))}\nfrom {source.pinned}"
         return self._find(key, fields, select, 0)
 
@@ -183,12 +184,20 @@ class ViewMemory(Memory):
         source = self.tables[table]
         return (source.name.key, *source.at, change.old)
 
-    def _fields(self, table: str, *, every: bool) -> list[str]:
-        """Columns to keep, in the table's order: those that the view reads, or every one that may be."""
+    def _fields(self, table: str, *, every: bool, change: SourceChange | None) -> list[str]:
+        """Columns to keep, in the table's order: those that the view reads, or every one that may be.
+
+        change  of which rows are kept; None for rows of the table
+        """
+        netted = change is not None and change.is_netted_first
+
+        def may_be_kept(type_: SparkType) -> bool:
+            return type_.cacheable and (type_.joinable or not netted)
+
         return [
             field.name
             for field in self.tables[table].fields
-            if field.name in self.read[table] or (every and field.spark_type.cacheable)
+            if field.name in self.read[table] or (every and may_be_kept(field.spark_type))
         ]
 
     def _find(self, key: _Key, fields: Sequence[str], select: str, read_bytes: int) -> str:

@@ -25,9 +25,10 @@ from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.table_references import names_in, table_references
 from sparkivm.names import TableName
-from sparkivm.plan.auxiliary import can_be_view, read_from_auxiliaries
+from sparkivm.plan.auxiliary import can_be_view, read_below_join, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.order_dependent import Decided, decided_by_order
+from sparkivm.plan.split import Split
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
@@ -59,6 +60,7 @@ class CompiledView:
     tree: exp.Query | None = None
     complete: bool = True  # whether the rows depend on nothing but `tables`
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
+    adds_up_auxiliary: bool = False  # the only one shows entries, which this view adds up
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
     called: frozenset[str] = frozenset()  # functions of Spark's
     decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
@@ -166,7 +168,7 @@ def compile_view(
                 check_view_is_understood(engine, facts, catalog)
         compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by)
         with _refusals_of_spark():
-            plan, replaced, decided, stored = compilation.plan(query, fields)
+            plan, replaced, adds_up, decided, stored = compilation.plan(query, fields)
     except NotIncremental as error:
         complete = (
             repeatable(tree)
@@ -183,6 +185,7 @@ def compile_view(
     return CompiledView(
         fields, plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
+        adds_up_auxiliary=adds_up,
         behind=frozenset().union(*(node.tables for node in replaced.values())),
         called=called,
         decided=decided,
@@ -245,23 +248,34 @@ class _Compilation:
 
     def plan(
         self, query: Query, fields: tuple[Field, ...]
-    ) -> tuple[ViewPlan, dict[str, Aggregate], Decided | None, StateColumns]:
-        """The plan, the aggregates that it reads from auxiliary views, what has to become one; if it is new,
-        the state's columns.
+    ) -> tuple[ViewPlan, dict[str, Aggregate], bool, Decided | None, StateColumns]:
+        """The plan, the aggregates that it reads from auxiliary views, whether it adds up their entries, what
+        has to become one; if it is new, the state's columns.
 
         Raises: NotIncremental; EngineError for what Spark does not take.
         """
         replaced: dict[str, Aggregate] = {}
+        adds_up = False
+
+        def text_of(relation: Relation) -> str:
+            return auxiliary_query(relation, self.catalog)
 
         def read_from_views(core: Relation) -> Relation:
-            core, found = read_from_auxiliaries(
-                core, lambda relation: auxiliary_query(relation, self.catalog), self.types_of, self.views_read
-            )
+            core, found = read_from_auxiliaries(core, text_of, self.views_read)
             replaced.update(found)
             return core
 
+        def read_from_entries(halves: Split) -> Split:
+            halves, found = read_below_join(halves, text_of, self.types_of, self.views_read)
+            replaced.update(found)
+            nonlocal adds_up
+            adds_up = bool(found)
+            return halves
+
         with not_too_deep():
-            plan = compile_query(query, fields, self.types_of, read_from_views, self.laid_out_by)
+            plan = compile_query(
+                query, fields, self.types_of, read_from_views, read_from_entries, self.laid_out_by
+            )
         check_groupable(self.engine, plan.core, self.catalog.tables)
         check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)
@@ -274,7 +288,7 @@ class _Compilation:
             stored = self.engine.schema_of(f"select * from {state} as state")
             check_keys(plan.state, stored)
             check_stored(stored)
-        return plan, replaced, decided, columns_of(stored)
+        return plan, replaced, adds_up, decided, columns_of(stored)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class Auxiliaries:
         if frontier is None or not request.may_keep_views or request.refresh_mode == "full":
             return {}
         try:
-            return self._refreshed(frontier.auxiliaries)
+            return self._refreshed(frontier.auxiliaries, as_entries=frontier.adds_up_auxiliary)
         except (ModelError, EngineError):
             if frontier.text == digest(request.sql):
                 raise
@@ -76,11 +76,12 @@ class Auxiliaries:
             return compiled
         if kept:
             compiled = compiled_over({})
-        queries = self._worthy(compiled, frontier)
+        below = self._below_join(compiled, frontier)
+        queries = (below,) if below else self._worthy(compiled)
         if not queries:
             return compiled
         try:
-            again = compiled_over(self._refreshed(queries))
+            again = compiled_over(self._refreshed(queries, as_entries=bool(below)))
         except ModelError as error:
             self._engine.warn(f"parts of {self._request.view} are not kept as views: {error}")
         else:
@@ -94,12 +95,12 @@ class Auxiliaries:
         request = self._request
         drop_auxiliaries(self._engine, request, number)
 
-    def _refreshed(self, queries: Sequence[str]) -> dict[str, TableName]:
+    def _refreshed(self, queries: Sequence[str], *, as_entries: bool) -> dict[str, TableName]:
         """Brought up to date, by their queries."""
         views = auxiliaries_of(self._request.view, queries)
         self._read = {}  # those of another query may be gone by now
         for query, view in views.items():
-            request = self._request_of(view, query)
+            request = self._request_of(view, query, as_entries=as_entries)
             result = self._refresh(request)
             for name in (view, request.state):
                 self._sources.forget(name)
@@ -114,7 +115,22 @@ class Auxiliaries:
             if now is None or now.at != read.at:
                 raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
 
-    def _worthy(self, compiled: CompiledView, frontier: Frontier | None) -> tuple[str, ...]:
+    def _below_join(self, compiled: CompiledView, frontier: Frontier | None) -> str:
+        """The query of the groups below a join, "" if there are none that are worth a view.
+
+        They are where the other side of the join moves.
+        """
+        plan, catalog, request = compiled.plan, compiled.catalog, self._request
+        if plan is None or catalog is None or not request.may_keep_views or request.refresh_mode == "full":
+            return ""
+        below = below_join(plan) if compiled.decided is None else None
+        if below is None or not self._is_worth(below.inner, compiled):
+            return ""
+        others = frozenset[str]().union(*(other.tables for other in below.others))
+        moving = any(self._moves(compiled.tables[key], frontier) for key in others & plan.tables)
+        return auxiliary_query(below.inner, catalog) if moving or request.auxiliary_views == "always" else ""
+
+    def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
         """Queries of the inner aggregates that need a view, or else of those that are worth one."""
         plan, catalog = compiled.plan, compiled.catalog
         request = self._request
@@ -122,12 +138,6 @@ class Auxiliaries:
             return ()
         if compiled.decided is not None:
             return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by)
-        below = below_join(plan)
-        if below is not None and self._is_worth(below.inner, compiled):
-            others = frozenset[str]().union(*(other.tables for other in below.others))
-            moving = any(self._moves(compiled.tables[key], frontier) for key in others & plan.tables)
-            if moving or request.auxiliary_views == "always":
-                return (auxiliary_query(below.inner, catalog),)
         found = (node for node in candidates(plan) if self._is_worth(node, compiled))
         return tuple(auxiliary_query(node, catalog) for node in found)
 
@@ -144,7 +154,7 @@ class Auxiliaries:
         known = frontier.sources.get(table.key) if frontier else None
         return read_marker(table.properties) is not None or (known is not None and known.at != table.at)
 
-    def _request_of(self, view: TableName, query: str) -> RefreshRequest:
+    def _request_of(self, view: TableName, query: str, *, as_entries: bool) -> RefreshRequest:
         layout = self._request.layout
         return replace(
             self._request,
@@ -162,6 +172,7 @@ class Auxiliaries:
             auxiliary_views="never",
             takes_over=False,
             auxiliary=True,
+            as_entries=as_entries,
         )
 
     def _check(self, stored: StoredState, result: RefreshResult) -> None:

@@ -55,6 +55,7 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         detail=compiled.fallback.detail if compiled.fallback else "",
         moments=seen.moments,
         auxiliaries=tuple(compiled.auxiliaries),
+        adds_up_auxiliary=compiled.adds_up_auxiliary,
         resolved=compiled.resolved,
     )
 
