@@ -5,7 +5,7 @@ KEYS ?= spread
 JSON ?= .build/bench/$(SUITE).json
 # Left to the suite unless they are given.
 BENCH_OPTIONS = $(if $(SF),--sf $(SF)) $(if $(ROWS),--rows $(ROWS)) $(if $(THREADS),--threads $(THREADS)) \
-  $(if $(UPDATED),--updated $(UPDATED))
+  $(if $(UPDATED),--updated $(UPDATED)) $(if $(STATE),--states $(STATE))
 BIN := .venv/bin
 FAST := not spark and not dbt and not thrift and not slow and not nightly
 ifndef SEED
@@ -65,7 +65,7 @@ chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt;
 mutants: .venv  ## how many small mistakes in the compiler the fast tests find
 	$(BIN)/python -m tests.mutants.run
 
-bench: .venv java  ## measure: SUITE (demo, fixed, tpch, project, seeds or growth), SF, KEYS, ROWS, THREADS, UPDATED, JSON
+bench: .venv java  ## measure: SUITE (demo, fixed, tpch, project, seeds or growth), SF, KEYS, ROWS, THREADS, UPDATED, STATE, JSON
 	mkdir -p $(dir $(JSON))
 	$(BIN)/python -m benchmarks.run --suite $(SUITE) --keys $(KEYS) --json $(JSON) $(BENCH_OPTIONS)
 

@@ -89,7 +89,12 @@ class Bench:
         """The project as views and as tables, parsed; `of` is the suffix of the schemas."""
         options = self.options
         targets = ("calibration" if options.calibrate else "view", "table")
-        given = {"of": of, "refresh_mode": options.refresh_mode, **(variables or {})}
+        given = {
+            "of": of,
+            "refresh_mode": options.refresh_mode,
+            "states": options.states,
+            **(variables or {}),
+        }
         views, tables = (
             DbtProject(project, target, OUTPUT / project.name, threads=options.threads, variables=given)
             for target in targets
