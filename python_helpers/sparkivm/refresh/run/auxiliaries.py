@@ -76,12 +76,11 @@ class Auxiliaries:
             return compiled
         if kept:
             compiled = compiled_over({})
-        below = self._below_join(compiled, frontier)
-        queries = (below,) if below else self._worthy(compiled)
+        queries, as_entries = self._chosen(compiled, frontier)
         if not queries:
             return compiled
         try:
-            again = compiled_over(self._refreshed(queries, as_entries=bool(below)))
+            again = compiled_over(self._refreshed(queries, as_entries=as_entries))
         except ModelError as error:
             self._engine.warn(f"parts of {self._request.view} are not kept as views: {error}")
         else:
@@ -115,31 +114,25 @@ class Auxiliaries:
             if now is None or now.at != read.at:
                 raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
 
-    def _below_join(self, compiled: CompiledView, frontier: Frontier | None) -> str:
-        """The query of the groups below a join, "" if there are none that are worth a view.
+    def _chosen(self, compiled: CompiledView, frontier: Frontier | None) -> tuple[tuple[str, ...], bool]:
+        """Queries of the inner aggregates that need a view, or else of those that are worth one.
 
-        They are where the other side of the join moves.
+        And whether the only one is read by its entries.
         """
         plan, catalog, request = compiled.plan, compiled.catalog, self._request
         if plan is None or catalog is None or not request.may_keep_views or request.refresh_mode == "full":
-            return ""
-        below = below_join(plan) if compiled.decided is None else None
-        if below is None or not self._is_worth(below.inner, compiled):
-            return ""
-        others = frozenset[str]().union(*(other.tables for other in below.others))
-        moving = any(self._moves(compiled.tables[key], frontier) for key in others & plan.tables)
-        return auxiliary_query(below.inner, catalog) if moving or request.auxiliary_views == "always" else ""
-
-    def _worthy(self, compiled: CompiledView) -> tuple[str, ...]:
-        """Queries of the inner aggregates that need a view, or else of those that are worth one."""
-        plan, catalog = compiled.plan, compiled.catalog
-        request = self._request
-        if plan is None or catalog is None or not request.may_keep_views or request.refresh_mode == "full":
-            return ()
+            return (), False
         if compiled.decided is not None:
-            return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by)
+            return tuple(auxiliary_query(node, catalog) for node in compiled.decided.by), False
+        below = below_join(plan)
+        if below is not None and self._is_worth(below.inner, compiled):
+            others = frozenset[str]().union(*(other.tables for other in below.others)) & plan.tables
+            if request.auxiliary_views == "always" or any(
+                self._moves(compiled.tables[key], frontier) for key in others
+            ):
+                return (auxiliary_query(below.inner, catalog),), True
         found = (node for node in candidates(plan) if self._is_worth(node, compiled))
-        return tuple(auxiliary_query(node, catalog) for node in found)
+        return tuple(auxiliary_query(node, catalog) for node in found), False
 
     def _is_worth(self, node: Aggregate, compiled: CompiledView) -> bool:
         assert compiled.plan is not None

@@ -201,10 +201,11 @@ def _select(attempt: Attempt, seen: Observation) -> str:
 
 def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
     layout, format = attempt.request.layout, attempt.format
-    if stored.facts is not None and stored.facts.kind != layout.file_format:
-        drop_own(attempt.engine, stored.facts)  # no statement replaces it
-    if stored.facts is None:
+    if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
+        if stored.facts is not None:
+            drop_own(attempt.engine, stored.facts)  # no statement replaces it
+            stored = replace(stored, facts=None, frontier_commit=None)
         if layout.catalog:
             schema = ".".join(map(quoted, (layout.catalog, attempt.state.schema)))
             attempt.engine.run("create_state_schema", schema=schema)
