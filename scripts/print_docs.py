@@ -57,14 +57,14 @@ _BAG_CHANGES = (
 )
 _NORMALIZATION = (join_groups, drop_projects, push_filters, share_parts, prune_empty.prune_empty)
 _ABOUT_LAWS = """\
-What each operator means, how it changes, and how it narrows to affected keys, from the docstrings of the
-code. A, B are relations, ₀ ₁ old and new, d a delta, ⊎ adds weights, K are affected keys, `R|K` is R with
-keys in K. Words: [glossary](glossary.md). `source` is the paper that a law is from, `tested` the test that
+What each operator means, how it changes, and how it is restricted to affected keys, from the docstrings.
+A, B are relations, ₀ ₁ old and new, d a delta, ⊎ adds weights, K are affected keys, `R|K` is R with keys in
+K. The [glossary](glossary.md) defines the terms. `source` is the paper of a law. `tested` is the test that
 compares it with new minus old; `make fuzz` does so for random queries."""
 _ABOUT_REASONS = """\
-Why a refresh was not incremental. The code stands on the console, in `run_results.json` (as
-`adapter_response.reason`) and in the output of `explain_incremental_view`, with the particulars and, where
-there is one, the place in the model's SQL. [Refresh flow](refresh_flow.md) shows when each is found."""
+Why a refresh was not incremental. The console, `run_results.json` (as `adapter_response.reason`) and the
+output of `explain_incremental_view` show the code, with details and, if there is one, the place in the
+model's SQL. [Refresh flow](refresh_flow.md) shows when each reason is found."""
 
 
 def laws_page() -> str:

@@ -1,4 +1,4 @@
-"""docs/tpcds.md: what each of the 99 queries is kept by."""
+"""docs/tpcds.md: how each of the 99 queries is refreshed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tests.tpcds.queries import models
 
 _ABOUT = """\
 The 99 queries of TPC-DS as models, while all seven fact tables and {dimensions}
-change. All 99 are equal to their recomputation after each round of changes, in the embedded engine and on Spark and
-Delta, where the refresh mode is `strict` and ANSI is on and off (`make nightly`). `make test` tries a few of them.
+change. After each round of changes, all 99 equal their recomputation, in the embedded engine and on Spark and Delta. On
+Spark the refresh mode is `strict`, and ANSI is on and off (`make nightly`). `make test` runs a few of them.
 
-Texts and data come from the package `duckdb-extension-tpcds`. The texts are printed in Spark's SQL; output columns
-without a name, or with one that Delta does not store, get one; and where a LIMIT would cut through ties, ORDER BY goes on
-with all output columns. Nothing else is changed. The data is of the smallest scale, thinned out
-(`tests/tpcds/data.py`), and made to fit the queries' conditions, so that most results have rows.
+Query texts and data come from the package `duckdb-extension-tpcds`. We print the texts in Spark's SQL. Output columns
+without a name, or with a name that Delta does not store, get a name. Where a LIMIT would cut through ties, we add all
+output columns to ORDER BY. Nothing else is changed. The data has the smallest scale, thinned out
+(`tests/tpcds/data.py`), and adjusted to the queries' conditions, so that most results have rows.
 
-**state**: sums are entries that add up; groups are merged or computed again; rows are a bag. **reads**: how often the
-statements of a refresh read a table when all these tables changed. **steps**: tables that are computed before
+**state**: `sums` are entries that add up; `groups` are merged or computed again; `rows` are a bag. **reads**: how often
+the statements of a refresh read a table when all these tables changed. **steps**: tables that are computed first
 ([decision 011](decisions/011-large-plans-in-steps.md))."""
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(OneInput):
-    """γ(A): one row per group; without keys exactly one row, also for no input. Without calls it is DISTINCT.
+    """γ(A): one row per group; without keys exactly one row, also over empty input. Without calls: DISTINCT.
 
     `signed` groups a Z-set by its weights: calls that add up weigh each row, a group stays even if its
     count is 0. Otherwise the input is a plain bag.

@@ -92,7 +92,7 @@ def check_accepted(expression: exp.Expr) -> None:
         if name in _NOT_DETERMINISTIC:
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION,
-                f"{name} has another value each time it is computed",
+                f"{name} is non-deterministic",
                 node,
             )
         if _of_the_session(node, name):
@@ -109,7 +109,9 @@ def check_accepted(expression: exp.Expr) -> None:
             else f"the expression {node.sql(dialect='spark')}"
         )
         raise not_incremental(
-            Reason.EXPRESSION_NOT_SUPPORTED, f"{what} is not known to keep its meaning in delta SQL", node
+            Reason.EXPRESSION_NOT_SUPPORTED,
+            f"{what} is not on the list of expressions that are safe in incremental SQL",
+            node,
         )
 
 

@@ -76,7 +76,7 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
                 time.sleep(0.2 * 2**number)
     raise ModelError(
         str(request.view),
-        f"{Fallback(Reason.REFRESH_CONFLICT)}, {_MOST_TRIES} times",
+        f"{Fallback(Reason.REFRESH_CONFLICT)} ({_MOST_TRIES} attempts)",
         Reason.REFRESH_CONFLICT.way_out,
     )
 

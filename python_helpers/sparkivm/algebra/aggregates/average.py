@@ -1,4 +1,4 @@
-"""AVG: the quotient of a sum that adds up and its count, where that has the last digit of Spark's.
+"""AVG: the quotient of a sum that adds up and its count, where its last digit equals Spark's.
 
 stores  what SUM stores
 """

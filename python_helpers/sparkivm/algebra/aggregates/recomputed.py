@@ -1,4 +1,4 @@
-"""Aggregates that are only evaluated: functions of the bag of a group's rows of which no rule knows more.
+"""Aggregates without a rule of their own: functions of the bag of a group's rows, which are evaluated again.
 
 stores  the value, which is read again for every group that changes
 """
