@@ -33,9 +33,8 @@ from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate
 
 # Smaller tables are sliced only by the way.
 _LARGE_ROWS = 200_000
-# Fields that are not read again, of all rows together, that are worth the tables in which slices are kept:
-# about 50 MB, a second.
-_WORTH_SLICING = 12e6
+# Values that have to be saved, so that the tables that hold slices are worth it: about 50 MB, a second.
+WORTH_SLICING = 12e6
 _KEY = f"{RESERVED_PREFIX}key_"
 
 
@@ -43,7 +42,7 @@ def share_reads(relation: Relation, estimate: RowEstimate) -> Relation:
     """The same relation, large tables read once for as many of their lookups as can be."""
     slices = _assigned(relation, estimate)
     saved = sum(estimate(read.scan) * len(read.scan.fields) for one in slices for read in one[1:])
-    return _Rewrite(slices).visit(relation) if saved >= _WORTH_SLICING else relation
+    return _Rewrite(slices).visit(relation) if saved >= WORTH_SLICING else relation
 
 
 @dataclass(frozen=True)

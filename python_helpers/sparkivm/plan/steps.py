@@ -18,6 +18,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.names import RESERVED_PREFIX, in_changes
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes
+from sparkivm.plan.shared_reads import WORTH_SLICING
 from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
@@ -75,12 +76,33 @@ def in_steps(
     kept   tables whose changes are in memory, and need no step
     sizes  of the parts of tables that it reads
     """
+    relation = _without_small_slices(relation, sizes)
     sliced = any(isinstance(node, Slice) for node in relation.walk())
     large = sliced or reads_when_inlined(relation) > most_reads
     if not large and not _looks_again(relation, sizes):
         return Steps((), relation)
     steps = _Cut(relation, names, most_reads, kept, sizes, large).steps()
     return steps if large or steps.tables else Steps((), relation)
+
+
+def _without_small_slices(relation: Relation, sizes: Sizes) -> Relation:
+    """The relation without slices of parts so small that reading them again costs less than a table."""
+    uses = Counter(id(child) for node in relation.walk() for child in node.children)
+
+    def is_small(node: Slice) -> bool:
+        values_read_again = _values_of(node.input, sizes) * (uses[id(node)] - 1)
+        return node.input.tables <= sizes.rows.keys() and values_read_again < WORTH_SLICING
+
+    done: dict[int, Relation] = {}
+    for node in relation.walk():  # children first
+        children = tuple(done[id(child)] for child in node.children)
+        if isinstance(node, Slice) and is_small(node):
+            done[id(node)] = children[0]
+        elif all(new is old for new, old in zip(children, node.children, strict=True)):
+            done[id(node)] = node
+        else:
+            done[id(node)] = node.with_children(children)
+    return done[id(relation)]
 
 
 def _looks_again(relation: Relation, sizes: Sizes) -> bool:

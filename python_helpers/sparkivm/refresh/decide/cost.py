@@ -44,7 +44,9 @@ _EXCHANGED_PER_S = 6e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
 _STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "recompute": 1.0, "full": 1.0}
-_MORE_BYTES = 1.1  # a change that is spread over all keys makes its joins read whole tables, once per term
+# A change that is spread over all keys makes its joins read whole tables, once per term: no way for large ones.
+_MORE_BYTES = 1.1
+_LARGE_BYTES = 256 << 20
 # A rebuild changes each row for the views that read this one, so it has to be plainly cheaper.
 _PLAINLY = 1.1
 _UNKNOWN_RANGES = KeyRanges()
@@ -135,7 +137,8 @@ class Estimate:
 
     @property
     def _reads_more(self) -> bool:
-        return self.from_changes.bytes > _MORE_BYTES * self.in_full.bytes
+        more_bytes = self.from_changes.bytes - _MORE_BYTES * self.in_full.bytes
+        return more_bytes > _LARGE_BYTES
 
     def __str__(self) -> str:
         text = f"estimated {self.expected_s:.1f} s from changes, {self.expected_full_s:.1f} s in full"
