@@ -1,4 +1,4 @@
-"""Why a refresh was not incremental: one member per cause, with its sentence and its way out."""
+"""Why a refresh was not incremental: one member per cause, with what happened and what to do."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from enum import Enum
 
 
 class Reason(Enum):
-    """A stable code; its value is what happened in general and what to do about it."""
+    """A stable code; its value is (what happened in general, what to do about it)."""
 
-    STATE_MISSING = ("the view has no state yet", "nothing: this is the first build")
+    STATE_MISSING = ("the view has no state yet", "no action needed; this is the first build")
     STATE_MODIFIED = (
         "something other than a refresh changed the state table",
         "write to the view's sources, never to its state",
     )
     STATE_FORMAT_CHANGED = (
         "the state was written by another version of the package, or somebody changed its frontier",
-        "nothing: it is rebuilt once",
+        "no action needed; the view is rebuilt once",
     )
     FRONTIER_MISSING = (
-        "the state's history no longer says which source versions it holds",
+        "the state's history no longer records which source versions the state contains",
         "raise delta.logRetentionDuration of the state table",
     )
     QUERY_CHANGED = (
         "the SQL of the model, or of a view that it reads, changed",
-        "nothing: it is rebuilt once",
+        "no action needed; the view is rebuilt once",
     )
     CONFIG_CHANGED = (
         "a setting that decides the result changed",
-        "keep the session settings of all runs equal",
+        "use the same session settings in all runs",
     )
     SOURCE_REPLACED = (
-        "a source is another table than at the last refresh",
+        "a source is not the same table as at the last refresh",
         "update the source in place instead of dropping it",
     )
-    SOURCE_SCHEMA_CHANGED = ("a source's columns changed", "nothing: the view is rebuilt once")
+    SOURCE_SCHEMA_CHANGED = ("a source's columns changed", "no action needed; the view is rebuilt once")
     SOURCE_NOT_SUPPORTED = (
-        "a source keeps no history that changes could be read from",
+        "a source keeps no history to read changes from",
         "store it as a Delta table, or put a view over its path",
     )
     HISTORY_UNAVAILABLE = (
@@ -48,20 +48,26 @@ class Reason(Enum):
         "alter table … set tblproperties (delta.enableChangeDataFeed = true)",
     )
     NON_DETERMINISTIC_EXPRESSION = (
-        "an expression has another value each time it is computed",
+        "an expression returns a different value each time it is computed",
         "compute it in a model of its own",
     )
     OPERATOR_NOT_SUPPORTED = (
-        "no rule merges changes through this construct",
+        "this construct has no incremental rule",
         "move it into a model of its own",
     )
     EXPRESSION_NOT_SUPPORTED = (
-        "an expression is not known to keep its meaning in delta SQL",
+        "we do not know whether an expression keeps its meaning in delta SQL",
         "move it into a model of its own",
     )
-    TYPE_NOT_SUPPORTED = ("a type cannot be compared or added up exactly", "cast it")
-    SQL_NOT_UNDERSTOOD = ("the SQL text cannot be read back faithfully", "rephrase the marked part")
-    CHANGE_TOO_LARGE = ("too much of a source changed", "nothing: a rebuild is cheaper this time")
+    TYPE_NOT_SUPPORTED = (
+        "values of a type cannot be compared or added up exactly",
+        "cast the column to another type",
+    )
+    SQL_NOT_UNDERSTOOD = ("the compiler may read the SQL differently than Spark", "rephrase the marked part")
+    CHANGE_TOO_LARGE = (
+        "too large a part of a source changed",
+        "no action needed; a rebuild is cheaper this time",
+    )
     CHEAPER_IN_FULL = (
         "a rebuild costs less than applying the changes",
         "set refresh_mode: incremental to never rebuild for cost",
@@ -69,10 +75,10 @@ class Reason(Enum):
     NUMERIC_OVERFLOW = ("a sum overflows its type", "cast the argument to a wider type")
     REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
     REFRESH_CONFLICT = (
-        "another refresh of the view was faster at each try",
-        "run one driver at a time for a view",
+        "another refresh of this view committed first on every retry",
+        "do not refresh a view from several drivers at once",
     )
-    FULL_REFRESH_REQUESTED = ("a full refresh was asked for", "nothing")
+    FULL_REFRESH_REQUESTED = ("a full refresh was requested", "no action needed")
 
     @property
     def happened(self) -> str:
@@ -85,7 +91,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the model's SQL: line and column count from 1."""
+    """A place in the model's SQL; line and column count from 1."""
 
     line: int
     column: int
@@ -94,7 +100,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Fallback:
-    """One cause of a full refresh: the code, the particulars, and the place where there is one."""
+    """One cause of a full refresh: the code, the details, and the place if it is known."""
 
     reason: Reason
     detail: str = ""
