@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class OneRow(NoInput):
     """The bag {()}.
 
-    delta     nothing: it is a constant
+    delta     empty: it is a constant
     restrict  a semi-join on top
     tested    tests/laws/test_delta_law.py
     """

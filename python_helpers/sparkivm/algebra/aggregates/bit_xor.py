@@ -1,4 +1,4 @@
-"""BIT_XOR of whole numbers: it adds up, as x ^ x = 0, so a value that comes again takes itself away.
+"""BIT_XOR of integers adds up: because x ^ x = 0, adding a value a second time removes it.
 
 stores  the count of values, and their BIT_XOR
 """
