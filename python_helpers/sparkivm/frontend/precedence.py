@@ -49,7 +49,7 @@ def refuse_other_precedence(tree: exp.Expr) -> None:
             if _LEVELS.get(type(operand), 0) > most:
                 raise not_incremental(
                     Reason.SQL_NOT_UNDERSTOOD,
-                    f"{node.sql(dialect='spark')} means something different in Spark; add parentheses",
+                    f"{node.sql(dialect='spark')} without parentheses is read differently by Spark; add some",
                     node,
                 )
 
