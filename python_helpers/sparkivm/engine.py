@@ -63,7 +63,7 @@ class RelationFacts:
     # views
     view_text: str = ""
     comment: str = ""
-    view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analysed
+    view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analyzed
     view_settings: Mapping[str, str] = field(
         default_factory=dict
     )  # session settings at that time, except defaults

@@ -100,7 +100,7 @@ def test_dbts_own_options_are_known():
         ({"location": "/x"}, "an incremental_view ignores location (write location_root)"),
         ({"cluster_by": ["a"]}, "an incremental_view ignores cluster_by (write liquid_clustered_by)"),
         ({"clustered_by": "a", "buckets": 4}, "an incremental_view ignores clustered_by (write liquid_clustered_by), buckets"),
-        ({"file_format": "parquet"}, "file_format parquet is ignored, as a state is a table of delta or iceberg: this one is delta"),
+        ({"file_format": "parquet"}, "file_format parquet is ignored, since states are stored in delta or iceberg: this one is delta"),
         ({"partition_by": {"field": "at", "data_type": "date"}}, "partition_by of BigQuery is ignored; write a column or a list of columns"),
         ({"partitions": ["x"], "transient": False, "target_lag": "1 hour", "query_tag": "t"}, "an incremental_view ignores partitions, transient, target_lag, query_tag"),
         ({"dist": "all", "sort": ["a"], "snowflake_warehouse": "w"}, "an incremental_view ignores dist, sort, snowflake_warehouse"),

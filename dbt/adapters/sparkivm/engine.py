@@ -25,7 +25,7 @@ from sparkivm.engine import (
 )
 from sparkivm.names import TableName, quoted
 
-_MACROS = "dbt_sparkivm"  # only our macros: a project's macro of the same name is not used
+_MACROS = "dbt_sparkivm"  # a project overrides our macros by dispatch, not by name
 _ALL_SETTINGS = "set"
 # By default Spark truncates the text of a plan with many columns.
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}

@@ -221,7 +221,7 @@ class _Reader:
         format_ = self._value("file_format")
         if format_ is not None and str(format_).lower() not in STATE_FORMATS:
             found.append(
-                f"file_format {format_} is ignored, as a state is a table of {' or '.join(STATE_FORMATS)}: "
+                f"file_format {format_} is ignored, since states are stored in {' or '.join(STATE_FORMATS)}: "
                 f"this one is {format}"
             )
         if _is_of_bigquery("partition_by", self._value("partition_by")):

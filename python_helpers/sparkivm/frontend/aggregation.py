@@ -33,7 +33,7 @@ class Aggregation:
     ) -> None:
         """A grouping of an input.
 
-        constant  columns that are none of the input's, and the same for all of its rows
+        constant  columns from outside the input, with the same value for all of its rows
         """
         self._input, self._names, self._constant, self._windows = input, names, constant, windows
         self._keys: list[tuple[str, Scalar]] = []

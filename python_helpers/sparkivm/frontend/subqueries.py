@@ -109,7 +109,7 @@ class Subqueries:
                     check_accepted(part)
             operands = tuple(map(Scalar, parts))
             if len(operands) == 1 and not operands[0].columns and parts[0].find(exp.Null, exp.Nullif):
-                # Only for such an operand Spark folds the IN to NULL.
+                # Spark folds the IN to NULL only for such an operand.
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, "IN of a constant that may be NULL", node
                 )

@@ -54,7 +54,7 @@ def entries(state: GroupState, d: Derivation) -> Relation:
 
 
 def folded(state: GroupState, *more: Relation, part: Keys | None = None) -> Relation:
-    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), without groups without rows.
+    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), if it has rows.
 
     With `part`, which contains the keys of `more`, only the groups with these keys.
     """
