@@ -1,1 +1,1 @@
-"""Measurements and the demo: refreshes of TPC-H views on a local Spark, beside full rebuilds."""
+"""Measurements and the demo: refreshes of TPC-H views on a local Spark, compared with full rebuilds."""

@@ -1,4 +1,4 @@
-"""A picture of refreshes beside rebuilds: horizontal bars, as an SVG that needs nothing else."""
+"""A picture of refreshes beside rebuilds: horizontal bars, as a self-contained SVG."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 _FULL_COLOR, _REFRESH_COLOR, _TEXT, _FAINT = "#c2c8d0", "#1f6feb", "#1f2328", "#59636e"
-_WIDTH, _MARGIN, _RIGHT = 860, 24, 70  # right of the longest bar is room for its number
+_WIDTH, _MARGIN, _RIGHT = 860, 24, 70  # room for a number to the right of the longest bar
 _BAR, _ROW, _SECTION = 11, 34, 40
-_LETTER = 7.9  # average width of a letter of 13 pixels
+_LETTER = 7.9  # average width of a 13-pixel letter
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Section:
 
 
 def picture(title: str, subtitle: str, sections: Sequence[Section], footer: str) -> str:
-    """The whole SVG; the height follows from the number of lines."""
+    """The whole SVG; its height depends on the number of lines."""
     labels = [bar.label for section in sections for bar in section.bars]
     left = _MARGIN + max(len(label) for label in labels) * _LETTER + 12
     parts = [

@@ -27,11 +27,11 @@ OUTPUT = BUILD / "bench"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a suite found, and what it says beside its table."""
+    """The results of a suite, and its notes below the table."""
 
     results: Sequence[Result]
     notes: Sequence[str] = ()
-    picture: str = ""  # SVG, if it is another than a bar per result
+    picture: str = ""  # SVG, unless it is one bar per result
 
 
 class Bench:
@@ -65,11 +65,11 @@ class Bench:
             self.spark.stop()
 
     def repeat(self, default: int) -> int:
-        """How many rounds are timed."""
+        """The number of timed rounds."""
         return int(self.options.repeat or default)
 
     def tpch(self, scale: float, of: str = "") -> SourceChanges:
-        """Load TPC-H into the schema `tpch` with the suffix `of`; it is created again."""
+        """Load TPC-H into the schema `tpch` with the suffix `of`, which is created again."""
         options = self.options
         with step(f"generate TPC-H at scale factor {scale:g}"):
             parquet = generate(scale)

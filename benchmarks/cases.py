@@ -1,4 +1,4 @@
-"""What is measured: a case is some models, and the change that they are refreshed after."""
+"""What is measured: a case is some models, and the change before their refresh."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Case:
     """One line of the result table."""
 
     name: str
-    models: tuple[str, ...]  # in the order of their layers; none: all of the project, and its whole `dbt run`
+    models: tuple[str, ...]  # in layer order; empty: the whole project, timed as one `dbt run`
     change: Change
 
 
 def chosen(cases: Sequence[Case], names: Iterable[str]) -> list[Case]:
-    """The cases of a suite, all or those that are named.
+    """The cases of a suite with these names, or all.
 
-    Raises: BenchmarkError listing what there is, if one of the names is no case.
+    Raises: BenchmarkError, which lists the cases, for an unknown name.
     """
     names = set(names)
     unknown = sorted(names - {case.name for case in cases})
@@ -35,7 +35,7 @@ def chosen(cases: Sequence[Case], names: Iterable[str]) -> list[Case]:
 
 
 def by_change(cases: Sequence[Case]) -> dict[Change, list[Case]]:
-    """Cases that share their change batches, in order of appearance."""
+    """Cases grouped by change, in order of appearance; a group shares its change batches."""
     groups: dict[Change, list[Case]] = {}
     for case in cases:
         groups.setdefault(case.change, []).append(case)

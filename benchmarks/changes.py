@@ -15,10 +15,10 @@ from benchmarks.tpch_data import ORDERS_PER_SCALE
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a batch changes: shares of the orders, which go with their lineitems (0.001 is 0.1 %).
+    """What a batch changes: shares of the orders, together with their lineitems (0.001 is 0.1 %).
 
-    Of updated orders only the lineitems are updated. `dimension_rows` are updated in each of customer, part
-    and supplier.
+    Of updated orders only the lineitems are updated. `dimension_rows` rows are updated in each of customer,
+    part and supplier.
     """
 
     name: str
@@ -59,7 +59,7 @@ class SourceChanges(StatementChanges):
         self._chooser = OrderChooser(self._n_orders, placement, seed)
 
     def apply(self, change: Recipe | Statements) -> RowCounts:
-        """Make the changes of the next batch: one commit for each kind of change in a table."""
+        """Apply the next batch: one commit for each kind of change in a table."""
         if isinstance(change, Statements):
             return super().apply(change)
         choice = self.skip(change)
@@ -76,7 +76,7 @@ class SourceChanges(StatementChanges):
         return counts
 
     def skip(self, recipe: Recipe) -> OrderChoice:
-        """Choose the next batch without making it: another process did, or the caller will."""
+        """Choose the next batch without applying it: another process did, or the caller will."""
         self.batches += 1
         shares = (recipe.inserted, recipe.deleted, recipe.updated)
         return self._chooser.next_batch(*(round(share * self._n_orders) for share in shares))
@@ -98,7 +98,7 @@ class SourceChanges(StatementChanges):
         """)
 
     def merge_suppliers(self) -> RowCounts:
-        """MERGE a delivery: every 100th supplier with a new balance, and as many new ones."""
+        """MERGE a delivery: every 100th supplier with a new balance, and as many new suppliers."""
         return self.run(f"""
             merge into {self.schema}.supplier as target
             using (
@@ -114,7 +114,7 @@ class SourceChanges(StatementChanges):
         """)
 
     def delete_parts(self) -> RowCounts:
-        """Drop every 1,000th part, others each time; its lineitems stay and lose their match."""
+        """Delete every 1,000th part, different ones each time; their lineitems stay and lose their match."""
         return self.run(f"delete from {self.schema}.part where p_partkey % 1000 = {self.batches}")
 
     def _copy(self, table: str, key: str, copies: Iterable[tuple[int, int]]) -> RowCounts:
@@ -125,7 +125,7 @@ class SourceChanges(StatementChanges):
         """)
         name = f"{self.schema}.{table}"
         columns = ", ".join("copy" if one == key else one for one in self.session.table(name).columns)
-        # One file, as an ordinary small insert makes; the literal range lets Delta skip files.
+        # One file, like an ordinary small insert; the literal range lets Delta skip files.
         lowest, highest = copies[0][0], copies[-1][0]
         return self.run(f"""
             insert into {name}
@@ -135,7 +135,7 @@ class SourceChanges(StatementChanges):
         """)
 
     def _delete(self, table: str, key: str, keys: Iterable[int]) -> RowCounts:
-        # Delta's DELETE takes no subquery.
+        # Delta's DELETE allows no subquery.
         listed = ", ".join(str(one) for one in keys)
         return self.run(f"delete from {self.schema}.{table} where {key} in ({listed})")
 

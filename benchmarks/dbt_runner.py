@@ -1,4 +1,4 @@
-"""dbt in this process: whole runs and single models, with what dbt says about each node."""
+"""dbt in this process: whole runs and single models, with dbt's report about each node."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class NodeRun:
 
     @property
     def reason(self) -> str:
-        """Why the refresh was not incremental, as code and sentence; empty if it was."""
+        """Why the refresh was not incremental, as code and sentence; "" if it was."""
         return str(self.response.get("reason_text") or self.reason_code)
 
     @property
@@ -80,14 +80,14 @@ class NodeRun:
 
 @dataclass(frozen=True)
 class Execution:
-    """What is timed: a whole dbt run, or some of its nodes."""
+    """A timed whole: a dbt run, or some of its nodes."""
 
     seconds: float
     nodes: Sequence[NodeRun]
     intervals: Sequence[Interval]
 
     def of(self, models: Iterable[str]) -> Execution:
-        """The nodes of these models one after the other; the whole run if none is named."""
+        """The nodes of these models, one after the other; the whole run if no model is named."""
         models = tuple(models)
         if not models:
             return self
@@ -97,7 +97,7 @@ class Execution:
 
 
 class DbtProject:
-    """A dbt project with one of its targets, run in this process on the Spark that is already up."""
+    """A dbt project with one target, run in this process on the Spark that already runs."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class DbtProject:
         self._manifest: Any = None
 
     def parse(self) -> None:
-        """Parse the project once; the runs that follow reuse the result. Without it, each run parses."""
+        """Parse the project once; later runs reuse the result. Without this, each run parses."""
         self._manifest = self._invoke("parse").result
 
     @property
@@ -127,12 +127,12 @@ class DbtProject:
 
     @property
     def models(self) -> list[str]:
-        """The names of all models of a project that is parsed."""
+        """The names of all models; the project must be parsed."""
         return [node.name for node in self._parsed_models]
 
     @property
     def schema(self) -> str:
-        """The schema of the models of a project that is parsed."""
+        """The schema of the models; the project must be parsed."""
         return str(self._parsed_models[0].schema)
 
     def run(self, *models: str) -> Execution:

@@ -1,8 +1,8 @@
 """The demo: an ordinary dbt project of incremental views, before and after its sources change.
 
-`python -m benchmarks.demo` makes and loads TPC-H tables and creates the views of integration_tests/tpch. It
-builds the same models as tables, and refreshes the views, before and after several tables changed. Each arm
-has a process of its own, in which it runs twice: fresh, then warm. At last each view has to equal its SELECT.
+`python -m benchmarks.demo` generates and loads TPC-H tables and creates the views of integration_tests/tpch.
+It builds the same models as tables, and refreshes the views, before and after several tables changed. Each
+arm has its own process, in which it runs twice: fresh, then warm. At the end each view must equal its SELECT.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Comparison:
     conditions: Conditions
     views: Arm
     tables: Arm
-    names: Sequence[str]  # of the views, by their layers
+    names: Sequence[str]  # of the views, in layer order
 
     def pairs(self, start: str) -> list[tuple[NodeRun, NodeRun]]:
         """Each view's refresh and rebuild in the runs of one start, `fresh` or `warm`."""
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare(conditions: Conditions) -> Comparison:
-    """All steps of the demo; each that starts Spark is a process of its own."""
+    """All steps of the demo; each step that starts Spark has its own process."""
     scale = conditions.scale
     headline(
         f"1. TPC-H at scale factor {scale:g} ({round(6 * scale, 1):g} million lineitems) as Delta tables"
@@ -88,7 +88,7 @@ def compare(conditions: Conditions) -> Comparison:
 
 
 def summary(compared: Comparison) -> str:
-    """The whole project first, then a line per view, then why some are not faster."""
+    """The whole project, then a line per view, then why some views are not faster."""
     whole = [(start, *_whole(compared, start)) for start in ("fresh", "warm")]
     projects = text_table(
         ("the whole dbt run", "rebuild s", "refresh s", "speed-up"),
@@ -122,7 +122,7 @@ def summary(compared: Comparison) -> str:
     return "\n".join(
         [
             projects,
-            f"Spark's own start is not in it: {start_s} here, once in a process.",
+            f"Spark's own start is not included: {start_s} here, once per process.",
             "",
             "view by view; mode and rows (+ inserted, - deleted, ~ updated) are those of the warm process",
             text_table(header, rows),
@@ -132,7 +132,7 @@ def summary(compared: Comparison) -> str:
 
 
 def drawn(compared: Comparison) -> str:
-    """The picture: the whole run in both ways, then each view in a warm process."""
+    """The picture: the whole run both ways, then each view in a warm process."""
     refreshed, rebuilt = _whole(compared, "warm")
     conditions = compared.conditions
     whole = [

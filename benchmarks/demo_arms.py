@@ -1,6 +1,6 @@
-"""What the demo does in processes of their own: one makes the data, one runs the views, one the tables.
+"""The demo's parts with their own processes: one prepares the data, one runs the views, one the tables.
 
-Each starts a Spark that has never run anything, so neither arm profits from what the other has warmed up.
+Each starts a new Spark, so neither arm profits from a Spark that the other has warmed up.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Conditions:
-    """Of the whole demo."""
+    """The conditions of the whole demo."""
 
     scale: float
     cores: int
     memory: str
     states: StateFormat = "delta"
-    counts: bool = False  # whether each arm runs once more, to count what Spark does
+    counts: bool = False  # whether each arm runs once more, to count Spark's work
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,22 @@ class Arm:
     spark_start_s: float
     fresh: Execution
     warm: Execution
-    unchanged: Execution | None = None  # views only: a run after which nothing had changed
+    unchanged: Execution | None = None  # views only: a run without changes
     work: Work | None = None  # of the counted run
     work_of_models: dict[str, Work] | None = None
 
 
 def in_fresh_process(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function of this module in a new Python, and so in a new Spark."""
+    """Call a function of this module in a new Python process, and so with a new Spark."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_plain_errors, function, *arguments).result()
 
 
 def prepare(parquet: Path, conditions: Conditions) -> list[NodeRun]:
-    """Load the sources and create the views. Returns: the runs that did."""
+    """Load the sources and create the views. Returns: the runs that created them."""
     with _spark(conditions, keep=False) as (spark, _):
         load(spark, parquet, SOURCE_SCHEMA)
-        _project("tables", conditions).parse()  # what dbt keeps of a project is there for both arms
+        _project("tables", conditions).parse()  # both arms find dbt's saved parse of the project
         headline("2. dbt run: the views are created")
         return [node for node in _project("views", conditions).run().nodes if node.mode == "create"]
 
@@ -88,7 +88,7 @@ def run_tables(conditions: Conditions) -> Arm:
 
 
 def run_views(conditions: Conditions) -> Arm:
-    """Refresh, change the sources, refresh again; then test the views, and run once without a change."""
+    """Refresh, change the sources, refresh again; then test the views, and run once more without changes."""
     with _spark(conditions) as (spark, spark_start_s):
         views = _project("views", conditions)
         headline("4. dbt run: the views are refreshed from these changes")
@@ -121,7 +121,7 @@ def _project(target: str, conditions: Conditions) -> DbtProject:
 @contextmanager
 def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[SparkSession, float]]:
     """A new Spark on the demo's catalog, and the seconds that its start took."""
-    os.chdir(DEMO_PROJECT)  # the profile names its files from there
+    os.chdir(DEMO_PROJECT)  # paths in the profile are relative to it
     started = time.perf_counter()
     with step("start Spark"):
         spark = start_spark(
@@ -138,7 +138,7 @@ def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[Spark
 
 
 def _change(spark: SparkSession, conditions: Conditions, batch: int) -> None:
-    """Inserts, updates, deletes and a MERGE, in five tables; prints what each changed."""
+    """Insert, update, delete and MERGE in five tables, and print what each statement changed."""
     headline("   the sources change" + (" again" if batch > 1 else ""))
     changes = SourceChanges(spark, SOURCE_SCHEMA, conditions.scale, placement="recent")
     for _ in range(1, batch):
@@ -169,7 +169,7 @@ def _counted(
 
 
 def _plain_errors(function: Callable[..., T], *arguments: object) -> T:
-    """Errors of Spark do not go from one process to another."""
+    """Replace Spark's errors, which cannot be passed from one process to another."""
     try:
         return function(*arguments)
     except (PySparkException, Py4JError) as error:

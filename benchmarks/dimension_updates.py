@@ -1,4 +1,4 @@
-"""Which customers, parts and suppliers a batch updates, and what it writes into them."""
+"""Which customers, parts and suppliers a batch updates, and with which values."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class DimensionUpdate:
         return f"update {schema}.{self.table} set {self.assignments} where {self.key} in ({listed})"
 
 
-# measures    balances and prices, what goes up and down each day; a few queries read them
-# attributes  what most queries filter, join and group by: each such row meets facts of all times, so the
-#             facts are read as a whole to refresh a query
+# measures    balances and prices, which change every day; few queries read them
+# attributes  columns by which most queries filter, join and group: each changed row matches facts of all
+#             times, so refreshing a query reads all facts
 DIMENSION_UPDATES: dict[Updated, tuple[DimensionUpdate, ...]] = {
     "measures": (
         DimensionUpdate("customer", "c_custkey", "c_acctbal = c_acctbal + 100"),
@@ -54,7 +54,7 @@ DIMENSION_UPDATES: dict[Updated, tuple[DimensionUpdate, ...]] = {
 
 
 def updated_keys(table: str, count: int, scale: float, placement: Placement, seed: str) -> list[int]:
-    """Keys of `count` rows: from anywhere, or the highest; these tables number their rows from 1."""
+    """Keys of `count` rows: random ones, or the highest; these tables number their rows from 1."""
     (n_rows,) = (one.rows(scale) for one in TABLES if one.name == table)
     count = min(count, n_rows)
     if placement == "recent":

@@ -1,7 +1,7 @@
-"""What Spark did in an interval, from its event log: statements, jobs, rows and bytes read, CPU time.
+"""Spark's work in an interval, from its event log: statements, jobs, rows and bytes read, CPU time.
 
-Bytes are right on a local file system only while parquet's vectored IO is off: it reads on threads whose
-statistics Spark does not see.
+On a local file system the bytes are correct only with parquet's vectored IO off, because that reads on
+threads whose statistics Spark does not see.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _STATEMENT = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 _RELEVANT = tuple(
     f'{{"Event":"{name}"' for name in ("SparkListenerJobStart", "SparkListenerTaskEnd", _STATEMENT)
 )
-_RESULT_OF_COMMAND = "CommandResult"  # a command's rows, collected after it ran
-_OF_CODE = {"WholeStageCodegen", "InputAdapter"}  # how a plan is run, not what it does
+_RESULT_OF_COMMAND = "CommandResult"  # the rows of a command, collected after it ran
+_OF_CODE = {"WholeStageCodegen", "InputAdapter"}  # nodes for how a plan is run, not what it does
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Interval:
 
     def holds(self, epoch_ms: int) -> bool:
         """Whether a Spark timestamp (milliseconds since 1970) lies in it."""
-        # Spark cuts to milliseconds, so the start is cut as well.
+        # Spark truncates to milliseconds, so we truncate the start too.
         return _epoch_ms(self.start) <= epoch_ms <= _epoch_ms(self.end) + 1
 
 
@@ -45,15 +45,15 @@ def _epoch_ms(moment: datetime) -> int:
 
 @dataclass(frozen=True)
 class Work:
-    """What Spark did in an interval."""
+    """Spark's work in an interval."""
 
-    statements: int = 0  # of SQL; those that Delta runs by itself are not in it, their jobs are
+    statements: int = 0  # SQL statements; without those that Delta runs itself, whose jobs do count
     jobs: int = 0
     tasks: int = 0
-    plan_nodes: int = 0  # of all plans, as Spark planned them before it ran them
+    plan_nodes: int = 0  # of all plans before execution
     rows_read: int = 0
     bytes_read: int = 0
-    cpu_s: float = 0.0  # of executor threads; the driver's share is not in it
+    cpu_s: float = 0.0  # of executor threads, without the driver
 
     def __add__(self, other: Work) -> Work:
         return Work(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
@@ -76,7 +76,7 @@ def read_work(lines: Iterable[str], interval: Interval) -> Work:
                 jobs += 1
                 stages.update(event["Stage IDs"])
         elif event["Stage ID"] in stages:
-            metrics = event.get("Task Metrics") or {}  # a task that was killed has none
+            metrics = event.get("Task Metrics") or {}  # a killed task has none
             read = metrics.get("Input Metrics", {})
             tasks += 1
             rows_read += read.get("Records Read", 0)
@@ -98,10 +98,10 @@ def _nodes(plan: Mapping[str, Any]) -> int:
 
 
 class EventLog:
-    """Spark's own event log, written only while it is wanted.
+    """Spark's own event log, written only on demand.
 
-    The log holds every plan as text, several times; left on for a whole run (`spark.eventLog.enabled`) it
-    grows by tens of megabytes a minute and slows what is being timed.
+    The log contains every plan as text, several times. For a whole run (`spark.eventLog.enabled`) it would
+    grow by tens of megabytes per minute and slow down what is timed.
     """
 
     def __init__(self, spark: SparkSession, directory: Path) -> None:
@@ -111,7 +111,7 @@ class EventLog:
 
     @contextmanager
     def recording(self) -> Iterator[Recording]:
-        """Log all events while the block runs, with vectored IO off; the recording can be read after it."""
+        """Log all events while the block runs, with vectored IO off; the recording can be read afterwards."""
         self._files += 1
         directory = self._directory / f"recording-{self._files}"
         shutil.rmtree(directory, ignore_errors=True)
@@ -146,7 +146,7 @@ class Recording:
     directory: Path
 
     def work(self, *intervals: Interval) -> Work:
-        """What Spark did in the intervals, which are apart from each other."""
+        """Spark's work in the intervals, which must not overlap."""
         (file,) = (path for path in self.directory.iterdir() if not path.name.startswith("."))
         total = Work()
         for interval in intervals:

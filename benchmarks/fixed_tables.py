@@ -1,4 +1,4 @@
-"""The tables of suite `fixed`, of any size: facts, and a tenth as many customers."""
+"""The tables of suite `fixed`, in any size: facts, and one tenth as many customers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.statements import Statements
 
 _ROWS_PER_FILE = 250_000
 
-# Another row each time.
+# A different row each time.
 UPDATE = Statements(
     "one row updated", ("update {schema}.facts set amount = amount + 1 where id = {number} % 1000",)
 )

@@ -1,4 +1,4 @@
-"""A dbt project whose models are made by a program, with the configuration of the bench project."""
+"""A dbt project with generated models and the configuration of the bench project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.paths import BENCH_PROJECT
 
 
 def write_project(directory: Path, models: Mapping[str, str], sources: str) -> Path:
-    """Write a model file for each text, by its path without suffix; `sources` is the YAML that declares them.
+    """Write each model's text to its path (given without suffix); `sources` is the YAML of the sources.
 
     Returns: the directory, which is emptied first.
     """

@@ -1,8 +1,8 @@
-"""Refreshes in turn with builds of the same models as tables, after the same changes.
+"""Alternates refreshes with builds of the same models as tables, after the same changes.
 
-A round is a change batch, then both arms, the other arm first each time: for each case by itself, or for
-all of them in one dbt run per arm. The first round warms up, the last one counts with the event log on; the
-rounds between are timed. Cases with the same change share their batches.
+A round is a change batch, then both arms, with a different arm first each time: separately for each case, or
+for all cases in one dbt run per arm. The first round warms up, and the last one, with the event log on,
+counts; the rounds between are timed. Cases with the same change share their batches.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Measurement:
         together: bool = False,
         labels: Mapping[str, Any] | None = None,
     ) -> list[Result]:
-        """Build everything once, run all rounds, check each view at the end.
+        """Build everything once, run all rounds, and check each view at the end.
 
-        together  all cases of a change in one dbt run, in which views share what they read of the changes
-        labels    those of each result
+        together  all cases of a change in one dbt run, in which views share their reads of the changes
+        labels    labels of each result
         Returns: one result per case, in the order of `cases`.
-        Raises: BenchmarkError if a run fails or a view is not equal to its table.
+        Raises: BenchmarkError if a run fails or a view differs from its table.
         """
         for models in dict.fromkeys(case.models for case in cases):
             for project, arm in ((self._tables, "table"), (self._views, "view")):
@@ -64,7 +64,7 @@ class Measurement:
             self._say(f"-- {change.name}")
             for timings in self._rounds(change, group, repeat, together):
                 results[timings.case] = Result.of(timings, labels)
-            # The last round left both arms at the same sources.
+            # After the last round both arms reflect the same sources.
             self._check(group)
         return [results[case.name] for case in cases]
 
@@ -124,7 +124,7 @@ class Measurement:
 
 
 def bag_difference(spark: SparkSession, one: str, other: str) -> int:
-    """In how many distinct rows two relations differ, counting copies: EXCEPT ALL both ways, in one pass.
+    """The number of distinct rows in which two relations differ: EXCEPT ALL both ways in one pass.
 
     Raises: BenchmarkError if their columns differ.
     """

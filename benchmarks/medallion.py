@@ -1,14 +1,14 @@
-"""A project of 50 models in five layers, as warehouses have them: bronze, silver, gold.
+"""A project of 50 models in five layers, as is common in warehouses: bronze, silver, gold.
 
 | layer | models | what |
 |---|---|---|
 | 1 | `bronze_<source>`, 10 | the newest delivery of each row |
-| 2 | `silver_<dimension>`, 5 | each version with the time in which it holds (SCD2) |
-|   | `silver_<fact>`, 5 | facts that count, with their totals |
-| 3 | `joined_<fact>_<dimension>`, 10 | facts with the version that held at their time |
-| 4 | `daily_<fact>_<dimension>`, 10 | added up by day and attribute |
-| 5 | `gold_<fact>_monthly`, 5 | added up again, by month |
-|   | `gold_<fact>_ranking`, 5 | rank of the day and total so far |
+| 2 | `silver_<dimension>`, 5 | each version with its period of validity (SCD2) |
+|   | `silver_<fact>`, 5 | valid facts, with their totals |
+| 3 | `joined_<fact>_<dimension>`, 10 | facts with the version that was valid at their time |
+| 4 | `daily_<fact>_<dimension>`, 10 | sums by day and attribute |
+| 5 | `gold_<fact>_monthly`, 5 | sums of these by month |
+|   | `gold_<fact>_ranking`, 5 | rank within the day, and running total |
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DIMENSION_KEYS = ", ".join(f"{dimension}_id" for dimension in DIMENSIONS)
 
 
 def models() -> dict[str, str]:
-    """The text of each model by its path, layer by layer."""
+    """Path → text of each model, layer by layer."""
     found: dict[str, str] = {}
     for dimension in DIMENSIONS:
         found[f"1_bronze/bronze_{dimension}"] = _newest(

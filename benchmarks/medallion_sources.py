@@ -1,7 +1,7 @@
-"""The ten raw tables below the layers, and what is delivered to them.
+"""The ten raw tables below the layers, and the deliveries to them.
 
-Each row arrives with the time of its delivery; one in twenty arrives twice, and the later one counts.
-Dimensions have several versions of each row, facts point to five dimensions and follow each other in time.
+Each row has the time of its delivery; one in twenty arrives twice, and the later delivery counts. Dimensions
+have several versions of each row; facts refer to five dimensions and follow each other in time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from benchmarks.statements import NOTHING, Statements
 
 SCHEMA = "raw"
 DIMENSIONS = ("customer", "product", "store", "supplier", "campaign")
-FACTS = {  # with the two dimensions that models join each with
+FACTS = {  # with the two dimensions that models join to it
     "orders": ("customer", "product"),
     "payments": ("customer", "store"),
     "shipments": ("product", "supplier"),
@@ -22,14 +22,14 @@ FACTS = {  # with the two dimensions that models join each with
 }
 FACTS_PER_SCALE, ENTITIES_PER_SCALE = 1_000_000, 20_000
 _ROWS_PER_FILE = 250_000
-_TWICE = 20  # one row in so many
+_TWICE = 20  # one row in this many
 _FIRST_DELIVERY = 1_767_225_600  # 2026-01-01 in seconds since 1970; the others follow within weeks
 _FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
 _KEYS = ", ".join(f"pmod(hash(i, '{one}'), {{entities}}) as {one}_id" for one in DIMENSIONS)
 
 
 def sizes(scale: float) -> tuple[int, int]:
-    """Facts in each table of facts, entities in each dimension."""
+    """(facts per fact table, entities per dimension)."""
     return max(1000, round(FACTS_PER_SCALE * scale)), max(100, round(ENTITIES_PER_SCALE * scale))
 
 
@@ -69,7 +69,7 @@ def delivery(percent: float, scale: float, keys: Placement) -> Statements:
     """Statements that change a share of the rows of each source.
 
     Of the changed facts six in ten are new, three are delivered again with another amount, one is deleted.
-    Entities get a new version. `keys` says where the facts lie: anywhere, or at the end of time.
+    Entities get a new version. `keys` says which facts change: any, or the latest.
     """
     if not percent:
         return NOTHING
@@ -105,7 +105,7 @@ def _fact_statements(
 
 
 def _some_facts(n_facts: int, count: int, offset: int, keys: Placement) -> str:
-    """A condition that about `count` facts meet, others in each batch; `recent` is the last fifth."""
+    """A condition for about `count` facts, different ones in each batch; `recent`: in the last fifth."""
     first = n_facts * 4 // 5 if keys == "recent" else 0
     every = max(3, (n_facts - first) // max(1, count))
     return f"id between {first} and {n_facts - 1} and id % {every} = (7919 * {{number}} + {offset}) % {every}"

@@ -1,8 +1,8 @@
 """Which orders a change batch inserts, deletes and updates: a pure choice, the same for the same seed.
 
 TPC-H uses only the first 8 of every 32 order keys; its refresh function inserts into the gaps. So does
-`spread`, which takes its orders from the whole key domain. `recent` works at the end of the domain, as an
-application does.
+`spread`, which chooses orders from the whole key range. `recent` works at the end of the range, like an
+application.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Placement = Literal["spread", "recent"]
 
 
 def order_key(number: int) -> int:
-    """The key of the `number`-th order that the generator makes, counted from 1."""
+    """The key of the generator's `number`-th order, counted from 1."""
     return (number >> 3) << 5 | (number & 7)
 
 
@@ -35,7 +35,7 @@ class OrderChoice:
 
 @dataclass
 class OrderChooser:
-    """Chooses batch after batch among the `n_orders` generated orders; no order is chosen twice."""
+    """Chooses the batches among the `n_orders` generated orders; no order is chosen twice."""
 
     n_orders: int
     placement: Placement = "spread"
@@ -44,7 +44,7 @@ class OrderChooser:
     _appended: int = field(default=0, repr=False)
 
     def next_batch(self, n_inserted: int, n_deleted: int, n_updated: int = 0) -> OrderChoice:
-        """The next batch, with as many new, deleted and updated orders as asked for.
+        """The next batch, with these numbers of new, deleted and updated orders.
 
         Raises: ValueError if fewer orders are left than the batch needs.
         """
@@ -67,7 +67,7 @@ class OrderChooser:
         return sorted(numbers)
 
     def _draw(self, count: int) -> list[int]:
-        # A generator of its own for each draw: a batch depends only on the seed and on how much went before.
+        # A new generator for each draw, so a batch depends only on the seed and the number of chosen orders.
         generator = random.Random(f"{self.seed}/{len(self._chosen)}")
         drawn: set[int] = set()
         while len(drawn) < count:

@@ -13,7 +13,7 @@ from benchmarks.result import Result
 
 
 def write(outcome: Outcome, suite: str, conditions: str, measured_with: str, json_file: Path) -> list[Path]:
-    """Write the three files, which differ in their suffix; returns their paths."""
+    """Write the three files, which differ only in their suffix. Returns: their paths."""
     rows = [{**result.as_json(), "versions": measured_with} for result in outcome.results]
     texts = {
         ".json": json.dumps(rows, indent=2, ensure_ascii=False) + "\n",
@@ -29,12 +29,12 @@ def write(outcome: Outcome, suite: str, conditions: str, measured_with: str, jso
 
 
 def as_text(outcome: Outcome) -> str:
-    """All that is printed about an outcome."""
+    """The whole printed text of an outcome."""
     return "\n\n".join([report(outcome.results), *(["\n".join(outcome.notes)] if outcome.notes else [])])
 
 
 def bars_of(results: Sequence[Result], suite: str, conditions: str, measured_with: str) -> str:
-    """A bar per result, under the number of those that are faster."""
+    """One bar per result; the title has the number of faster ones."""
     faster = sum(one.refresh_s < one.full_s for one in results)
     bars = [Bar(one.name, one.full_s, one.refresh_s) for one in results]
     title = f"{suite}: {faster} of {len(results)} are faster than a rebuild"

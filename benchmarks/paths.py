@@ -1,4 +1,4 @@
-"""Where the benchmarks read and write. All but what is checked in lies below `.build/`, which git ignores."""
+"""Where the benchmarks read and write: everything outside git is below `.build/`, which git ignores."""
 
 from __future__ import annotations
 

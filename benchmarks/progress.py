@@ -1,4 +1,4 @@
-"""Progress lines: what is being done, then how long it took."""
+"""Progress lines: the current step, then its duration."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def step(text: str) -> Iterator[None]:
 
 
 def headline(text: str) -> None:
-    """Print the title of a part, set off by an empty line."""
+    """Print the title of a part after an empty line."""
     print(f"\n== {text}", flush=True)

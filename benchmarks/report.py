@@ -1,4 +1,4 @@
-"""The results as text: one line per case, which strategies its operators take, and what they add up to."""
+"""The results as text: one line per case, the strategies of its operators, and a summary."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from benchmarks.table import text_table
 
 _COUNTS = ("statements", "jobs", "tasks", "plan_nodes", "rows_read")
 _WELL_BELOW = 0.6  # of a rebuild
-_MANY_ROWS = 1.1  # times those of a rebuild
+_MANY_ROWS = 1.1  # times the rows of a rebuild
 
 
 def report(results: Sequence[Result]) -> str:
-    """All that is printed about a measurement: seconds, counts, strategies, sums."""
+    """The printed text of a measurement: seconds, counts, strategies, summary."""
     labels = list(results[0].labels)
     seconds = ("full s", "refresh s", "ratio", "python s", "mode", "apply form", "reason")
     counts = [one for name in (*_COUNTS, "MB read") for one in (name.replace("_", " "), "of full")]
@@ -30,7 +30,7 @@ def report(results: Sequence[Result]) -> str:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """The mean ratio, how many refreshes pay, and which read more than a rebuild."""
+    """The mean ratio, how many refreshes pay off, and which read more than a rebuild."""
     mean = geometric_mean(one.refresh_s / one.full_s for one in results)
     incremental = [one for one in results if one.mode == "incremental"]
     below = sum(one.ratio < _WELL_BELOW for one in incremental)
@@ -48,7 +48,7 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def strategy_text(strategies: Mapping[str, str]) -> str:
-    """Operators of one class and strategy together: `Filter ×2 linear; Aggregate affected keys`."""
+    """Operators grouped by class and strategy: `Filter ×2 linear; Aggregate affected keys`."""
     counts = Counter((operator.partition("#")[0], strategy) for operator, strategy in strategies.items())
     return "; ".join(
         f"{operator}{f' ×{count}' if count > 1 else ''} {strategy}"

@@ -1,4 +1,4 @@
-"""One line of a result: medians of what was timed, and what the counted round did."""
+"""One line of a result: medians of the timed rounds, and the work of the counted round."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.event_log import Work
 
 @dataclass
 class Timings:
-    """The timed runs of one case, and the work of the round that was counted."""
+    """The timed runs of one case, and the work of the counted round."""
 
     case: str
     refreshes: list[Execution] = field(default_factory=list)
@@ -26,14 +26,14 @@ class Timings:
 
 @dataclass(frozen=True)
 class Result:
-    """A case of a suite, refreshed against built in full."""
+    """One case of a suite: its refresh compared with its full build."""
 
     case: str
     refresh_s: float
     full_s: float
     mode: str
     apply_form: str = ""
-    strategies: Mapping[str, str] = field(default_factory=dict)  # operator -> strategy, of a single view
+    strategies: Mapping[str, str] = field(default_factory=dict)  # operator -> strategy, for a single view
     python_s: float | None = None  # parse, compile and decide; no Spark
     change_s: float | None = None  # the statements that changed the sources
     reason: str = ""
@@ -42,8 +42,8 @@ class Result:
     full_runs_s: Sequence[float] = ()
     work: Work = field(default_factory=Work)
     full_work: Work = field(default_factory=Work)
-    labels: Mapping[str, Any] = field(default_factory=dict)  # what tells rows of the same case apart
-    beside: Mapping[str, Any] = field(default_factory=dict)  # what else the suite knows of it
+    labels: Mapping[str, Any] = field(default_factory=dict)  # what distinguishes rows of the same case
+    beside: Mapping[str, Any] = field(default_factory=dict)  # further values of the suite
 
     @property
     def ratio(self) -> float:
@@ -70,7 +70,7 @@ class Result:
             strategies=one_view.strategies if one_view else {},
             python_s=round(median(compile_s), 4),
             change_s=_median(timings.changes_s) if timings.changes_s else None,
-            # Of several views the codes alone: their sentences differ.
+            # For several views only the codes, because their sentences differ.
             reason=seen(
                 node.reason if one_view else str(node.response.get("reason") or "") for node in nodes
             ),
@@ -83,7 +83,7 @@ class Result:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """A flat object; the counts of the build in full have the prefix `full_`."""
+        """A flat object; counts of the full build have the prefix `full_`."""
         values = asdict(self)
         work, full_work, labels, beside = (
             values.pop(key) for key in ("work", "full_work", "labels", "beside")
@@ -95,7 +95,7 @@ class Result:
 
 
 def seen(values: Iterable[str]) -> str:
-    """The value that all runs agree on, or all values with their counts: `append ×2, merge ×1`."""
+    """The value if it is the same in all runs, otherwise all values with counts: `append ×2, merge ×1`."""
     counts = Counter(values)
     if len(counts) <= 1:
         return next(iter(counts), "")

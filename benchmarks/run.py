@@ -1,7 +1,7 @@
 """Measure refreshes against full rebuilds: `python -m benchmarks.run --suite fixed --json FILE`.
 
-All runs are real dbt runs of incremental views, beside the same models as tables, after the same changes.
-Prints a table and writes it beside the JSON as text, and as a picture.
+All runs are real dbt runs of incremental views, and of the same models as tables, after the same changes. The
+command prints a table and writes it beside the JSON as text and as a picture.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from benchmarks.versions import versions
 
 @dataclass(frozen=True)
 class Suite:
-    """What can be measured."""
+    """A set of cases to measure."""
 
     run: Callable[[Bench], Outcome]
     what: str
-    scales: Sequence[float] = (1.0,)  # unless the command line says otherwise
-    has_keys: bool = False  # whether it changes keys where `--keys` says
+    scales: Sequence[float] = (1.0,)  # defaults
+    has_keys: bool = False  # whether `--keys` applies
 
 
 SUITES: Mapping[str, Suite] = {
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _conditions(options: argparse.Namespace) -> str:
-    """Under which the suite was run, for the files of its result."""
+    """The conditions of the run, for the result files."""
     suite = SUITES[options.suite]
     parts = [suite.what]
     if options.suite == "fixed":
@@ -113,14 +113,14 @@ def _parser() -> argparse.ArgumentParser:
         "(default: 1; growth: 1,5)",
     )
     add("--json", type=Path, help="file for the results; text and picture are written beside it")
-    add("--repeat", type=_positive, help="timed rounds per case (default: that of the suite)")
+    add("--repeat", type=_positive, help="timed rounds per case (default: set by the suite)")
     add("--keys", choices=("spread", "recent"), default="spread", help="where the changed rows lie")
     add(
         "--updated",
         choices=("measures", "attributes"),
         default="measures",
-        help="columns of customers, parts and suppliers that change in suite tpch: balances and prices, or "
-        "what queries filter and join by",
+        help="columns of customers, parts and suppliers that suite tpch changes: balances and prices, or "
+        "those that queries filter and join by",
     )
     add(
         "--rows",
@@ -135,15 +135,19 @@ def _parser() -> argparse.ArgumentParser:
         "--refresh-mode",
         choices=("auto", "incremental"),
         default="auto",
-        help="incremental: whatever it costs",
+        help="incremental: even if a rebuild is cheaper",
     )
-    add("--seed", type=int, default=1, help="another seed changes other orders (default: 1)")
+    add("--seed", type=int, default=1, help="a different seed changes different orders (default: 1)")
     add("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     add("--memory", default="6g", help="memory of Spark's JVM (default: 6g)")
     add("--catalog", choices=("derby", "in-memory"), default="derby", help="where tables are registered")
-    add("--source-deletion-vectors", action="store_true", help="switch deletion vectors on in TPC-H's tables")
+    add("--source-deletion-vectors", action="store_true", help="switch on deletion vectors in TPC-H's tables")
     add("--states", choices=("delta", "iceberg"), default="delta", help="format of states (default: delta)")
-    add("--calibrate", action="store_true", help="build tables in both arms: the ratios show the noise")
+    add(
+        "--calibrate",
+        action="store_true",
+        help="build tables in both arms, so that the ratios show the noise",
+    )
     return parser
 
 

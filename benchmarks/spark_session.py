@@ -1,4 +1,4 @@
-"""The Spark of the benchmarks and the demo: started as the adapter does it, in a directory of its own."""
+"""The Spark of the benchmarks and the demo, started like the adapter does, in its own directory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def start_spark(
     states: StateFormat = "delta",
     keep: bool = False,
 ) -> SparkSession:
-    """Start Spark as method `session` does; runs of dbt in this process then use it too.
+    """Start Spark like method `session`; dbt runs in this process then use it too.
 
-    Catalog, tables and Spark's log are below `directory`, which is emptied first unless `keep` is set.
+    Catalog, tables and Spark's log are below `directory`, which is deleted first unless `keep` is set.
 
     Raises: BenchmarkError if Java is missing or Spark does not start.
     """
@@ -34,7 +34,7 @@ def start_spark(
         "spark.master": f"local[{cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.driver.memory": memory,
-        "spark.sql.ansi.enabled": "false",  # dbt-spark's choice for its sessions
+        "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
     }
     if in_memory_catalog:
         settings["spark.sql.catalogImplementation"] = "in-memory"

@@ -1,4 +1,4 @@
-"""Changes as plain SQL statements, and how many rows each of them changed."""
+"""Changes as plain SQL statements, and the number of rows that each changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 @dataclass(frozen=True)
 class Statements:
-    """A batch of INSERT, UPDATE, DELETE and MERGE statements, the same each time but for its number.
+    """A batch of INSERT, UPDATE, DELETE and MERGE statements, the same each time except for its number.
 
     In their texts `{schema}` is the schema of the sources and `{number}` counts the batches from 1.
     """
@@ -44,13 +44,13 @@ class StatementChanges:
 
     def __init__(self, spark: SparkSession, schema: str) -> None:
         self.session = spark.newSession()
-        # With small input splits a DELETE that rewrites files keeps their number; else it makes one per core.
+        # With small input splits a DELETE keeps the number of files; otherwise it writes one per core.
         self.session.conf.set("spark.sql.files.maxPartitionBytes", "16m")
         self.schema = schema
         self.batches = 0
 
     def apply(self, change: Statements) -> RowCounts:
-        """Make the changes of the next batch, one commit for each statement."""
+        """Apply the next batch, one commit per statement."""
         self.batches += 1
         counts = RowCounts()
         for text in change.texts:
@@ -58,7 +58,7 @@ class StatementChanges:
         return counts
 
     def run(self, statement: str) -> RowCounts:
-        """Execute one statement and count its rows as Delta's history reports them."""
+        """Execute one statement and count its rows according to Delta's history."""
         target = _TARGET.search(statement)
         assert target is not None, statement
         self.session.sql(statement)
@@ -70,7 +70,7 @@ _TARGET = re.compile(r"(?:insert into|delete from|update|merge into)\s+(\S+)")
 
 
 def row_counts(operation: str, metrics: Mapping[str, str]) -> RowCounts:
-    """The rows that one commit changed, from the metrics that Delta keeps of it."""
+    """The rows that one commit changed, from Delta's metrics."""
 
     def count(name: str) -> int:
         return int(metrics.get(name, 0))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns two spaces apart; a column with a number is aligned to the right, None prints as `-`."""
+    """Columns two spaces apart; columns with numbers are right-aligned, None prints as `-`."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(len(line[i]) for line in [list(header), *cells]) for i in range(len(header))]
     right = [any(_is_number(row[i]) for row in rows) for i in range(len(header))]
@@ -21,7 +21,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Numbers, and texts such as `1.25` or `3.1x`."""
+    """Whether a value is a number, or a text like `1.25` or `3.1x`."""
     if isinstance(value, str):
         return re.fullmatch(r"[\d.,]+x?", value) is not None
     return isinstance(value, int | float)

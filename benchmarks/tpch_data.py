@@ -1,7 +1,7 @@
-"""TPC-H tables: made once per scale factor as parquet, loaded as Delta tables that record their changes.
+"""TPC-H tables: generated once per scale factor as parquet, loaded as Delta tables with change data feeds.
 
-The files of a table are consecutive key ranges, as in a table that grew by appending, so that key ranges
-can prune files. `python -m benchmarks.tpch_data --sf 1` only generates.
+The files of a table are consecutive key ranges, as in a table that grew by appends, so key ranges can skip
+files. `python -m benchmarks.tpch_data --sf 1` only generates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LINES_PER_FILE = 400_000  # about 15 MB
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the benchmark: its key and how many rows it has at scale factor 1."""
+    """One table of the benchmark: its key, and its rows at scale factor 1."""
 
     name: str
     key: str
@@ -33,11 +33,11 @@ class Table:
     grows: bool = True  # nation and region have the same rows at every scale
 
     def rows(self, scale: float) -> int:
-        """Rows at a scale factor; of lineitem only about (1 to 7 per order)."""
+        """Rows at a scale factor; approximate for lineitem (1 to 7 per order)."""
         return round(self.rows_at_scale_1 * scale) if self.grows else self.rows_at_scale_1
 
     def files(self, scale: float) -> int:
-        """How many files the table is cut into."""
+        """The number of files of the table."""
         per_file = LINES_PER_FILE if self.name == "lineitem" else LINES_PER_FILE // 2
         return max(1, round(self.rows(scale) / per_file))
 
@@ -55,7 +55,7 @@ TABLES = (
 
 
 def generate(scale: float) -> Path:
-    """Make the parquet files of all tables, or keep those that are there.
+    """Generate the missing parquet files of all tables.
 
     Returns: a directory with one folder per table.
     Raises: BenchmarkError if the generator is missing or fails.
@@ -72,7 +72,7 @@ def _generate_table(table: Table, scale: float, directory: Path) -> None:
     generator = shutil.which("tpchgen-cli", path=beside_python) or shutil.which("tpchgen-cli")
     if generator is None:
         raise BenchmarkError("tpchgen-cli was not found: install it with `pip install tpchgen-cli`")
-    # Moved to its place when complete, so that an interrupted run leaves no half table behind.
+    # Moved into place when complete, so that an interrupted run leaves no partial table.
     partial = directory / f".{table.name}"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -83,19 +83,19 @@ def _generate_table(table: Table, scale: float, directory: Path) -> None:
     done = subprocess.run([generator, "parquet", *options], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = done.stderr.strip()
-        raise BenchmarkError(f"tpchgen-cli could not make {table.name} at scale factor {scale:g}: {said}")
+        raise BenchmarkError(f"tpchgen-cli could not generate {table.name} at scale factor {scale:g}: {said}")
     (partial / table.name).rename(directory / table.name)
     shutil.rmtree(partial)
 
 
 def load(spark: SparkSession, parquet: Path, schema: str, *, deletion_vectors: bool = False) -> None:
-    """Write all tables as Delta into `schema`, a file for each parquet file, with change data feeds on.
+    """Write all tables as Delta into `schema`, one file per parquet file, with change data feeds on.
 
     With `deletion_vectors` a DELETE marks rows instead of rewriting files (2 s instead of 12 s at scale
-    factor 1), but its changes cost a scan of the marked files each time they are read.
+    factor 1), but each read of its changes scans the marked files.
     """
     session = spark.newSession()
-    # One task and so one file for each parquet file.
+    # One task, and so one file, per parquet file.
     session.conf.set("spark.sql.files.openCostInBytes", str(1 << 30))
     session.sql(f"create schema if not exists {schema}")
     properties = (
@@ -113,7 +113,7 @@ def load(spark: SparkSession, parquet: Path, schema: str, *, deletion_vectors: b
 
 def main() -> None:
     """Generate the files of one scale factor."""
-    parser = argparse.ArgumentParser(prog="benchmarks.tpch_data", description="Make the TPC-H files.")
+    parser = argparse.ArgumentParser(prog="benchmarks.tpch_data", description="Generate the TPC-H files.")
     parser.add_argument("--sf", type=float, default=1.0, help="scale factor; 1 is 1 GB of text (default: 1)")
     scale = parser.parse_args().sf
     with step(f"generate TPC-H at scale factor {scale:g}"):

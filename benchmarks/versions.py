@@ -1,4 +1,4 @@
-"""What a result was measured with, in one line."""
+"""The versions with which a result was measured, in one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.paths import REPOSITORY
 
 
 def versions(cores: int) -> str:
-    """dbt-sparkivm with its commit, then what is below it."""
+    """dbt-sparkivm with its commit, then the software below it."""
     return (
         f"dbt-sparkivm {version('dbt-sparkivm')}{_commit()}, dbt {version('dbt-core')}, "
         f"Spark {version('pyspark')}, Delta {DELTA_VERSION}, Python {platform.python_version()}, "
@@ -21,7 +21,7 @@ def versions(cores: int) -> str:
 
 
 def _commit() -> str:
-    """The commit of this checkout, marked if files differ from it; empty without git."""
+    """The commit of this checkout, marked if files differ from it; "" without git."""
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--exclude=*"],

@@ -1,4 +1,4 @@
-"""The demo as a suite: the whole `dbt run` and each view, `start` being `fresh` or `warm`."""
+"""The demo as a suite: the whole `dbt run` and each view; `start` is `fresh` or `warm`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE = "dbt run"
 
 
 def run(bench: Bench) -> Outcome:
-    """Run the demo, and once more per arm to count; the counts are those of either start."""
+    """Run the demo, then once more per arm to count; both starts show these counts."""
     options = bench.options
     if options.case or options.threads != 1:
         raise BenchmarkError("suite demo runs all models of its project, in one thread")

@@ -1,4 +1,4 @@
-"""What a refresh costs at least: one changed row, or none, in small and in large tables."""
+"""The minimum cost of a refresh: one changed row, or none, in small and in large tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.paths import BENCH_PROJECT
 from benchmarks.result import Result, Timings
 from benchmarks.statements import NOTHING, StatementChanges
 
-# The inserts come after the updates: the same view goes on.
+# The inserts come after the updates and continue with the same view.
 CASES = (
     Case("aggregate", ("aggregate",), UPDATE),
     Case("join", ("joined",), UPDATE),
@@ -49,7 +49,7 @@ def run(bench: Bench) -> Outcome:
 
 
 def _measured(bench: Bench, of: str) -> list[Result]:
-    """All cases, or those that are named, over the tables of one size."""
+    """All cases, or the named ones, over tables of one size."""
     views, tables = bench.arms(of=of)
     sources = StatementChanges(bench.spark, f"fixed{of}")
     specials: dict[str, Callable[[], Result]] = {
@@ -66,7 +66,7 @@ def _measured(bench: Bench, of: str) -> list[Result]:
 
 
 def plain_insert_s(bench: Bench) -> float:
-    """Seconds of the smallest commit that there is, the median of five after a warm-up."""
+    """Seconds of the smallest possible commit: the median of five after a warm-up."""
     session = bench.spark.newSession()
     session.sql("create or replace table default.plain_insert (n int) using delta")
     seconds: list[float] = []
@@ -78,7 +78,7 @@ def plain_insert_s(bench: Bench) -> float:
 
 
 def merged_commits(bench: Bench, sources: StatementChanges, views: DbtProject) -> Result:
-    """Many commits in one refresh, against a refresh after each; `full_s` is all of these together."""
+    """Many commits in one refresh, compared with a refresh after each; `full_s` is their sum."""
     model, commits = "aggregate_over_join", bench.options.commits
     views.run(model)
     singly: list[Execution] = []
@@ -112,7 +112,7 @@ def merged_commits(bench: Bench, sources: StatementChanges, views: DbtProject) -
 
 
 def write_many(count: int) -> Path:
-    """A project of many small views over the same two tables, in the shapes of this suite."""
+    """A project of many small views over the same two tables, like those of this suite."""
     shapes = ("aggregate", "projection", "joined", "aggregate_over_join", "below")
     texts = {shape: (BENCH_PROJECT / "models" / "fixed" / f"{shape}.sql").read_text() for shape in shapes}
     models = {f"many_{number:03}": texts[shapes[number % len(shapes)]] for number in range(count)}
@@ -121,7 +121,7 @@ def write_many(count: int) -> Path:
 
 
 def no_op_of_many(bench: Bench, views: DbtProject, tables: DbtProject) -> Result:
-    """The whole `dbt run` of many views of which nothing changed; their tables are built once."""
+    """The whole `dbt run` of many unchanged views; their tables are built once."""
     timings = Timings(_MANY)
     for project, arm in ((tables, "tables"), (views, "views")):
         built = project.run()

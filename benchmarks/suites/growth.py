@@ -1,4 +1,4 @@
-"""The same number of changed orders at several scale factors: whether a refresh grows with its tables."""
+"""The same number of changed orders at several scale factors: does a refresh cost more with larger tables?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(bench: Bench) -> Outcome:
 
 
 def growth(results: Sequence[Result]) -> list[str]:
-    """By how much refreshes and rebuilds grow, in seconds and in rows read."""
+    """The growth of refreshes and rebuilds, in seconds and in rows read."""
     by_case: dict[str, list[Result]] = {}
     for one in results:
         by_case.setdefault(one.case, []).append(one)

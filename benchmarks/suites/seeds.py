@@ -26,7 +26,7 @@ _ONE_LINEITEM = Statements(
         "where l_orderkey = 32 * {number} and l_linenumber = 1",
     ),
 )
-# What the papers print. Other numbers of the first are only drawn, as bars without figures.
+# The numbers printed in the papers. Other results of the first are only bars without numbers.
 _PAPERS = {
     "v1_100_customers": "lazy, 5.1: the UPDATE alone is 125 times faster than with the maintenance of V1",
     "q01_one_row": "pg, table 2: 36.811 s recomputed, 0.017 s UPDATE and maintenance; query 10.311 s",

@@ -1,4 +1,4 @@
-{#- the rows in which a view and its SELECT differ, at the source versions that the view reflects -#}
+{#- the rows in which a view differs from its SELECT, at the source versions that the view reflects -#}
 {% test incremental_view_is_consistent(model) %}
   {%- if execute -%}
     {{ adapter.incremental_view_consistency_sql(model) }}

@@ -1,4 +1,4 @@
-{#- options of an INSERT, as Iceberg reads them -#}
+{#- options of an INSERT, for Iceberg -#}
 {% macro _options_clause(options) -%}
 {%- if options %} with (
 {%- for key, value in options.items() -%}

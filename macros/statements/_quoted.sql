@@ -1,4 +1,4 @@
-{#- an identifier between backticks -#}
+{#- an identifier in backticks -#}
 {% macro _quoted(identifier) -%}
 `{{ identifier | replace('`', '``') }}`
 {%- endmacro %}

@@ -2,7 +2,7 @@
   {{ return(adapter.dispatch('public_view', 'dbt')(view, select, comment, tblproperties, column_comments)) }}
 {%- endmacro %}
 
-{#- column_comments: all of the view's columns in their order, or none -#}
+{#- column_comments: all columns of the view in order, or none -#}
 {% macro default__public_view(view, select, comment, tblproperties, column_comments) -%}
 create or replace view {{ view }}
 {%- if column_comments %} (

@@ -1,4 +1,4 @@
-{#- the columns that a contract is compared with; the header of a view has been executed, as statements of their own -#}
+{#- the columns to compare with a contract; the header of a view was already executed, as separate statements -#}
 {% macro incremental_view__get_empty_subquery_sql(select_sql, select_sql_header=none) -%}
   {%- set executed = select_sql_header is not none and config.get('materialized') == 'incremental_view' -%}
   {{ return(default__get_empty_subquery_sql(select_sql, none if executed else select_sql_header)) }}

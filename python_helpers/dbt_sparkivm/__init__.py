@@ -1,25 +1,25 @@
 """Adds the materialization `incremental_view` to dbt's adapters `spark` and `databricks`.
 
-dbt imports each top-level module that is named `dbt_…`, and initializes its plugins in each command of each
-project. So this imports nothing until an adapter for Spark is in use, and no error leaves it.
+dbt imports each top-level module named `dbt_…`, and initializes its plugins in each command of each project.
+So this module imports nothing until an adapter for Spark is in use, and no error leaves it.
 """
 
 from __future__ import annotations
 
 import os
 
-SWITCH = "DBT_SPARKIVM"  # an environment variable: `off` leaves dbt as it is
+SWITCH = "DBT_SPARKIVM"  # an environment variable: `off` leaves dbt unchanged
 
 plugins: list[type] = []
 
 try:
     from dbt.plugins.manager import dbtPlugin
-except ImportError:  # a dbt whose plugins are others; the adapter `sparkivm` needs none
+except ImportError:  # a dbt with another plugin interface; the adapter `sparkivm` needs none
     pass
 else:
 
     class IncrementalViewPlugin(dbtPlugin):
-        """dbt makes one after it loaded the profile's adapter, before it reads the macros."""
+        """dbt creates it after loading the profile's adapter and before reading the macros."""
 
         def initialize(self) -> None:
             from dbt.adapters.factory import FACTORY
@@ -30,7 +30,7 @@ else:
                 from dbt.adapters.incremental_view import extend
 
                 extend(FACTORY)
-            except Exception as error:  # of any kind: a project without incremental views must still run
+            except Exception as error:  # any error: a project without incremental views must still run
                 from dbt.adapters.events.logging import AdapterLogger
 
                 AdapterLogger("SparkIvm").warning(

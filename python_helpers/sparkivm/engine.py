@@ -1,4 +1,4 @@
-"""The one way out of the compiler: what it asks of a Spark connection."""
+"""The compiler's only interface to the outside: what it asks of a Spark connection."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _SUBSTITUTE = "spark.sql.variable.substitute"
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a relation: `type` as the text of its `spark_type` (`decimal(10,2)`).
+    """One column of a relation; `type` is the text of its `spark_type` (`decimal(10,2)`).
 
-    char_length  n of CHAR(n) in a table or view, whose type is string: Spark pads what is compared with it
-    mapped_to    where a Delta table maps its columns: what tells this one from another of its name; "" where
-                 that is not known
+    char_length  n of CHAR(n) in a table or view, where `type` is string: Spark pads values compared with it
+    mapped_to    the target of Delta's column mapping, which distinguishes this column from others of its
+                 name; "" if not known
     """
 
     name: str
@@ -42,41 +42,41 @@ class Field:
 
     @property
     def can_be_merged(self) -> bool:
-        """Whether MERGE takes a table with it: of CHAR, Delta does not find the columns that Spark pads."""
+        """Whether MERGE accepts a table with it: Delta does not find CHAR columns, which Spark pads."""
         return self.spark_type.joinable and self.char_length is None
 
 
 @dataclass(frozen=True)
 class RelationFacts:
-    """What the catalog, and the metadata of a table that has versions, say of a relation now."""
+    """A relation according to the catalog now, and to the metadata of a table with versions."""
 
     name: TableName
     kind: Literal["delta", "iceberg", "view", "other"]
     fields: tuple[Field, ...]
     properties: Mapping[str, str] = field(default_factory=dict)  # as set by TBLPROPERTIES
-    # tables that have versions, of Delta or Iceberg
+    # tables with versions: Delta or Iceberg
     table_id: str = ""
     version: int = -1
     commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
-    size_bytes: int | None = None  # bytes of the current files, where known without a Spark job
+    size_bytes: int | None = None  # bytes of the current files, if known without a Spark job
     partition_columns: tuple[str, ...] = ()
     # views
     view_text: str = ""
     comment: str = ""
-    view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analysed
+    view_namespace: tuple[str, ...] = ()  # catalog and schema in which the view's text was analyzed
     view_settings: Mapping[str, str] = field(
         default_factory=dict
-    )  # with which it was; all that were not default
+    )  # session settings at that time, except defaults
     temporary: bool = False
     # anything else: parquet, csv, hive, jdbc ...
     provider: str = ""
-    # a Delta table that is kept as the copy of a source without history
+    # the mirror of a source without history
     mirror_of: TableName | None = None
-    read_as: str = ""  # FROM item of its newest version, where VERSION AS OF shows something else
+    read_as: str = ""  # FROM item of its newest version, if VERSION AS OF shows something else
 
     @property
     def at(self) -> tuple[str, int, str]:
-        """Which table, and which version and commit of it: two that agree in this have the same rows."""
+        """The table, its version and commit: if these are equal, the rows are too."""
         return self.table_id, self.version, self.commit_id
 
     @property
@@ -85,7 +85,7 @@ class RelationFacts:
 
     @property
     def snapshot(self) -> int:
-        """What VERSION AS OF takes for its version."""
+        """The value for VERSION AS OF to read its version."""
         return snapshot_of(self.commit_id) if self.kind == "iceberg" else self.version
 
     @property
@@ -95,7 +95,7 @@ class RelationFacts:
 
     @property
     def source(self) -> TableName:
-        """The relation as models name it; `name` is what is read for it."""
+        """The relation that models name; we read `name` for it."""
         return self.mirror_of or self.name
 
     @property
@@ -103,7 +103,7 @@ class RelationFacts:
         return self.source.key
 
 
-SNAPSHOT = "snapshot"  # the kind of id that an Iceberg table's commits have
+SNAPSHOT = "snapshot"  # the kind of an Iceberg table's commit ids
 
 
 def snapshot_of(commit_id: str) -> int:
@@ -113,10 +113,10 @@ def snapshot_of(commit_id: str) -> int:
 
 @dataclass(frozen=True)
 class Commit:
-    """One entry of a table's history: a version of Delta's, a snapshot of Iceberg's.
+    """One entry of a table's history: a Delta version or an Iceberg snapshot.
 
-    id  what tells it from another commit with the same number, behind the kind of id and a colon; "" where
-        nothing does. Ids of different kinds cannot be compared.
+    id  distinguishes it from other commits with the same number: the kind of id, a colon, and the id; "" if
+        unknown. Ids of different kinds cannot be compared.
     """
 
     version: int
@@ -128,7 +128,7 @@ class Commit:
     id: str = ""
 
     def count(self, metric: str) -> int | None:
-        """A metric that counts something, None if the commit does not say."""
+        """A metric that is a count; None if the commit does not report it."""
         value = self.metrics.get(metric, "")
         return int(value) if value.isdigit() else None
 
@@ -140,14 +140,14 @@ def are_of_one_kind(one: str, other: str) -> bool:
 
 
 def is_another(one: str, other: str) -> bool:
-    """Whether the ids of two commits say that these are two."""
+    """Whether the ids of two commits show that the commits differ."""
     return are_of_one_kind(one, other) and one != other
 
 
 class Engine(Protocol):
     """A Spark connection whose session settings nobody else uses.
 
-    Errors of Spark reach the caller as `EngineError`, whatever the driver raised, or as `EngineLost`.
+    Spark's errors reach the caller as `EngineError`, whatever the driver raised, or as `EngineLost`.
     """
 
     def query(self, sql: str) -> Sequence[Row]:
@@ -157,77 +157,77 @@ class Engine(Protocol):
         """Run DDL or DML. Returns: its own rows (`num_affected_rows` of a MERGE), else none."""
 
     def render(self, macro: str, **arguments: Any) -> str:
-        """The text of one of the project's statement macros, which a user may have overridden."""
+        """The text of one of our statement macros, which a project may override."""
 
     def describe(self, name: TableName) -> RelationFacts | None:
-        """What is known of a relation now, None if there is none of this name."""
+        """What is known about a relation now; None if it does not exist."""
 
     def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
-        """The same of several relations, which may be looked at side by side."""
+        """The same for several relations, possibly in parallel."""
         return [self.describe(name) for name in names]
 
     def invalidate(self, name: TableName) -> None:
-        """Let the session's catalog forget a table that another session described."""
+        """Make the session's catalog forget a table, because another session may have changed it."""
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        """The commits of a table above version `after`, oldest first; what is gone is missing."""
+        """The existing commits of a table above version `after`, oldest first."""
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
-        """The tables and views of the prefix's schema whose names begin with its identifier, in any case."""
+        """The tables and views in the prefix's schema whose names begin with its identifier, in any case."""
 
     def properties_at(self, location: str) -> Mapping[str, str] | None:
-        """Properties of the Delta table whose files are at a path, None if there is no such table."""
+        """Properties of the Delta table at a path; None if there is none."""
 
     def check_files(self, table: RelationFacts) -> None:
-        """Raises: EngineError if a file of a table that has versions is gone or cut short."""
-        # No statistics answer it, so each file is opened. Iceberg reads no file for max(_pos).
+        """Raises: EngineError if a file of a table with versions is missing or truncated."""
+        # No statistics can answer this, so each file is opened. For max(_pos) Iceberg would read no file.
         column = "_metadata.file_size" if table.kind == "delta" else "abs(_pos)"
         self.query(f"select max({column}) from {table.name.sql} version as of {table.snapshot}")
 
     def expect_commit(self, table: TableName) -> None:
-        """A hint: a commit to this Delta table follows soon. What takes Delta long may begin now."""
+        """A hint that a commit to this Delta table follows soon, so that slow preparations can begin."""
 
     def substituted(self, sql: str) -> str:
-        """A text with the values that Spark puts in the place of `${name}` when a session runs it.
+        """A text with the values that Spark substitutes for `${name}` when a session runs it.
 
-        Raises: EngineError for a value that no text can hold.
+        Raises: EngineError for a value that cannot be part of a text.
         """
 
     def check_query(self, sql: str) -> None:
-        """Raises: EngineError, with its position, for a text that to Spark is not one query. Runs nothing."""
+        """Raises: EngineError, with its position, if the text is not one query for Spark. Runs nothing."""
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        """Names, types and nullability of a query's columns, by analysis only; EngineError for a command."""
+        """Names, types and nullability of a query's columns, by analysis only. Commands: EngineError."""
 
     def analyzed_plan(self, sql: str) -> str:
-        """Spark's analysed logical plan of a query as text, no column left out; EngineError for a command."""
+        """Spark's analyzed logical plan of a query as text, with all columns. Commands: EngineError."""
 
     def namespace(self) -> tuple[str, ...]:
-        """The current catalog, and the current schema in it."""
+        """The current catalog and schema."""
 
     def variables(self, names: Collection[str]) -> frozenset[str]:
-        """Those of some names, in lower case, that variables of the session have."""
+        """Those of the names, in lower case, that are session variables."""
 
     def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
-        """Those of some names that stand for functions of users, also where Spark has one of this name.
+        """Those of the names that are user-defined functions, also if Spark has a function of this name.
 
-        Where that can be seen, with all of Spark's functions that the session has replaced.
+        If the connection can see it, also all of Spark's functions that the session has replaced.
         """
 
     def set(self, settings: Mapping[str, str]) -> None:
         """Set session settings."""
 
     def unset(self, settings: Sequence[str]) -> None:
-        """Put session settings back to what they were when the connection was opened."""
+        """Restore session settings to their values when the connection was opened."""
 
     def settings(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Session settings by name; one that is not set is left out."""
+        """Session settings by name, without those that are not set."""
 
 
 class EngineError(Exception):
-    """Spark refused or failed a statement; `condition` is its error class, "" where there is none.
+    """Spark rejected or failed a statement; `condition` is its error class, "" if there is none.
 
-    lines_before  lines of the statement before the text that the caller knows
+    lines_before  number of lines in the statement before the text that the caller knows
     """
 
     def __init__(self, message: str, condition: str = "", lines_before: int = 0) -> None:
@@ -236,23 +236,23 @@ class EngineError(Exception):
 
     @property
     def position(self) -> tuple[int, int] | None:
-        """Line and column in the text that the caller knows, both from 1; None where Spark names none."""
+        """Line and column in the text that the caller knows, both from 1; None if Spark gives none."""
         found = _POSITION.search(str(self))
         line = int(found[1]) - self.lines_before if found else 0
         return (line, int(found[2]) + 1) if found and line > 0 else None
 
     def below(self, lines: int) -> EngineError:
-        """The same error of a text that begins some lines further down in its statement."""
+        """The same error for a text that begins some lines further down in its statement."""
         return EngineError(str(self), self.condition, self.lines_before + lines)
 
 
 class EngineLost(Exception):
-    """There is no Spark to ask any more. No `EngineError`: nothing that could be tried instead would run."""
+    """Spark is gone. Not an `EngineError`, because no alternative could run either."""
 
 
 @contextmanager
 def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None, None, None]:
-    """The session under some settings, and then as it was: a model's hooks may have set others."""
+    """Run with some session settings, then restore the previous ones, which a model's hooks may have set."""
     before = engine.settings(tuple(settings))
     engine.set(settings)
     try:
@@ -264,7 +264,7 @@ def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None,
 
 @contextmanager
 def as_written(engine: Engine, sql: str) -> Generator[None, None, None]:
-    """A session that takes `${name}` in a statement of ours for what it says."""
+    """Run our statement in a session that does not substitute `${name}`."""
     if "${" not in sql:
         yield
         return
@@ -273,5 +273,5 @@ def as_written(engine: Engine, sql: str) -> Generator[None, None, None]:
 
 
 def is_as_written(view_settings: Mapping[str, str], text: str) -> bool:
-    """Whether Spark takes a view's text for what it says, and puts no values of the session in it."""
+    """Whether Spark reads a view's text literally, without substituting session values."""
     return "${" not in text or view_settings.get(_SUBSTITUTE, "").lower() == "false"

@@ -1,4 +1,4 @@
-"""What can go wrong for good: the model's author has to act, or we have a bug."""
+"""Errors that end a refresh: the model's author must act, or we have a bug."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkivm.reasons import Fallback, Place
 
 
 class ModelError(Exception):
-    """The author of the model can solve it. The text says what happened, where, and what to do."""
+    """The author of the model can fix this. The text says what happened, where, and what to do."""
 
     def __init__(self, model: str, what: str, do: str, place: Place | None = None) -> None:
         where = (
@@ -21,7 +21,7 @@ class ModelError(Exception):
 
 
 class DeclarationError(Exception):
-    """What the project declares of a source (`meta.sparkivm`) is wrong; its author can correct it."""
+    """The project's declaration of a source (`meta.sparkivm`) is wrong; its author can fix it."""
 
     def __init__(self, source: str, what: str, do: str) -> None:
         super().__init__(f"source {source} (meta.sparkivm)\n  what   {what}\n  do     {do}")
@@ -29,11 +29,11 @@ class DeclarationError(Exception):
 
 
 class InternalError(Exception):
-    """A promise of ours is broken; please report it with the text."""
+    """We violated our own assumptions; please report the error with its text."""
 
 
 class NotIncremental(Exception):
-    """Raised while compiling, where no rule applies; ends as a full refresh with its reason."""
+    """Raised while compiling, if no rule applies; leads to a full refresh with this reason."""
 
     def __init__(self, fallback: Fallback) -> None:
         super().__init__(str(fallback))
@@ -41,9 +41,9 @@ class NotIncremental(Exception):
 
 
 class UnknownName(NotIncremental):
-    """It is no column, so it may be a variable of the session, of whose changes nothing tells."""
+    """An unresolved name: possibly a session variable, whose changes we cannot observe."""
 
 
 def no_rule(node: NoReturn) -> InternalError:
-    """What a `match` over all operators ends in: the type checker names those that are missing."""
+    """The last case of a `match` over all operators: the type checker names those that are missing."""
     return InternalError(f"no rule for {type(node).__name__}")

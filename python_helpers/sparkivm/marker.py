@@ -1,7 +1,7 @@
 """The marker of each table and view that the package makes: whose it is, and what it is for.
 
-It is kept in the relation's properties. What has no marker, or the marker of another owner, belongs to
-somebody else and is never replaced, renamed, altered or dropped.
+It is stored in the relation's properties. A relation without a marker, or with another owner's, belongs to
+somebody else: we never replace, rename, alter or drop it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _PROJECT, _MODEL, _VIEW, _ROLE = PROPERTIES = tuple(
     f"sparkivm.{name}" for name in ("project", "model", "view", "role")
 )
 STATE_CATALOG = (
-    "sparkivm.catalog"  # of a public view: that of its state, if it is another one than the view's
+    "sparkivm.catalog"  # of a public view: the catalog of its state, if it differs from the view's
 )
 
 
 class Role(Enum):
-    """What a relation is for; the value is how messages and properties call it."""
+    """The purpose of a relation; the value is its name in messages and properties."""
 
     STATE = "state"
     PUBLIC_VIEW = "public view"
@@ -34,10 +34,10 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Owner:
-    """The model that relations are kept for.
+    """The model for which relations are kept.
 
-    project  name of the dbt project that is run
-    model    dbt's unique_id of the model; of a mirror, the key of its source
+    project  name of the dbt project that runs
+    model    dbt's unique_id of the model; for a mirror, the key of its source
     view     key of the view that users read
     """
 
@@ -62,7 +62,7 @@ class Marker:
 
     @property
     def properties(self) -> dict[str, str]:
-        """What is written into the relation's properties."""
+        """The relation properties that store it."""
         values = (self.owner.project, self.owner.model, self.owner.view, self.role.value)
         return dict(zip(PROPERTIES, values, strict=True))
 
@@ -71,7 +71,7 @@ class Marker:
 
 
 def read_marker(properties: Mapping[str, str]) -> Marker | None:
-    """The marker in a relation's properties; None if there is none, or one that is not whole."""
+    """The marker in a relation's properties; None if it is missing or incomplete."""
     values = [properties.get(name) for name in PROPERTIES]
     project, model, view, role = values
     if project is None or model is None or view is None or role not in {one.value for one in Role}:

@@ -1,4 +1,4 @@
-"""Names that the project reserves: the prefix of hidden columns, the state table of a view."""
+"""Reserved names: the prefix of hidden columns, the state table of a view."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ STATE_SUFFIX = "__ivm"
 STEP_SUFFIX = "__ivm_step_"
 _AUXILIARY_SUFFIX = "__ivm_aux_"
 _ASIDE_SUFFIX = "__ivm_replaced"
-MOST_NUMBERED = 50  # auxiliary views of one view, and relations put aside for it
+MOST_NUMBERED = 50  # per view: auxiliary views, and relations put aside
 _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
 
 
 @dataclass(frozen=True)
 class TableName:
-    """A table or view as Spark's catalog knows it; `catalog` where the user gave one."""
+    """The name of a table or view in Spark's catalog; `catalog` if the user gave one."""
 
     schema: str
     identifier: str
@@ -39,7 +39,7 @@ class TableName:
 
     @property
     def key(self) -> str:
-        """The name as Spark compares it: without regard to case, the session catalog left out."""
+        """The name as Spark compares it: in lower case, without the session catalog."""
         parts = self.parts[1:] if self.catalog == "spark_catalog" else self.parts
         return ".".join(part.lower() for part in parts)
 
@@ -48,12 +48,12 @@ class TableName:
 
 
 def is_reserved(column: str) -> bool:
-    """Whether a column is named like those that we add, as Spark compares names."""
+    """Whether a column has a name like those that we add, ignoring case like Spark."""
     return column.lower().startswith(RESERVED_PREFIX)
 
 
 def in_changes(column: str) -> str:
-    """The name of a source's column beside weights: another than that of any column of ours."""
+    """The name of a source's column beside weights, distinct from all of our column names."""
     return f"{RESERVED_PREFIX}of_source_{column[len(RESERVED_PREFIX) :]}" if is_reserved(column) else column
 
 
@@ -80,26 +80,26 @@ def literal(text: str) -> str:
 
 
 def state_table(view: TableName, catalog: str | None = None) -> TableName:
-    """The table that stores a view; a name too long for a file is cut, and told apart by a hash.
+    """The table that stores a view; a name too long for a file is cut and made unique by a hash.
 
-    catalog  in which it is; None for that of the view
+    catalog  of the table; None for the view's catalog
     """
     return TableName(view.schema, suffixed(view.identifier, STATE_SUFFIX), catalog or view.catalog)
 
 
 def auxiliary_view(view: TableName, number: int) -> TableName:
-    """One of the views that a view keeps of parts of its plan; they are numbered from 1."""
+    """One of a view's auxiliary views, which are numbered from 1."""
     return TableName(view.schema, suffixed(view.identifier, f"{_AUXILIARY_SUFFIX}{number}"), view.catalog)
 
 
 def name_aside(view: TableName, number: int) -> TableName:
-    """Where a relation goes that has the view's name and is somebody else's; they are numbered from 1."""
+    """The name for somebody else's relation that had the view's name; numbered from 1."""
     suffix = _ASIDE_SUFFIX if number == 1 else f"{_ASIDE_SUFFIX}_{number}"
     return TableName(view.schema, suffixed(view.identifier, suffix), view.catalog)
 
 
 def reserved_names(view: TableName) -> dict[str, str]:
-    """What a view may need names for besides its own: by their keys, as messages call them."""
+    """The names that a view may need besides its own: key → what it is, as in messages."""
     names = {state_table(view).key: "state"}
     for number in range(1, MOST_NUMBERED + 1):
         auxiliary = auxiliary_view(view, number)

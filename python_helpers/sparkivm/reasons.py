@@ -1,4 +1,4 @@
-"""Why a refresh was not incremental: one member per cause, with its sentence and its way out."""
+"""Why a refresh was not incremental: one member per cause, with what happened and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Reason(Enum):
-    """A stable code; its value is what happened in general and what to do about it."""
+    """A stable code; its value is (what happened in general, what to do about it)."""
 
     STATE_MISSING = ("the view has no state yet", "no action needed; this is the first build")
     STATE_MODIFIED = (
@@ -15,11 +15,11 @@ class Reason(Enum):
         "write to the view's sources, never to its state",
     )
     STATE_FORMAT_CHANGED = (
-        "another version of the package wrote the state, or its frontier was altered",
+        "the state was written by another version of the package, or somebody changed its frontier",
         "no action needed; the view is rebuilt once",
     )
     FRONTIER_MISSING = (
-        "the state's history no longer says which source versions it holds",
+        "the state's history no longer records which source versions the state contains",
         "raise delta.logRetentionDuration of the state table",
     )
     QUERY_CHANGED = (
@@ -27,7 +27,7 @@ class Reason(Enum):
         "no action needed; the view is rebuilt once",
     )
     CONFIG_CHANGED = (
-        "a setting that affects the result changed",
+        "a setting that decides the result changed",
         "use the same session settings in all runs",
     )
     SOURCE_REPLACED = (
@@ -40,7 +40,7 @@ class Reason(Enum):
         "store it as a Delta table, or put a view over its path",
     )
     HISTORY_UNAVAILABLE = (
-        "a source's history since the last refresh is missing or has gaps",
+        "a source's history since the last refresh is gone or has gaps",
         "refresh more often than the source's logs and files are cleaned up",
     )
     CHANGE_CAPTURE_OFF = (
@@ -48,23 +48,26 @@ class Reason(Enum):
         "alter table … set tblproperties (delta.enableChangeDataFeed = true)",
     )
     NON_DETERMINISTIC_EXPRESSION = (
-        "an expression is non-deterministic",
-        "compute it in a separate model",
+        "an expression returns a different value each time it is computed",
+        "compute it in a model of its own",
     )
     OPERATOR_NOT_SUPPORTED = (
         "this construct has no incremental rule",
-        "move it into a separate model",
+        "move it into a model of its own",
     )
     EXPRESSION_NOT_SUPPORTED = (
-        "an expression is not on the list of expressions that are safe in incremental SQL",
-        "move it into a separate model",
+        "we do not know whether an expression keeps its meaning in delta SQL",
+        "move it into a model of its own",
     )
-    TYPE_NOT_SUPPORTED = ("a type cannot be compared or added up exactly", "cast it")
-    SQL_NOT_UNDERSTOOD = (
-        "the compiler cannot read the SQL exactly as Spark does",
-        "rephrase the marked part",
+    TYPE_NOT_SUPPORTED = (
+        "values of a type cannot be compared or added up exactly",
+        "cast the column to another type",
     )
-    CHANGE_TOO_LARGE = ("too much of a source changed", "no action needed; a rebuild is cheaper this time")
+    SQL_NOT_UNDERSTOOD = ("the compiler may read the SQL differently than Spark", "rephrase the marked part")
+    CHANGE_TOO_LARGE = (
+        "too large a part of a source changed",
+        "no action needed; a rebuild is cheaper this time",
+    )
     CHEAPER_IN_FULL = (
         "a rebuild costs less than applying the changes",
         "set refresh_mode: incremental to never rebuild for cost",
@@ -73,7 +76,7 @@ class Reason(Enum):
     REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
     REFRESH_CONFLICT = (
         "another refresh of this view committed first on every retry",
-        "run only one driver at a time for a view",
+        "do not refresh a view from several drivers at once",
     )
     FULL_REFRESH_REQUESTED = ("a full refresh was requested", "no action needed")
 
@@ -88,7 +91,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the model's SQL: line and column count from 1."""
+    """A place in the model's SQL; line and column count from 1."""
 
     line: int
     column: int
@@ -97,7 +100,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Fallback:
-    """One cause of a full refresh: the code, the particulars, and the place where there is one."""
+    """One cause of a full refresh: the code, the details, and the place if it is known."""
 
     reason: Reason
     detail: str = ""

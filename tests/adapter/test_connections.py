@@ -54,7 +54,7 @@ def test_a_copy_has_what_the_session_has_and_leaves_nothing_in_it(root_session):
 
 def test_a_spark_without_delta(spark, monkeypatch):
     monkeypatch.setattr(SessionConnection, "setting", lambda self, key: None)
-    with pytest.raises(DbtRuntimeError, match="neither Delta nor") as error:
+    with pytest.raises(DbtRuntimeError, match="need Delta or an Iceberg session catalog") as error:
         copied_session()
     assert "spark.jars.packages: io.delta:delta-spark_" in str(error.value)
 

@@ -46,7 +46,7 @@ def test_a_session_that_stopped():
     with pytest.raises(SparkLost) as error, Manager(SESSION).exception_handler("select 1"):
         raise Py4JNetworkError("Answer from Java side is empty")
     text = str(error.value.msg)
-    assert "Spark has stopped; its last words are in /project/.spark/spark.log" in text
+    assert "Spark has stopped; see the end of /project/.spark/spark.log" in text
     assert "run dbt again" in text
     assert len(text.splitlines()) <= 5
 
@@ -58,7 +58,7 @@ def test_a_server_that_stopped():
     with pytest.raises(SparkLost) as error, Manager(THRIFT).exception_handler("select 1"):
         raise polling
     text = str(error.value.msg)
-    assert "the thrift server at spark.example.org:10000 has stopped, or the connection is cut" in text
+    assert "the thrift server at spark.example.org:10000 has stopped, or the connection is broken" in text
     assert len(text.splitlines()) <= 5
 
 

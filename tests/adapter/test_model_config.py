@@ -59,7 +59,7 @@ def test_states_in_iceberg():
     options = IncrementalViewOptions.of(model(file_format="Iceberg", partition_by="day"))
     assert (options.layout.file_format, options.remarks) == ("iceberg", ())
     with pytest.raises(
-        CompilationError, match="liquid_clustered_by is not for tables of Iceberg: write partition_by"
+        CompilationError, match="Iceberg tables do not support liquid_clustered_by: write partition_by"
     ):
         IncrementalViewOptions.of(model(file_format="iceberg", liquid_clustered_by="day"))
 
@@ -96,11 +96,11 @@ def test_dbts_own_options_are_known():
         ({"strict": True}, "there is no option strict; did you mean refresh_mode?"),
         ({"refresh_mod": "strict"}, "there is no option refresh_mod; did you mean refresh_mode?"),
         ({"liquid_cluster_by": "a"}, "there is no option liquid_cluster_by; did you mean liquid_clustered_by?"),
-        ({"change_log": {}}, "change_log belongs into meta: {sparkivm: …}"),
+        ({"change_log": {}}, "change_log belongs in meta: {sparkivm: …}"),
         ({"location": "/x"}, "an incremental_view ignores location (write location_root)"),
         ({"cluster_by": ["a"]}, "an incremental_view ignores cluster_by (write liquid_clustered_by)"),
         ({"clustered_by": "a", "buckets": 4}, "an incremental_view ignores clustered_by (write liquid_clustered_by), buckets"),
-        ({"file_format": "parquet"}, "file_format parquet is ignored, as a state is a table of delta or iceberg: this one is delta"),
+        ({"file_format": "parquet"}, "file_format parquet is ignored, since states are stored in delta or iceberg: this one is delta"),
         ({"partition_by": {"field": "at", "data_type": "date"}}, "partition_by of BigQuery is ignored; write a column or a list of columns"),
         ({"partitions": ["x"], "transient": False, "target_lag": "1 hour", "query_tag": "t"}, "an incremental_view ignores partitions, transient, target_lag, query_tag"),
         ({"dist": "all", "sort": ["a"], "snowflake_warehouse": "w"}, "an incremental_view ignores dist, sort, snowflake_warehouse"),

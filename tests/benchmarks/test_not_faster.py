@@ -19,8 +19,8 @@ from benchmarks.not_faster import not_faster
             4,
             "it was rebuilt too, because a rebuild costs less than applying the changes.",
         ),
-        ({"mode": "full"}, 4, "its model asks for a rebuild."),
-        ({"mode": "incremental", "apply_form": "recompute"}, 1, "its tables are small, so all of it was computed again"),
+        ({"mode": "full"}, 4, "its model requests a rebuild."),
+        ({"mode": "incremental", "apply_form": "recompute"}, 1, "its tables are small, so it was computed again as a whole"),
         (
             {"mode": "incremental", "apply_form": "merge", "rows_updated": 7000},
             9.5,

@@ -24,7 +24,7 @@ def test_the_session_stops(tmp_path):
     said = errors_in(lines)
     assert set(said) == {"endless", "other"}
     for message in said.values():
-        assert message[0].startswith("Spark has stopped; its last words are in")
+        assert message[0].startswith("Spark has stopped; see the end of")
         assert "run dbt again" in message[1]
         assert len(message) <= 5
     text = "\n".join(lines)

@@ -193,7 +193,7 @@ def test_a_subquery_that_reads_a_computed_key_is_refused(grouped):
 def test_grouping_sets_of_a_column_by_two_names_are_refused(key):
     """Spark leaves out one of them and keeps the other."""
     sql = f"select x, y from (select s as x, s as y from r) as q group by rollup ({key})"
-    with pytest.raises(NotIncremental, match="x and y are the same column below"):
+    with pytest.raises(NotIncremental, match="x and y are the same underlying column"):
         View(Database(), sql.replace("select x, y", "select x, upper(y)") if "upper" in key else sql)
 
 

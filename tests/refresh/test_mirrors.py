@@ -263,5 +263,5 @@ def test_remove_leaves_a_table_of_somebody(lab):
 def test_explain_looks_at_the_mirror_as_it_is(lab, view):
     lab.run("insert into p values (4, 3, 1)")
     text = view.explain()
-    assert "by its mirror shop.p__ivm_mirror, which the next run compares with it first" in text
+    assert "read through its mirror shop.p__ivm_mirror, which the next run first compares with it" in text
     assert operations(lab) == ["CREATE OR REPLACE TABLE AS SELECT"]

@@ -80,7 +80,7 @@ def test_pictures(lab, view, format):
 
 
 def test_another_format(lab, view):
-    with pytest.raises(ModelError, match="there is no format svg"):
+    with pytest.raises(ModelError, match="unknown format svg"):
         view.explain("svg")
 
 

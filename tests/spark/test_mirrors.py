@@ -269,7 +269,7 @@ def test_what_happens_to_a_mirror(lab, view):
     assert lab.rows(consistency_sql(lab.engine, view.request)) == []
     explained = explain_view(lab.engine, view.request)
     assert "next refresh: no_op" in explained
-    assert "p__ivm_mirror, which the next run compares with it first" in explained
+    assert "p__ivm_mirror, which the next run first compares with it" in explained
     assert "STATE_MISSING" in explain_view(
         lab.engine, lab.view("fresh", "select * from p where k > 1").request
     )

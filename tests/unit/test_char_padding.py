@@ -88,7 +88,10 @@ def test_a_column_is_char_as_long_as_it_is_passed_on(sql, padded):
             "a comparison of CHAR with an expression of constants",
         ),
         ("select k from t where c = r'a'", "a comparison of CHAR with an expression of constants"),
-        ("select k from t where c in ('a', s)", "IN of CHAR with a list of other things than texts"),
+        (
+            "select k from t where c in ('a', s)",
+            "IN of CHAR with a list that holds more than string literals",
+        ),
         ("select k from t where equal_null(c, 'a')", "EQUAL_NULL of CHAR"),
         ("select decode(c, 'a', 1) as x from t", "DECODE of CHAR"),
         ("select case c when 'abcd' then 1 end as x from t", "CASE of CHAR(3) with a longer value"),

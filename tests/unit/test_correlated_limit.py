@@ -21,7 +21,7 @@ KNOWN_ROWS = [
 
 @pytest.mark.parametrize("sql", ANY_ROWS)
 def test_a_subquery_that_spark_computes_once_may_give_any_rows(sql):
-    assert_refused(sql, Reason.NON_DETERMINISTIC_EXPRESSION, "takes any rows")
+    assert_refused(sql, Reason.NON_DETERMINISTIC_EXPRESSION, "takes arbitrary rows")
 
 
 @pytest.mark.parametrize("sql", KNOWN_ROWS)

@@ -35,8 +35,8 @@ def test_fields_have_the_names_of_the_query(text):
 @pytest.mark.parametrize(
     ("text", "detail"),
     [
-        ("arrays_zip(zs, Q.ZS)", "no names of their own"),
-        ("arrays_zip()", "no names of their own"),
+        ("arrays_zip(zs, Q.ZS)", "do not have distinct names"),
+        ("arrays_zip()", "do not have distinct names"),
         ("arrays_zip(named_struct('a', zs).a)", "write named_struct"),
         ("to_json((x, map('a', y)['a']))", "write named_struct"),
     ],

@@ -71,7 +71,7 @@ def test_snapshots_of_branches_are_not_in_the_line():
     ("words", "is_conflict"),
     [
         ("ValidationException: Found conflicting files that can contain records matching true", True),
-        ("[USER_RAISED_EXCEPTION] the state was written to by someone else", True),
+        ("[USER_RAISED_EXCEPTION] someone else wrote to the state", True),
         ("org.apache.iceberg.exceptions.CommitFailedException: Version 4 already exists", True),
         ("[DIVIDE_BY_ZERO] Division by zero", False),
     ],

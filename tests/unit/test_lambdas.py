@@ -22,7 +22,7 @@ OWN = {
 
 def test_a_parameter_in_another_case_is_refused():
     tree = parse_model("model", "select transform(a, X -> x + 1) as c from t").selects[0].this
-    with pytest.raises(NotIncremental, match="x is a parameter in another case"):
+    with pytest.raises(NotIncremental, match="x is a lambda parameter written in a different case"):
         with_own_parameters(tree)
 
 

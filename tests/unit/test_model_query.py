@@ -240,5 +240,5 @@ def test_values_over_sql_are_asked_for_by_a_setting_of_ours():
 
 def test_a_value_that_no_setting_holds_is_refused():
     catalog = SqlCatalog(refuse, Server(x="a;b").run)
-    with pytest.raises(EngineError, match=r"the value of \$\{x\} cannot be asked for"):
+    with pytest.raises(EngineError, match=r"cannot read the value of \$\{x\}"):
         catalog.substituted("select '${x}'")

@@ -15,7 +15,7 @@ from tests.reading import assert_refused, read, refusal
         ("select k from r order by sum(a) over w", "no window w"),
         ("select x from (select sum(a) over w as x from r) window w as (partition by k)", "no window w"),
         ("select sum(a) over w as x from r window W as (partition by k)", "no window w"),
-        ("select sum(a) over w as x from r window w as (partition by k), W as ()", "of one name"),
+        ("select sum(a) over w as x from r window w as (partition by k), W as ()", "the same name"),
         ("select sum(a) over w as x from r window w as v", "no window v"),
         ("select sum(a) over w as x from r window u as (), v as u, w as v", "no window v"),
     ],
@@ -73,4 +73,4 @@ def test_a_row_of_the_frame(call, known):
     if known:
         assert read(sql).output
     else:
-        assert "any of the rows that tie" in refusal(sql).detail
+        assert "any of the tied rows" in refusal(sql).detail

@@ -16,7 +16,7 @@ from tests.reading import assert_refused, read
         ("select to_json(struct(*)) as j from (select k, a + 1 from r)", "without a name"),
         ("select expression_2 from (select k, a + 1 from r)", "no column"),
         ("select x from (select k, (s).x from r)", "no column"),
-        ("select k from r natural join (select k, a as A from s)", "differ in case"),
+        ("select k from r natural join (select k, a as A from s)", "differ only in case"),
         ("select k from (select k, a as k from r) as x join s using (k)", "has twice"),
         ("select k from r as x join s using (nothing)", "lacks"),
         ("select x.a from r as x join s as x using (b)", "ambiguous"),
@@ -38,7 +38,7 @@ def test_what_is_refused(sql, detail):
     ],
 )
 def test_functions_without_parentheses_come_before_aliases_and_outer_columns(sql):
-    assert_refused(sql, Reason.NON_DETERMINISTIC_EXPRESSION, "to Spark a function")
+    assert_refused(sql, Reason.NON_DETERMINISTIC_EXPRESSION, "Spark takes it for a function")
     assert read("select user from (select s as user from r)").output
 
 

@@ -80,7 +80,7 @@ def test_what_has_to_be_stored(sql, database):
     assert found is not None
     assert found.by
     assert all(isinstance(node, Aggregate) for node in found.by)
-    assert f"is decided by {DECIDED[sql]}" in found.reason.detail
+    assert f"depends on {DECIDED[sql]}" in found.reason.detail
 
 
 @pytest.mark.parametrize("sql", NOT_DECIDED)

@@ -24,7 +24,7 @@ KNOWN = (
 
 @pytest.mark.parametrize("value", UNKNOWN)
 def test_a_value_over_no_rows_that_is_not_known(value):
-    detail = "it is not known what it is over no rows"
+    detail = "its value over empty input is not known"
     assert_refused(
         f"select k, (select {value} from s where s.k = r.k) as x from r",
         Reason.OPERATOR_NOT_SUPPORTED,

@@ -50,9 +50,9 @@ def test_null_is_a_value():
         (
             "select * from r join s using (k) unpivot (x for n in (s.k))",
             Reason.OPERATOR_NOT_SUPPORTED,
-            "UNPIVOT of what is no column",
+            "UNPIVOT of a non-column",
         ),
-        (pivot("sum(d)", "a in (1, 1 as x)"), Reason.SQL_NOT_UNDERSTOOD, "there twice"),
+        (pivot("sum(d)", "a in (1, 1 as x)"), Reason.SQL_NOT_UNDERSTOOD, "listed twice"),
         (pivot("sum(d) filter (where k > 1)"), Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with"),
     ],
 )

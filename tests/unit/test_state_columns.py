@@ -20,8 +20,11 @@ K, N = Field("k", "int", mapped_to="1"), Field("n", "bigint", mapped_to="2")
             "",
         ),  # over thrift nobody says where columns are mapped to
         ([Field("k", "void", mapped_to="1"), N], ""),
-        ([Field("k", "int", mapped_to="2"), Field("n", "bigint", mapped_to="1")], "its column k is another"),
-        ([K, Field("n", "bigint", mapped_to="3")], "its column n is another"),
+        (
+            [Field("k", "int", mapped_to="2"), Field("n", "bigint", mapped_to="1")],
+            "its column k was replaced",
+        ),
+        ([K, Field("n", "bigint", mapped_to="3")], "its column n was replaced"),
         ([K, Field("n", "int", mapped_to="2")], "its column n is int, and was bigint"),
         ([N, K], "its columns are n, k, and were k, n"),
         ([K], "its columns are k, and were k, n"),

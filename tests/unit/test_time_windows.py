@@ -43,7 +43,7 @@ def test_a_clause_of_the_same_name():
         (
             f"select {CALL} as w, window(timestamp(s), '1 hour') as v from r",
             Reason.OPERATOR_NOT_SUPPORTED,
-            "several windows of time",
+            "several WINDOW calls",
         ),
         (
             f"select window, count(*) as n from (select k as window, s from r) group by {CALL}, window",

@@ -8,14 +8,14 @@ from sparkivm.reasons import Reason
 from tests.reading import assert_refused, read
 
 UNCLEAR = {
-    "select a + b as c, sum(k) as s from r group by grouping sets ((a + b), (b + a), (b))": "may be the key",
-    "select a + b as c, sum(k) as s from r group by rollup (b + a, a, b)": "may be the key",
-    "select a > b as c, sum(k) as s from r group by cube ((b < a), a, b)": "may be the key",
-    "select * from (select all, a from r) as t (x, y)": "2 names stand for 1 columns",
+    "select a + b as c, sum(k) as s from r group by grouping sets ((a + b), (b + a), (b))": "may be the same as the key",
+    "select a + b as c, sum(k) as s from r group by rollup (b + a, a, b)": "may be the same as the key",
+    "select a > b as c, sum(k) as s from r group by cube ((b < a), a, b)": "may be the same as the key",
+    "select * from (select all, a from r) as t (x, y)": "2 names for 1 columns",
     "select max(a) as c from (select a, 1 as all from r) as t group by all": "ALL is the name of a column",
     "select a, b as all from r order by all": "ALL is the name of a column",
     "select * from (select a, b from r) unpivot (v for n in (a as identifier('x'), b))": "as an alias",
-    "with c (x, y) as (select a from r) select x from c": "2 names stand for 1 columns",
+    "with c (x, y) as (select a from r) select x from c": "2 names for 1 columns",
 }
 
 

@@ -1,4 +1,4 @@
-"""An adapter plugin of macros alone, and what makes the adapters for Spark depend on it."""
+"""An adapter plugin with only macros, and a function that makes the Spark adapters depend on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME = "incremental_view"
 
 
 class OnlyMacros:
-    """Stands where a plugin has its adapter: no profile has this type."""
+    """A placeholder for the plugin's adapter; no profile has this type."""
 
     @classmethod
     def type(cls) -> str:
@@ -33,8 +33,8 @@ Plugin = AdapterPlugin(
 def extend(factory: AdapterContainer) -> None:
     """Give the loaded adapters for Spark the methods and macros of incremental views.
 
-    dbt loads a profile's plugins again in each invocation. The plugins themselves are left as they are: the
-    factory gets others in their place.
+    dbt loads a profile's plugins again in each invocation. We do not change the plugins themselves: the
+    factory gets new ones instead.
     """
     from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
 
@@ -43,7 +43,7 @@ def extend(factory: AdapterContainer) -> None:
         plugin = factory.plugins.get(name)
         if plugin is None or issubclass(plugin.adapter, IncrementalViewMixin):
             continue
-        # Databricks' plugin depends on that of Spark, and dbt wants each package once.
+        # Databricks' plugin depends on Spark's, and dbt accepts each package only once.
         macros = [_NAME] if name == "spark" else []
         factory.plugins[name] = AdapterPlugin(
             adapter=_extended(plugin.adapter),
@@ -58,5 +58,5 @@ def extend(factory: AdapterContainer) -> None:
 def _extended(adapter: Any) -> Any:
     from dbt.adapters.sparkivm.borrowed import BorrowingMixin
 
-    # dbt finds the adapter's version by the name of its class.
+    # dbt finds the adapter's version by its class name.
     return type(adapter)(adapter.__name__, (BorrowingMixin, adapter), {})

@@ -1,8 +1,8 @@
 """Incremental views over the connections of dbt-spark or dbt-databricks, whose profiles stay as they are.
 
-What other models run is not touched. With the method `session` dbt-spark has one Spark session for all
-threads, in which the settings of two refreshes would meet: each gets a copy, with all that hooks set or made.
-A session of a server belongs to one thread, and ends with the model.
+Other models run unchanged. With the method `session`, dbt-spark has one Spark session for all threads, so the
+settings of two refreshes would collide: each gets a copy, with everything that hooks set or created. A
+session on a server belongs to one thread, and ends with the model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _making = threading.Lock()
 
 
 class BorrowingMixin(IncrementalViewMixin):
-    """For an adapter that has connections of its own kind."""
+    """For an adapter with connections of its own."""
 
     _borrowed: BorrowedConnections | None = None
 
@@ -54,7 +54,7 @@ class BorrowingMixin(IncrementalViewMixin):
 
 
 class BorrowedConnections(IncrementalViewConnections):
-    """One for each connection that dbt has open, made when an incremental view first needs it."""
+    """One for each open connection of dbt, created when an incremental view first needs it."""
 
     TYPE = "spark"
 
@@ -67,7 +67,7 @@ class BorrowedConnections(IncrementalViewConnections):
         lent = self._lender.get_thread_connection()
         key = self.get_thread_identifier()
         with lost_as_one_sentence(lent.credentials, opening=True):
-            handle = lent.handle  # which connects
+            handle = lent.handle  # this connects
         own = self.get_if_exists()
         if own is None or self._lent[key] is not handle:
             with lost_as_one_sentence(lent.credentials):
@@ -92,7 +92,7 @@ class BorrowedConnections(IncrementalViewConnections):
             from dbt.adapters.sparkivm.session import copied_session
 
             handle.cursor()
-            handle.execute("select 1")  # starts Spark as the profile says
+            handle.execute("select 1")  # starts Spark with the profile's settings
             return copied_session()
         if isinstance(handle, PyhiveConnectionWrapper) and not isinstance(handle, PyodbcConnectionWrapper):
             own = ThriftConnection(handle.handle, credentials.poll_interval, credentials.query_timeout, 0)
@@ -102,7 +102,7 @@ class BorrowedConnections(IncrementalViewConnections):
 
 
 class OtherConnection(SparkConnectionWrapper):
-    """Of a driver of which nothing is known: each statement is run by dbt's connection manager."""
+    """A connection of an unknown driver: dbt's connection manager runs each statement."""
 
     def __init__(self, lender: SQLConnectionManager) -> None:
         self._lender = lender
@@ -128,11 +128,11 @@ class OtherConnection(SparkConnectionWrapper):
         return self._cursor.description
 
     def default(self, key: str) -> str | None:
-        """The value of a setting that nobody set; None if Spark has none."""
+        """The default of a setting; None if Spark has none."""
         return default_by_sql(self, key, self._defaults)
 
     def cancel(self) -> None:
-        """What runs is ended by dbt's own connection; whatever the thread tries next is refused."""
+        """dbt's own connection ends the running statement; we refuse the thread's next one."""
         self.canceled = True
 
     def close(self) -> None:

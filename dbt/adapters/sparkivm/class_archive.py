@@ -1,7 +1,7 @@
-"""A class data archive: Java maps the classes of Spark and Delta, instead of reading and checking each.
+"""A class data archive: Java maps Spark's and Delta's classes instead of reading and checking each.
 
-Java writes it as it ends, some seconds after dbt has; the starts after that use it. It holds for one Java and
-one class path, of which its name is a digest. Java ignores an archive that does not fit or was cut short.
+Java writes it when it ends, some seconds after dbt; later starts use it. It is valid for one Java and one
+class path, whose digest is its name. Java ignores an archive that does not fit or is truncated.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from dbt.adapters.sparkivm.environment import java_command, spark_home, variable
 logger = AdapterLogger("SparkIvm")
 
 _JARS, _OPTIONS = "spark.jars", "spark.driver.extraJavaOptions"
-_CLASS_PATH = "SPARK_DIST_CLASSPATH"  # what Spark's launcher puts behind its own jars
+_CLASS_PATH = "SPARK_DIST_CLASSPATH"  # Spark's launcher appends it to its own jars
 _HEADER = (0xF00BABA8).to_bytes(4, "little")  # Java writes it last
 _FOLDERS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")  # on the class path if they are set
 _OF_ARCHIVES = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit")
-_NEEDED_BYTES = 1 << 30  # of the disk; an archive takes a quarter of it
+_NEEDED_BYTES = 1 << 30  # free disk space; an archive takes a quarter of it
 _MOST_ARCHIVES = 2
 _LONGEST_WRITE_S = 3600
 
 
 @contextmanager
 def from_archive(settings: Mapping[str, str]) -> Generator[dict[str, str], None, None]:
-    """While it lasts, a local Spark starts with its jars on Java's class path, and with the archive of that.
+    """In this context a local Spark starts with its jars on Java's class path, and with the archive for it.
 
-    settings  with files in `spark.jars`, whose classes would not be in the archive otherwise
+    settings  with files in `spark.jars`; their classes would not be in the archive otherwise
     Yields: the settings to start with.
     """
     jars = settings.get(_JARS, "").split(",")
@@ -48,18 +48,18 @@ def from_archive(settings: Mapping[str, str]) -> Generator[dict[str, str], None,
 
 
 def _may_share(settings: Mapping[str, str], jars: Sequence[str]) -> bool:
-    """Whether all classes come from jars of this machine, and no option of the user's is about archives."""
+    """Whether all classes come from local jars, and no user option concerns archives."""
     return (
         settings.get("spark.master", "").startswith("local")
         and all(jar and os.pathsep not in jar for jar in jars)
         and not any(word in settings.get(_OPTIONS, "") for word in _OF_ARCHIVES)
         and not any(map(os.environ.get, _FOLDERS))
-        and not (spark_home() / "conf").exists()  # Java archives no class path with folders in it
+        and not (spark_home() / "conf").exists()  # Java cannot archive a class path with folders
     )
 
 
 def _own_folder() -> Path | None:
-    """The user's folder of archives, if nobody else can write to it: they hold code that is going to run."""
+    """The user's archive folder, if nobody else can write to it: archives contain code that will run."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dbt-sparkivm"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def _own_folder() -> Path | None:
 
 
 def _option(folder: Path, name: str) -> str:
-    """What Java is told: the archive that it uses, or the one that it writes, or nothing of effect."""
+    """Java's option: the archive to use, or the one to write, or one without effect."""
     archive = folder / f"{name}.jsa"
     for part in folder.glob(f"{name}.*.part"):
         with suppress(FileNotFoundError):  # another dbt did the same
@@ -90,7 +90,7 @@ def _option(folder: Path, name: str) -> str:
 
 
 def is_complete(archive: Path) -> bool:
-    """Whether Java has written the file to its end."""
+    """Whether Java has written the whole file."""
     with archive.open("rb") as file:
         return file.read(len(_HEADER)) == _HEADER
 
@@ -102,7 +102,7 @@ def _keep_latest(folder: Path) -> None:
 
 
 def _name(jars: Sequence[str]) -> str:
-    """A digest of the Java and of the files on the class path."""
+    """A digest of Java and of the files on the class path."""
     java = Path(os.path.realpath(java_command() or "java"))
     files = [
         java,

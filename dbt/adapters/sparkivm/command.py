@@ -1,7 +1,7 @@
-"""`sparkivm run`: refreshes the incremental views of a manifest that some dbt wrote, in one process.
+"""`sparkivm run`: refreshes the incremental views of a manifest, written by any dbt, in one process.
 
 dbt 2 loads no Python adapters, but parses a project and writes its manifest (decision 026). dbt 1, which is
-installed with this package, then runs the views alone.
+installed with this package, then runs only the views.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _MATERIALIZATION = "macro.dbt_sparkivm.materialization_incremental_view_spark"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns: the exit code, as that of dbt: 0, or 1 for failed views, 2 for what could not be tried."""
+    """Returns: the exit code, as in dbt: 0; 1 for failed views; 2 if the run could not start."""
     parser = argparse.ArgumentParser(prog="sparkivm", description="Incremental views for dbt on Spark.")
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser(
         "run",
         help="refresh the incremental views of a manifest",
-        description="Refresh the incremental views of a manifest. Other options are those of `dbt run`.",
+        description="Refresh the incremental views of a manifest. Other options are passed to `dbt run`.",
     )
     run.add_argument("--manifest", type=Path, default=Path("target/manifest.json"), help="%(default)s")
-    run.add_argument("--select", nargs="+", default=[], help="of the views, as dbt selects")
+    run.add_argument("--select", nargs="+", default=[], help="views to refresh, in dbt's selection syntax")
     for name in ("project-dir", "profiles-dir", "profile", "target"):
-        run.add_argument(f"--{name}", help="as of dbt")
+        run.add_argument(f"--{name}", help="as in dbt")
     options, rest = parser.parse_known_args(arguments)
     if not options.manifest.is_file():
         return _failed(
@@ -54,12 +54,12 @@ def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     try:
         found = WritableManifest.read_and_check_versions(str(options.manifest))
     except DbtRuntimeError as error:
-        return _failed(f"{options.manifest} is not a manifest that this dbt reads: {error}")
+        return _failed(f"{options.manifest} is not a manifest that this dbt can read: {error}")
     manifest = Manifest.from_writable_manifest(found)
     if _MATERIALIZATION not in manifest.macros:
         macros = _macros_of_dbt(Path(options.project_dir or "."), profile)
         if _MATERIALIZATION not in macros:
-            return _failed("the profile's adapter has no incremental views; its type has to be spark")
+            return _failed("the profile's adapter has no incremental views; its type must be spark")
         manifest.macros.update(macros)
     project = ["--project-dir", options.project_dir] if options.project_dir else []
     select = [f"{one},{_VIEWS}" for one in options.select] or [_VIEWS]
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def _macros_of_dbt(project: Path, profile: Sequence[str]) -> dict[str, Any]:
-    """dbt's own, its adapter's and ours, as dbt 1 has them: parsed with a project that has nothing else."""
+    """The macros of dbt 1, its adapter and this package, parsed with an otherwise empty project."""
     from dbt.cli.main import dbtRunner
     from dbt.clients.yaml_helper import load_yaml_text
 

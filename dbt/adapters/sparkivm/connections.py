@@ -1,4 +1,4 @@
-"""Opens, names and cancels dbt's connections."""
+"""Opens, labels and cancels dbt's connections."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from sparkivm.engine import EngineError, EngineLost
 
 logger = AdapterLogger("SparkIvm")
 
-_SAID = (SparkLost, EngineLost)  # what is said of a Spark that is gone, in its last words
+_SAID = (SparkLost, EngineLost)  # errors whose text already says that Spark is gone
 
 
 class IncrementalViewConnections(SparkConnectionManager):
     """Runs statements over handles with a `label` that can be `canceled` and know `opened_with`."""
 
     def add_query(self, sql: str, *args: Any, **kwargs: Any) -> tuple[Connection, Any]:
-        """Run a statement; its Spark jobs carry the name of the model."""
+        """Run a statement; its Spark jobs are labelled with the model's name."""
         connection = self.get_thread_connection()
         name = (connection.name or "").rpartition(".")[2]
         connection.handle.label = f"dbt: {name}"
         return super().add_query(sql, *args, **kwargs)
 
     def execute(self, sql: str, *args: Any, **kwargs: Any) -> tuple[AdapterResponse, Any]:
-        """As dbt's, where a SELECT that fails while its rows are fetched has failed like any statement."""
+        """Like dbt's, but a SELECT that fails while its rows are fetched fails like any statement."""
         with self.exception_handler(sql):
             return super().execute(sql, *args, **kwargs)
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
-        """Every error of Spark becomes a database error with Spark's own sentence; dbt's own errors pass.
+        """Every Spark error becomes a database error with Spark's own sentence; dbt's own errors pass.
 
-        The breadth is dbt's contract for this method: whatever the driver raises has to leave as a dbt error.
+        It catches everything, because dbt expects any error of the driver as a dbt error.
         """
         try:
             with lost_as_one_sentence(self.profile.credentials):
@@ -71,7 +71,7 @@ class IncrementalViewConnections(SparkConnectionManager):
 
 
 class SparkIvmConnectionManager(IncrementalViewConnections):
-    """The connections of a profile of type `sparkivm`: each has a Spark session that nobody else uses."""
+    """The connections of a profile of type `sparkivm`: each has its own Spark session."""
 
     TYPE = "sparkivm"
 
@@ -114,9 +114,9 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
 
 @contextmanager
 def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generator[None, None, None]:
-    """Whatever the driver raises where there is no Spark leaves as SparkLost; the debug log has the stack.
+    """If Spark is gone, any error of the driver becomes SparkLost; the debug log has the stack trace.
 
-    opening  whether it is the first that is asked of a server
+    opening  whether this is the first request to a server
     """
     try:
         yield
@@ -130,24 +130,24 @@ def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generato
 
 
 def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
-    again = "run dbt again: until then each view shows what its last complete refresh made"
+    again = "run dbt again: until then each view shows the result of its last complete refresh"
     if getattr(credentials, "method", None) == SparkConnectionMethod.SESSION:
         directory = getattr(credentials, "spark_directory", None)
-        log = f"its last words are in {directory}/spark.log" if directory else "its last words are above"
+        log = f"see the end of {directory}/spark.log" if directory else "see its messages above"
         return (
             f"Spark has stopped; {log}\n"
             f"  do     {again}. If memory ran out, raise spark.driver.memory in server_side_parameters"
         )
     words = sentence(error).split("\n")[0]
     server = str(credentials.host)
-    if port := getattr(credentials, "port", None):  # which a profile of type databricks does not have
+    if port := getattr(credentials, "port", None):  # a profile of type databricks has none
         server += f":{port}"
     if opening:
         return (
             f"cannot connect to the thrift server at {server}: {words.removeprefix('failed to connect: ')}\n"
-            "  do     start it, or correct host, port and auth in profiles.yml"
+            "  do     start it, or fix host, port and auth in profiles.yml"
         )
     return (
-        f"the thrift server at {server} has stopped, or the connection is cut: {words}\n"
-        f"  do     look into the server's log, start it, and {again}"
+        f"the thrift server at {server} has stopped, or the connection is broken: {words}\n"
+        f"  do     read the server's log, start the server, and {again}"
     )

@@ -1,4 +1,4 @@
-"""What a profile of type `sparkivm` may say."""
+"""The options of a profile of type `sparkivm`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ANSI = "spark.sql.ansi.enabled"
 class SparkIvmCredentials(SparkCredentials):
     """dbt-spark's credentials for the methods `session` and `thrift`.
 
-    spark_directory  session only: where the local catalog, the warehouse and Spark's log are; `.spark` in the
-                     project, outside of `target/`, because `dbt clean` would delete the tables with it
-    state_format     session only: delta or iceberg, where a model has no file_format
-    poll_interval    thrift only: longest pause in seconds between two questions whether a statement has ended
-    query_retries    thrift only: 0, because dbt-spark would send a statement again that may still be running
+    spark_directory  session only: the folder for local catalog, warehouse and Spark's log; `.spark` in the
+                     project, outside `target/`, because `dbt clean` would delete the tables with it
+    state_format     session only: delta or iceberg, for models without file_format
+    poll_interval    thrift only: longest pause, in seconds, between two checks whether a statement has ended
+    query_retries    thrift only: 0, because dbt-spark would resend a statement that may still be running
     """
 
     spark_directory: Optional[str] = None
@@ -47,7 +47,7 @@ class SparkIvmCredentials(SparkCredentials):
             self.host = self.host or "session"
         ansi = (self.server_side_parameters or {}).get(_ANSI)
         super().__post_init__()
-        if ansi is not None:  # dbt-spark switches ANSI off whatever the profile says
+        if ansi is not None:  # dbt-spark switches ANSI off, regardless of the profile
             self.server_side_parameters[_ANSI] = str(ansi).lower()
 
     @property

@@ -1,4 +1,4 @@
-"""The compiler's way to Spark, over the adapter's current connection."""
+"""The compiler's access to Spark, over the adapter's current connection."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from sparkivm.engine import (
 )
 from sparkivm.names import TableName, quoted
 
-_MACROS = "dbt_sparkivm"  # where a project's own macro of the same name is not looked for
+_MACROS = "dbt_sparkivm"  # a project overrides our macros by dispatch, not by name
 _ALL_SETTINGS = "set"
-# Spark shortens the text of a plan with many columns.
+# By default Spark truncates the text of a plan with many columns.
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
 
 
 class Metadata(Protocol):
-    """What an engine knows of relations and queries; in-process or by SQL."""
+    """An engine's knowledge of relations and queries, in-process or by SQL."""
 
     def describe(self, name: TableName) -> RelationFacts | None: ...
 
@@ -62,7 +62,7 @@ class Metadata(Protocol):
 
 
 class AdapterEngine(Engine):
-    """Statements run by dbt's connection manager, so that the debug log shows them."""
+    """Runs statements by dbt's connection manager, so that the debug log shows them."""
 
     def __init__(self, adapter: SQLAdapter, connections: SQLConnectionManager) -> None:
         self._adapter = adapter
@@ -76,7 +76,7 @@ class AdapterEngine(Engine):
             return self._query(sql)
 
     def _query(self, sql: str) -> Sequence[Row]:
-        # Spark takes nothing behind it, where a project may have its comments.
+        # `set` allows no text after it, not even a project's query comment.
         text = sql if sql == _ALL_SETTINGS else self._connections._add_query_comment(sql)
         with spark_errors(lines_before=text.partition(sql)[0].count("\n")):
             _, cursor = self._connections.add_query(text, auto_begin=False)
@@ -165,11 +165,11 @@ class AdapterEngine(Engine):
 
     @contextmanager
     def _answers(self, asked: str, lines_before: int = 0) -> Generator[None, None, None]:
-        """While something is asked of Spark: what the driver raises leaves as an error of the engine."""
+        """For requests to Spark: errors of the driver become engine errors."""
         with spark_errors(lines_before), self._connections.exception_handler(asked):
             yield
 
-    # By SQL; SessionEngine has shorter ways.
+    # By SQL; SessionEngine has faster ways.
 
     def _metadata_of_connection(self) -> Metadata:
         return SqlCatalog(self.query, self._query)
@@ -184,16 +184,16 @@ class AdapterEngine(Engine):
             self.query(f"reset {quoted(key)}")
 
     def _get(self, keys: Sequence[str]) -> Mapping[str, str | None]:
-        """One statement for what was set, and one ever for each default."""
+        """One statement for all settings that were set, and one, only once, for each default."""
         values = {row["key"]: row["value"] for row in self.query(_ALL_SETTINGS)}
         return {key: values[key] if key in values else self._connection.default(key) for key in keys}
 
 
 @contextmanager
 def spark_errors(lines_before: int = 0) -> Generator[None, None, None]:
-    """dbt's errors leave as EngineError, or EngineLost.
+    """dbt's errors become EngineError or EngineLost.
 
-    lines_before  as of EngineError
+    lines_before  as in EngineError
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which Spark and which Java the environment names, and how a variable is set for the start of one."""
+"""The Spark and Java that the environment names, and setting a variable for the start of one."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def spark_home() -> Path:
 
 
 def java_command() -> str | None:
-    """The Java that Spark starts, which may not be there; None if nothing names one."""
+    """The Java that Spark starts, which may not exist; None if the environment names none."""
     home = os.environ.get("JAVA_HOME")
     return os.path.join(home, "bin", "java") if home else shutil.which("java")
 
 
 @contextmanager
 def variable(name: str, value: str) -> Generator[None, None, None]:
-    """Set an environment variable while it lasts; then it is as before."""
+    """Set an environment variable in this context, then restore it."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:

@@ -14,13 +14,13 @@ from sparkivm.refresh.request import StateLayout
 
 
 class SparkIvmAdapter(IncrementalViewMixin, SparkAdapter):
-    """dbt looks the version up in `dbt.adapters.<this class's name before Adapter, in lower case>`."""
+    """dbt looks up the version in `dbt.adapters.<class name without Adapter, in lower case>`."""
 
     ConnectionManager = SparkIvmConnectionManager
     AdapterSpecificConfigs = SparkIvmConfig
 
     def default_layout(self) -> StateLayout:
-        """As the profile says."""
+        """According to the profile."""
         credentials: Any = self.config.credentials
         if is_icebergs((credentials.server_side_parameters or {}).get(SESSION_CATALOG, "")):
             return StateLayout(file_format="iceberg")

@@ -1,4 +1,4 @@
-"""What the macros may ask of Python: check a model, refresh it, explain it, test it."""
+"""The Python methods for macros: check a model, refresh it, explain it, test it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PINS = threading.Lock()
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What the materialization hands on to dbt."""
+    """What the materialization passes to dbt."""
 
     response: RefreshResponse
     script_text: str  # the statements that were executed
@@ -44,7 +44,7 @@ class Refreshed:
 
 
 class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
-    """What macros call as `adapter.…`; without this metaclass dbt would not show the methods to Jinja."""
+    """The methods that macros call as `adapter.…`; the metaclass makes dbt show them to Jinja."""
 
     _pins: Any = None
     _declared: DeclaredSources | None = None
@@ -52,7 +52,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
-        """Warn of options that do nothing.
+        """Warn about options without effect.
 
         Raises: CompilationError that names the model, before anything is changed.
         """
@@ -66,7 +66,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse_none
     def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:
-        """Execute the model's `sql_header`, in the session in which it is analysed and refreshed."""
+        """Execute the model's `sql_header` in the session that analyses and refreshes the model."""
         self._execute_header(self._options(model))
 
     @available.parse_none
@@ -79,7 +79,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         empty: bool = False,
     ) -> Refreshed:
         """Bring a view up to date with its sources."""
-        # The compiler is not needed to parse a project, so it is imported where it is used.
+        # Parsing a project does not need the compiler, so it is imported here.
         from sparkivm.refresh.refresh_view import refresh_view
 
         request = replace(
@@ -101,13 +101,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             relations=[
                 self._relation(name, kind)
                 for name, kind in ((result.view, RelationType.View), (result.state, RelationType.Table))
-                if name.catalog is None  # dbt knows no other catalog's
+                if name.catalog is None  # dbt does not know other catalogs
             ],
         )
 
     @available.parse_none
     def persist_incremental_view_docs(self, relation: BaseRelation, model: Mapping[str, Any]) -> None:
-        """Write the columns' descriptions into the public view, which takes them only when it is created."""
+        """Write the column descriptions into the public view, which accepts them only when it is created."""
         options = self._options(model)
         if not options.column_comments:
             return
@@ -135,7 +135,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse(lambda *args, **kwargs: "")
     def explain_incremental_view(self, model: str, format: str = "text") -> str:
-        """How the next refresh of a model would go, without doing it, as text, steps, mermaid or dot."""
+        """What the next refresh of a model would do, without doing it, as text, steps, mermaid or dot."""
         from sparkivm.explain.explain_view import explain_view
 
         node = self._compiled(model)
@@ -150,15 +150,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def incremental_view_consistency_sql(self, relation: object) -> str:
         """A query for the rows in which a view and its SELECT differ, at the view's own source versions.
 
-        Where they cannot be compared the query fails: dbt compiles tests for many commands, also of views
-        that are not built yet.
+        If they cannot be compared, the query fails, not this call: dbt compiles tests for many commands, also
+        for views that are not built yet.
         """
         from sparkivm.refresh.operations.consistency import consistency_sql
 
         if not isinstance(relation, BaseRelation):
-            return _failing_sql(
-                "incremental_view_is_consistent compares whole views: leave out where and limit"
-            )
+            return _failing_sql("incremental_view_is_consistent compares whole views; remove where and limit")
         view = _name(relation)
         with author_errors():
             try:
@@ -174,7 +172,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_columns_sql(self, relation: BaseRelation, sql: str) -> str:
-        """A query with the columns of a model, for dbt to run in its place: nobody's text is run for them."""
+        """A query with the columns of a model, which dbt runs instead of the model's text."""
         from sparkivm.refresh.model.model_query import columns_query
 
         with author_errors():
@@ -184,9 +182,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def capture_incremental_view_changes(
         self, source: str, remove: bool = False, file_format: str = "delta"
     ) -> str:
-        """Have a source record its changes, or no longer. `source`: `shop.orders` or a model's name.
+        """Make a source record its changes, or stop it. `source`: `shop.orders` or a model's name.
 
-        file_format  of a mirror that is made
+        file_format  of a new mirror
         """
         from sparkivm.formats import STATE_FORMATS
         from sparkivm.refresh.operations.capture_changes import capture_changes
@@ -205,7 +203,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse(lambda *args, **kwargs: "")
     def drop_incremental_view(self, view: str) -> str:
-        """Drop a view with all that is stored for it; `view` is a model's name, or `schema.view`."""
+        """Drop a view and everything that is stored for it; `view` is a model's name, or `schema.view`."""
         from sparkivm.refresh.stored.drop_view import drop_incremental_view
 
         name = self._relation_named(view)
@@ -218,7 +216,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_leftovers(self, drop: bool = False) -> str:
-        """List what this package made for the project and no model needs any more; `drop` drops it."""
+        """List relations that this package made for the project and no model needs; `drop` drops them."""
         from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 
         declared = self._declared_sources()
@@ -237,16 +235,16 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 {name.key for name in relations},
             )
             lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
-        return "\n".join(lines) or "nothing is left over"
+        return "\n".join(lines) or "there are no leftovers"
 
     def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
-        """The catalogs in which states of models are, by their unique_ids."""
+        """The catalogs that contain states of models, given by unique_id."""
         nodes = self.get_macro_resolver().nodes  # type: ignore[union-attr]  # dbt's manifest
         layouts = [self._options(nodes[model].to_dict()).layout for model in models]
         return frozenset(layout.catalog for layout in layouts if layout.catalog)
 
     def _views(self) -> dict[str, str]:
-        """The project's incremental views: unique_id of the model by the view's key."""
+        """The project's incremental views: view key → unique_id of the model."""
         built = self._names_in_project().built.values()
         return {one.name.key: one.who for one in built if one.incremental}
 
@@ -265,7 +263,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             yield Built(f"the mirror of {source}", mirror)
 
     def _mirrors(self) -> Iterator[tuple[TableName, TableName]]:
-        """What may get a mirror, and the mirror's name; whether it does depends on what the source is."""
+        """Sources that may get a mirror, and its name; whether they do depends on the source's format."""
         declared = self._declared_sources()
         for _, source in _relations(self.get_macro_resolver()):
             with suppress(DeclarationError):  # reported by the views that read the source
@@ -294,17 +292,17 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return IncrementalViewOptions.of(model, self.default_layout())
 
     def default_layout(self) -> StateLayout:
-        """Format and catalog of the state of a model that does not say a format."""
+        """Format and catalog for the state of a model without file_format."""
         return StateLayout()
 
     def _execute_header(self, options: IncrementalViewOptions) -> None:
         for statement in options.header.statements:
-            # Without the project's comment, which Spark would take for a part of a setting's value.
+            # Without the project's query comment, which Spark would take for part of a setting's value.
             self.ivm_connections.add_query(statement, auto_begin=False)
 
     @property
     def ivm_connections(self) -> SQLConnectionManager:
-        """What runs the statements of incremental views."""
+        """The connections that run the statements of incremental views."""
         return self.connections
 
     def ivm_engine(self) -> AdapterEngine:
@@ -316,7 +314,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return AdapterEngine(self, self.ivm_connections)
 
     def _declared_sources(self) -> DeclaredSources:
-        """What `meta.sparkivm` of sources, seeds, snapshots and models says."""
+        """The declarations in `meta.sparkivm` of sources, seeds, snapshots and models."""
         if self._declared is None:
             manifest: Any = self.get_macro_resolver()
             metas: dict[str, Any] = {}
@@ -332,14 +330,14 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return self._declared
 
     def _relation_named(self, source: str) -> TableName:
-        """A relation by the name that it has in the project, or in the catalog."""
+        """A relation by its name in the project or in the catalog."""
         found = {
             name.key: name
             for node, name in _relations(self.get_macro_resolver())
             if source in names_in_project(node)
         }
         if len(found) > 1:
-            raise CompilationError(f"{source} is the name of {', '.join(found)}: say which")
+            raise CompilationError(f"{source} is ambiguous: {', '.join(found)}; name one of them")
         if found:
             return next(iter(found.values()))
         parts = source.split(".")
@@ -348,17 +346,17 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return TableName(parts[-2], parts[-1], parts[0] if len(parts) == 3 else None)
 
     def cleanup_connections(self) -> None:
-        """The end of an invocation: what it kept in Spark's memory is given back."""
+        """At the end of an invocation, free what it kept in Spark's memory."""
         if self._pins is not None and self._pins.memory:
             try:
                 with self.connection_named("kept in memory"):
                     self._pins.memory.drop(self.ivm_engine())
-            except (DbtRuntimeError, EngineLost) as error:  # the run has ended, well or because Spark is gone
-                logger.debug(f"what the run kept in memory is left to Spark: {error}")
+            except (DbtRuntimeError, EngineLost) as error:  # the run has ended, maybe because Spark is gone
+                logger.debug(f"data that the run kept in memory is not released: {error}")
         super().cleanup_connections()
 
     def _shared_pins(self) -> Any:
-        """The versions that this invocation reads; dbt makes one adapter per invocation."""
+        """The versions that this invocation reads; dbt creates one adapter per invocation."""
         from sparkivm.refresh.sources.pins import Pins
 
         with _PINS:
@@ -376,7 +374,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return self.Relation.create(schema=name.schema, identifier=name.identifier, type=kind)
 
     def _model_of(self, view: TableName) -> Any:
-        """The compiled node whose relation a view is."""
+        """The compiled node that is built as this view."""
         for node in self._models():
             if TableName(node.schema, node.alias).key == view.key:
                 return self._with_sql(node)
@@ -387,11 +385,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         return [node for node in manifest.nodes.values() if node.resource_type == "model"]
 
     def _with_sql(self, node: Any) -> Any:
-        """A copy of a node with its compiled SQL, ephemeral models included.
+        """A copy of a node with its compiled SQL, including ephemeral models.
 
-        The node itself may hold another text by now: `dbt show` compiles a model with its LIMIT.
+        The node itself may have another text: `dbt show` compiles a model with its LIMIT.
         """
-        # Not part of the adapter interface: only dbt-core can compile a node, and macros can not reach it.
+        # Not part of the adapter interface: only dbt-core can compile a node, and macros cannot call it.
         from dbt.compilation import Compiler
 
         fresh = deepcopy(node)
@@ -404,10 +402,10 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         """A view's node with its compiled SQL, by the model's name."""
         found = [node for node in self._models() if model in names_in_project(node)]
         if not found:
-            raise CompilationError(f"there is no model named {model or '…: say which, as model'}")
+            raise CompilationError(f"there is no model named {model or '…: pass its name as model'}")
         if len(found) > 1:
             names = ", ".join(node.unique_id for node in found)
-            raise CompilationError(f"{model} is the name of {names}: say which")
+            raise CompilationError(f"{model} is ambiguous: {names}; name one of them")
         node = found[0]
         if node.config.materialized != "incremental_view":
             raise CompilationError(
@@ -418,7 +416,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
 @contextmanager
 def author_errors() -> Generator[None, None, None]:
-    """What the author or Spark is responsible for leaves as dbt's error, without a traceback; bugs pass."""
+    """Errors caused by the author or by Spark become dbt errors without traceback; bugs pass."""
     try:
         yield
     except (ModelError, DeclarationError) as error:
@@ -428,7 +426,7 @@ def author_errors() -> Generator[None, None, None]:
 
 
 def names_in_project(node: Any) -> tuple[str, ...]:
-    """What an operation may call a node: of a versioned model also `fct.v2` and its alias."""
+    """The names of a node for operations; a versioned model also has `fct.v2` and its alias."""
     if node.resource_type == "source":
         return node.unique_id, f"{node.source_name}.{node.name}"
     if getattr(node, "version", None) is None:
@@ -440,13 +438,13 @@ def _failing_sql(message: str) -> str:
     """A query without rows that fails with a message."""
     from sqlglot import exp
 
-    message = message.replace("${", "$ {")  # where Spark would put a value of the session
-    # In a filter, as dbt counts the rows, and Spark leaves out columns that nobody reads.
+    message = message.replace("${", "$ {")  # otherwise Spark would substitute a session value
+    # In a filter, because dbt counts rows, and Spark drops columns that nobody reads.
     return f"select 1 as which_diff where raise_error({exp.Literal.string(message).sql('spark')}) is null"
 
 
 def _relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
-    """Everything of a project that a model can read, and where it is."""
+    """All relations of a project that a model can read, and their names."""
     for source in manifest.sources.values():
         yield source, TableName(str(source.schema), str(source.identifier))
     for node in manifest.nodes.values():

@@ -1,4 +1,4 @@
-"""The jars of packages, once Spark has fetched them. Later starts name the files: Ivy takes two seconds."""
+"""Remembers the jars that Spark fetched for packages. Later starts name them, since Ivy takes two seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGES, _JARS = "spark.jars.packages", "spark.jars"
 
 
 def with_known_jars(settings: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """The settings, with the jars that an earlier start fetched in the place of the packages."""
+    """The settings, with the jars that an earlier start fetched instead of the packages."""
     asked = _asked(settings)
     known = _known(asked, directory) if asked else []
     if not known:
@@ -28,7 +28,7 @@ def with_known_jars(settings: Mapping[str, str], directory: Path) -> dict[str, s
 
 
 def remember_jars(settings: Mapping[str, str], fetched: str, directory: Path) -> None:
-    """Write down which jars Spark fetched for the packages.
+    """Record which jars Spark fetched for the packages.
 
     fetched  `spark.jars` of the Spark that was started
     """
@@ -41,13 +41,13 @@ def remember_jars(settings: Mapping[str, str], fetched: str, directory: Path) ->
         with private_file(_record(directory)) as record:
             record.write(json.dumps({asked: files}).encode())
     except OSError as error:
-        logger.debug(f"the next start fetches its jars again: {error}")
+        logger.debug(f"cannot record the jars, so the next start fetches them again: {error}")
 
 
 def _asked(settings: Mapping[str, str]) -> str:
-    """The packages, and where they are fetched from; "" if what is fetched may be another the next time.
+    """The packages and their repositories; "" if the next fetch may give others.
 
-    So it is where somebody names jars, which a list of ours would replace.
+    Also "" if somebody names jars, which our list would replace.
     """
     defaults = Path(os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf") / "spark-defaults.conf"
     said = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
@@ -60,12 +60,12 @@ def _asked(settings: Mapping[str, str]) -> str:
 
 
 def _known(asked: str, directory: Path) -> list[str]:
-    """Jars that are there as they were; none if one of them is not."""
+    """The recorded jars; none if one of them is missing or changed."""
     try:
         files = json.loads(read_own(_record(directory)))[asked]
         return list(files) if all(Path(path).stat().st_size == size for path, size in files.items()) else []
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return []  # nothing was fetched yet, or somebody cleaned up
+        return []  # nothing was fetched yet, or somebody deleted it
 
 
 def _record(directory: Path) -> Path:

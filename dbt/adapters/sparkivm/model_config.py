@@ -34,7 +34,7 @@ _VALUES = frozenset(value for choices in _CHOICES.values() for value in choices)
 
 @dataclass
 class SparkIvmConfig(SparkConfig):
-    """What dbt knows of a model's options; the meaning is in `IncrementalViewOptions`."""
+    """The model options as dbt knows them; `IncrementalViewOptions` gives them their meaning."""
 
     refresh_mode: Optional[str] = None
     change_capture: Optional[str] = None
@@ -48,7 +48,7 @@ class SparkIvmConfig(SparkConfig):
 class IncrementalViewOptions:
     """The options that decide how a view is refreshed and stored.
 
-    remarks  a sentence for each key that is ignored although it looks as if it did something
+    remarks  a sentence for each ignored key that looks like an option
     """
 
     refresh_mode: RefreshMode
@@ -57,7 +57,7 @@ class IncrementalViewOptions:
     layout: StateLayout
     comment: str
     full_refresh_allowed: bool
-    column_comments: Mapping[str, str]  # by the names in lower case
+    column_comments: Mapping[str, str]  # by column name in lower case
     header: SqlHeader = NO_HEADER
     remarks: tuple[str, ...] = ()
 
@@ -65,8 +65,8 @@ class IncrementalViewOptions:
     def of(cls, model: Mapping[str, Any], default: StateLayout = _IN_DELTA) -> IncrementalViewOptions:
         """From a node of dbt's manifest. An option may also be in the model's `meta.sparkivm` or `meta`.
 
-        default  format and catalog of the state of a model that does not say a format
-        Raises: CompilationError that names the model, the option and what it may be.
+        default  format and catalog for the state of a model without file_format
+        Raises: CompilationError that names the model, the option and its allowed values.
         """
         read = _Reader(model)
         partition_by = read.columns("partition_by")
@@ -77,17 +77,17 @@ class IncrementalViewOptions:
         format_ = read.file_format() or default.file_format
         if clustered_by and not STATE_FORMATS[format_].clusters:
             raise read.refusal(
-                f"liquid_clustered_by is not for tables of {format_.title()}: write partition_by"
+                f"{format_.title()} tables do not support liquid_clustered_by: write partition_by"
             )
         if catalog and format_ == DEFAULT_FORMAT:
-            raise read.refusal("state_catalog is for file_format: iceberg")
+            raise read.refusal("state_catalog needs file_format: iceberg")
         if format_ == default.file_format:
             catalog = catalog or default.catalog
         comments = read.switches("persist_docs")
         columns = model.get("columns") or {}
         described = {c["name"].lower(): c["description"] for c in columns.values() if c.get("description")}
         return cls(
-            refresh_mode=read.choice("refresh_mode"),  # type: ignore[arg-type]  # one of them
+            refresh_mode=read.choice("refresh_mode"),  # type: ignore[arg-type]  # checked by choice
             change_capture=read.choice("change_capture"),  # type: ignore[arg-type]
             auxiliary_views=read.choice("auxiliary_views"),  # type: ignore[arg-type]
             layout=StateLayout(
@@ -107,14 +107,14 @@ class IncrementalViewOptions:
 
 
 def declaration_of(meta: object) -> object:
-    """What `meta.sparkivm` of a view says of it as a source: all but the options of the view."""
+    """What `meta.sparkivm` declares about a view as a source: everything except the view's options."""
     if not isinstance(meta, Mapping):
         return meta
     return {name: value for name, value in meta.items() if name not in OPTIONS}
 
 
 class _Reader:
-    """A model's options, each with its type; `config` wins over `meta.sparkivm`, and that over `meta`."""
+    """A model's options, typed; `config` wins over `meta.sparkivm`, which wins over `meta`."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
         self._name = model["name"]
@@ -160,7 +160,7 @@ class _Reader:
         return tuple(names)
 
     def file_format(self) -> str | None:
-        """The format of the state, if it is said; that of other tables of the project may not be one."""
+        """The state's format, if given; a project's file_format for other tables may be unsuitable."""
         value = str(self._value("file_format") or "").lower()
         return value if value in STATE_FORMATS else None
 
@@ -179,7 +179,7 @@ class _Reader:
                 raise self.refusal(
                     f"{name} has {key}: {one!r}, and values have to be texts, numbers or booleans"
                 )
-        # As SQL writes booleans, which YAML reads as Python's.
+        # YAML gives Python booleans; write them like SQL.
         return {key: str(one).lower() if isinstance(one, bool) else str(one) for key, one in value.items()}
 
     def text(self, name: str, what: str) -> str | None:
@@ -198,7 +198,7 @@ class _Reader:
         return {key: self._switch(f"{name}.{key}", one) for key, one in value.items()}
 
     def _switch(self, name: str, value: object) -> bool | None:
-        """A text is refused, as `'false'` would be true to Python."""
+        """Texts are refused, because in Python `'false'` is true."""
         if value is None or isinstance(value, bool):
             return value
         raise self.refusal(f"{name} is {value!r}, and has to be true or false")
@@ -221,7 +221,7 @@ class _Reader:
         format_ = self._value("file_format")
         if format_ is not None and str(format_).lower() not in STATE_FORMATS:
             found.append(
-                f"file_format {format_} is ignored, as a state is a table of {' or '.join(STATE_FORMATS)}: "
+                f"file_format {format_} is ignored, since states are stored in {' or '.join(STATE_FORMATS)}: "
                 f"this one is {format}"
             )
         if _is_of_bigquery("partition_by", self._value("partition_by")):

@@ -1,4 +1,4 @@
-"""The keys of a view's config: ours, dbt's, other warehouses'; and of the rest, what is near ours."""
+"""The keys of a view's config: ours, dbt's, other warehouses', and unknown ones similar to ours."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ OPTIONS = (
     "file_format",
     "state_catalog",
 )
-# Of dbt's own, what decides how other materializations are built, and nothing here.
+# dbt's options for other materializations, without effect here.
 _OF_OTHER_MATERIALIZATIONS = frozenset(
     """
     batch_size begin column_types concurrent_batches incremental_strategy lookback on_configuration_change
     on_schema_change unique_key
     """.split()
 )
-# Those that dbt's schema of a project's models knows, and what else the adapters of these warehouses declare;
-# without words that projects use for themselves, as `category`.
+# Options in dbt's schema for models, and others that the adapters of these warehouses declare; without words
+# that projects use for themselves, such as `category`.
 _OF_OTHER_WAREHOUSES = frozenset(
     """
     adapter_properties additional_libs as_columnstore auto_liquid_cluster auto_refresh automatic_clustering
@@ -57,15 +57,15 @@ _INSTEAD = {
     "partitioned_by": "partition_by",
     "location": "location_root",
 }
-_OF_SOURCES = ("mirror", "change_log")  # keys of `meta.sparkivm`, which are mistaken for options of the model
+_OF_SOURCES = ("mirror", "change_log")  # keys of `meta.sparkivm` that users may mistake for model options
 _FILLERS = frozenset("by in is method of on option policy state strategy the to type".split())
 
 
 def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]:
-    """A sentence for each key that does nothing and looks as if it did.
+    """A sentence for each key without effect that looks like an option.
 
     config  of a model, with dbt's defaults
-    values  that options may have: `strict: true` is a mistake, too
+    values  allowed values of options: `strict: true` is a mistake, too
     """
     defaults = _defaults_of_dbt()
     ignored, found = [], []
@@ -79,7 +79,7 @@ def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]
             instead = _INSTEAD.get(name)
             ignored.append(f"{name} (write {instead})" if instead else name)
         elif name in _OF_SOURCES:
-            found.append(f"{name} belongs into meta: {{sparkivm: …}}")
+            found.append(f"{name} belongs in meta: {{sparkivm: …}}")
         elif meant := nearest(name, values):
             found.append(f"there is no option {name}; did you mean {meant}?")
     if ignored:
@@ -88,7 +88,7 @@ def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]
 
 
 def nearest(name: str, values: Iterable[str] = ()) -> str | None:
-    """The option that an unknown key seems to mean; None if it is more likely somebody else's."""
+    """The option that an unknown key probably means; None if it probably belongs to somebody else."""
     name = name.lower()
     close = get_close_matches(name, OPTIONS, n=1, cutoff=0.8)
     if close:
@@ -101,8 +101,8 @@ def nearest(name: str, values: Iterable[str] = ()) -> str | None:
 
 @lru_cache(maxsize=1)
 def _defaults_of_dbt() -> Mapping[str, Any]:
-    """What dbt itself knows of a model's config, with the values that it has where nothing is said."""
-    from dbt.artifacts.resources.v1.model import ModelConfig  # dbt-core loads adapters before all of itself
+    """The keys of a model's config that dbt itself knows, with their defaults."""
+    from dbt.artifacts.resources.v1.model import ModelConfig  # dbt-core loads adapters first
 
     names = {field.name for field in dataclasses.fields(ModelConfig)}
     hooks = ("pre-hook", "post-hook")  # as projects spell them

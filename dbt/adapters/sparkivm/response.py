@@ -14,7 +14,7 @@ from sparkivm.refresh.result import RefreshResult
 
 @dataclass
 class RefreshResponse(AdapterResponse):
-    """dbt's response with a refresh's particulars; flat, so that run_results.json reads as a table."""
+    """dbt's response with details of a refresh; flat, so that run_results.json reads like a table."""
 
     mode: str = ""
     reason: Optional[str] = None  # a code of sparkivm.reasons
@@ -52,7 +52,7 @@ class RefreshResponse(AdapterResponse):
 
 
 def _status(result: RefreshResult) -> str:
-    """`INCREMENTAL +3 -1 ~2, 1 of 2 sources changed`; on one line, free of quotes."""
+    """`INCREMENTAL +3 -1 ~2, 1 of 2 sources changed`; on one line, without quotes."""
     parts = [result.mode.upper()]
     if result.fallback:
         parts.append(str(result.fallback))

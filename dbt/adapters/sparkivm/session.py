@@ -1,4 +1,4 @@
-"""Connections of method `session`: one Spark in dbt's own process, one session of it per connection."""
+"""Connections of method `session`: one Spark in dbt's process, with one session per connection."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _SECOND_DRIVER = "XSDB6"  # Derby: the database is open in another process
 
 
 class SessionConnection(SparkConnectionWrapper):
-    """A Spark session of its own: settings and temporary views are nobody else's, tables are everybody's."""
+    """A separate Spark session: settings and temporary views are its own, tables are shared."""
 
     def __init__(self, session: SparkSession, opened_with: Mapping[str, str]) -> None:
         self.session = session
         self.opened_with = opened_with
         self.label = "dbt"
         self.canceled = False
-        self._working = 0  # statements that run; one at most, unless a thread took another one's connection
+        self._working = 0  # running statements; at most one, unless a thread took over a connection
         for key, value in opened_with.items():
             session.conf.set(key, value)
 
@@ -61,7 +61,7 @@ class SessionConnection(SparkConnectionWrapper):
         return SessionCursor(self)
 
     def prepare(self) -> None:
-        """Make this thread's jobs ours: this session's settings, a description that names the model."""
+        """Give this thread's jobs the session's settings, and a description that names the model."""
         if self.canceled:
             raise SparkLost("canceled")
         if getattr(_thread, "prepared_for", None) != (id(self), self.label):
@@ -71,12 +71,12 @@ class SessionConnection(SparkConnectionWrapper):
             _thread.prepared_for = (id(self), self.label)
 
     def setting(self, key: str) -> str | None:
-        """A setting as it is in force, defaults included; None if Spark knows none of this name."""
+        """The effective value of a setting, including defaults; None if Spark does not know it."""
         found = self.session._jsparkSession.conf().getOption(key)
         return str(found.get()) if found.isDefined() else None
 
     def reset(self, key: str) -> None:
-        """Put a setting back to what it was when the connection was opened."""
+        """Restore a setting to its value when the connection was opened."""
         if key in self.opened_with:
             self.session.conf.set(key, self.opened_with[key])
             return
@@ -88,7 +88,7 @@ class SessionConnection(SparkConnectionWrapper):
 
     @contextmanager
     def at_work(self) -> Generator[None, None, None]:
-        """While a statement runs."""
+        """A context in which a statement runs."""
         self._working += 1
         try:
             yield
@@ -96,18 +96,18 @@ class SessionConnection(SparkConnectionWrapper):
             self._working -= 1
 
     def cancel(self) -> None:
-        """End the running jobs of this session; whatever its thread tries next is refused."""
+        """End the running jobs of this session; the thread's next statement is refused."""
         self.canceled = True
         threading.Thread(target=self._interrupt, daemon=True).start()
 
     def _interrupt(self) -> None:
-        """Until the statement gives up: as long as Spark plans it there is no job to end."""
+        """Interrupt until the statement ends: while Spark plans it, there is no job to end."""
         while self._working:
             try:
                 self.session.interruptAll()
             except Exception as error:
                 if is_lost(error):
-                    return  # with Java its jobs have ended
+                    return  # Java has ended, and its jobs with it
                 raise
             time.sleep(_BETWEEN_INTERRUPTS_S)
 
@@ -174,15 +174,15 @@ class SessionCursor:
 def open_session(
     given: Mapping[str, str], directory: Path, states: StateFormat = "delta"
 ) -> SessionConnection:
-    """A new session of this process's Spark, which is started if there is none.
+    """A new session of this process's Spark, which is started if it does not run.
 
     states  the format for which a new Spark has a catalog of states
-    Raises: FailedToConnectError, one sentence, if Spark does not start or its catalog does not open.
+    Raises: FailedToConnectError, in one sentence, if Spark does not start or its catalog does not open.
     """
     with _starting:
         if SparkContext._active_spark_context is None:
             start(session_settings(given, directory, states), directory)
-            opened_with: dict[str, str] = {}  # every new session inherits what the JVM was started with
+            opened_with: dict[str, str] = {}  # every new session inherits the JVM's settings
             root = SparkSession.builder.getOrCreate()
             _open_catalog(root, directory)
         else:
@@ -195,9 +195,9 @@ def open_session(
 
 
 def copied_session() -> SessionConnection:
-    """A copy of the session of a Spark that somebody started: settings, temporary views, functions.
+    """A copy of the session of a Spark that somebody else started: settings, temporary views, functions.
 
-    Raises: DbtRuntimeError if that Spark has no format in which incremental views can be stored.
+    Raises: DbtRuntimeError if this Spark has no format that can store incremental views.
     """
     be_quiet()
     root = SparkSession.builder.getOrCreate()
@@ -211,8 +211,7 @@ def copied_session() -> SessionConnection:
         }
         lines = "".join(f"\n    {key}: {value}" for key, value in settings.items())
         raise DbtRuntimeError(
-            "this Spark has neither Delta nor a session catalog of Iceberg, in which incremental views are "
-            "stored\n"
+            "incremental views need Delta or an Iceberg session catalog; this Spark has neither\n"
             f"  do     add to server_side_parameters in profiles.yml:{lines}"
         )
     for key, value in DEFAULTS_OF_DELTA.items():
@@ -222,9 +221,9 @@ def copied_session() -> SessionConnection:
 
 
 def start(settings: Mapping[str, str], directory: Path) -> None:
-    """Start the JVM; what it prints goes to a file, since dbt reports each error itself.
+    """Start the JVM; its output goes to a file, because dbt reports each error itself.
 
-    Raises: FailedToConnectError, which says where Spark's own words are.
+    Raises: FailedToConnectError, which names the file with Spark's output.
     """
     check_java()
     be_quiet()
@@ -246,15 +245,15 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
     except (PySparkException, Py4JError) as error:
         SparkContext._gateway = None
         raise FailedToConnectError(
-            f"Spark did not start; its own words are in {directory / 'spark.log'}. {sentence(error)}"
+            f"Spark did not start; see {directory / 'spark.log'}. {sentence(error)}"
         ) from error
 
 
 def be_quiet() -> None:
-    """Keep what dbt says in a sentence from being printed as well.
+    """Suppress output that dbt reports itself in one sentence.
 
-    pyspark prints every analysis error as JSON; dbt-spark asks for missing tables on purpose. py4j prints a
-    stack where Java does not answer, partly by the root of all loggers.
+    pyspark prints every analysis error as JSON, and dbt-spark asks for missing tables on purpose. py4j
+    prints a stack if Java does not answer, partly through the root logger.
     """
     for name in ("SQLQueryContextLogger", "py4j"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -273,18 +272,18 @@ def _open_catalog(root: SparkSession, directory: Path) -> None:
         root.stop()
         if _SECOND_DRIVER in text:
             raise FailedToConnectError(
-                f"the catalog in {directory} is open in another process, and Derby allows one at a time: "
-                "wait until that dbt ends, or use a metastore or a thrift server that several can share."
+                f"the catalog in {directory} is open in another process, and Derby allows only one: "
+                "wait until that dbt ends, or use a metastore or thrift server that several can share."
             ) from error
         raise FailedToConnectError(
-            f"Spark's catalog does not open; its own words are in {directory / 'spark.log'}. {error}"
+            f"Spark's catalog does not open; see {directory / 'spark.log'}. {error}"
         ) from error
 
 
 def _close_catalog(context: SparkContext) -> None:
-    """Release Derby's lock for the next dbt: Java would hold it until its class data archive is written."""
+    """Release Derby's lock for the next dbt; Java would keep it until its class data archive is written."""
     jvm: Any = context._jvm
-    # Derby reports by an error that it has shut down. It may not be in use, or Java has ended before.
+    # Derby reports its shutdown as an error. Or Derby is not in use, or Java has already ended.
     with suppress(Py4JError, OSError):
         jvm.java.sql.DriverManager.getConnection("jdbc:derby:;shutdown=true")
 

@@ -1,4 +1,4 @@
-"""Metadata by calls into this process's JVM: milliseconds, where a statement takes fifty to three hundred."""
+"""Metadata by calls into this process's JVM: they take milliseconds, a statement fifty to three hundred."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ logger = AdapterLogger("SparkIvm")
 
 _SESSION_CATALOG = "spark_catalog"
 _ICEBERG = "org.apache.iceberg.spark."
-_READ_ONE_BY_ONE = 50  # more commits than this are read faster by DESCRIBE HISTORY, which reads in parallel
-_MOST_FOLDERS = 5  # of a table that are listed one after the other
-_FRAME_OF_VECTOR = 8  # bytes: its size before it, and its checksum behind it
+_READ_ONE_BY_ONE = 50  # above this many commits DESCRIBE HISTORY is faster, because it reads in parallel
+_MOST_FOLDERS = 5  # of a table, which are listed one after the other
+_FRAME_OF_VECTOR = 8  # bytes: its size before it, and its checksum after it
 _DESCRIBED = "DescribeQueryCommand"
 _SEPARATOR = "\x01"
 _LISTED = re.compile(r"\bpath=[^;]*?([^/;]+); isDirectory=false; length=(\d+);")
 # In the JSON of a column.
 _COLUMN_ID = re.compile(r'"delta\.columnMapping\.id": ?(\d+)')
 _PHYSICAL_NAME = re.compile(r'"delta\.columnMapping\.physicalName": ?"([^"]*)"')
-_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps the type of a column that is a string to it
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark stores the declared type of a string column
 
 
 class _NotListed(Exception):
-    """A listing does not show whether all files of a table are there."""
+    """A listing cannot show whether all files of a table exist."""
 
 
 def _file_of_vector(vector: Any, log: Any) -> tuple[str, int]:
-    """The file of a deletion vector, by its path in the table, and where in it the vector ends.
+    """The path of a deletion vector's file in the table, and the position where the vector ends.
 
-    Raises: _NotListed if it is outside of the table.
+    Raises: _NotListed if the file is outside the table.
     """
     path, offset = vector.urlEncodedRelativePathIfExists(log.dataPath()), vector.offset()
     if path.isEmpty() or offset.isEmpty():
@@ -57,7 +57,7 @@ def _file_of_vector(vector: Any, log: Any) -> tuple[str, int]:
 
 
 class SessionCatalog:
-    """Spark's session catalog and Delta's log; by SQL for other catalogs and for an unknown Delta."""
+    """Spark's session catalog and Delta's log; by SQL for other catalogs and unknown Delta versions."""
 
     def __init__(self, session: SparkSession, by_sql: SqlCatalog) -> None:
         self._session = session
@@ -67,15 +67,15 @@ class SessionCatalog:
         self._by_sql = by_sql
         self._catalog: Any = self._java.sessionState().catalog()
         self._no_options: Any = jvm.PythonUtils.toScalaMap({})
-        self._described: dict[str, Any] = {}  # the catalog's entry: where a table's log is
-        self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as they were described last
+        self._described: dict[str, Any] = {}  # the catalog's entry, with the place of a table's log
+        self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as last described
 
     def _is_elsewhere(self, name: TableName) -> bool:
-        """Whether Spark's session catalog does not have it."""
+        """Whether it is not in Spark's session catalog."""
         return (name.catalog or self.namespace()[0]) != _SESSION_CATALOG
 
     def describe(self, name: TableName) -> RelationFacts | None:
-        self._metadata.pop(name.key, None)  # another kind of table may have its name by now
+        self._metadata.pop(name.key, None)  # the name may belong to another kind of table now
         if self._is_elsewhere(name):
             return self._iceberg(name) or self._by_sql.describe(name)
         try:
@@ -91,7 +91,7 @@ class SessionCatalog:
             return self._by_sql.describe(name)
 
     def _iceberg(self, name: TableName) -> RelationFacts | None:
-        """What the newest metadata of an Iceberg table says; None if that cannot be read."""
+        """An Iceberg table according to its newest metadata; None if that cannot be read."""
         try:
             found = self._in_iceberg(name)
             if found is None:
@@ -120,7 +120,7 @@ class SessionCatalog:
             self._by_sql.invalidate(name)
 
     def _in_iceberg(self, name: TableName) -> Any:
-        """A name as a catalog of Iceberg's and its identifier there; None if another catalog has it."""
+        """The Iceberg catalog of a name and the identifier in it; None if it is in another catalog."""
         manager = self._java.sessionState().catalogManager()
         catalog = manager.catalog(name.catalog) if name.catalog else manager.currentCatalog()
         if not catalog.getClass().getName().startswith(_ICEBERG):
@@ -140,7 +140,7 @@ class SessionCatalog:
             pair = self._delta(table)
             log, newest = pair._1(), pair._2().version()
             if newest - after > _READ_ONE_BY_ONE:
-                # The first one is compared by its time, which DESCRIBE HISTORY takes from the file.
+                # The first commit is compared by its time, and DESCRIBE HISTORY would give the file's time.
                 return [
                     *self._commits(log, after, after + 1),
                     *self._by_sql.commits(name, after + 1),
@@ -153,7 +153,7 @@ class SessionCatalog:
             return self._by_sql.commits(name, after)
 
     def _commits_of_iceberg(self, name: TableName, after: int) -> Sequence[Commit]:
-        """Of a table that another connection described."""
+        """The commits of a table that another connection described."""
         self._iceberg(name)
         known = self._metadata.get(name.key)
         return known.commits(after) if known else self._by_sql.commits(name, after)
@@ -165,9 +165,9 @@ class SessionCatalog:
         return self._by_sql.properties_at(location)
 
     def has_all_files(self, table: RelationFacts) -> bool:
-        """Whether the files of a Delta table are there in their sizes, from a listing of its folders.
+        """Whether all files of a Delta table exist with their sizes, from a listing of its folders.
 
-        False means that it is not known: of an older version, for one.
+        False means not known, for example for an older version.
         """
         entry = self._described.get(table.name.key)
         if entry is None:
@@ -188,10 +188,10 @@ class SessionCatalog:
             return False
 
     def _files_of(self, log: Any, snapshot: Any) -> dict[str, range]:
-        """The files of rows and deletion vectors by their paths in the table: sizes that they may have.
+        """The table's data files and deletion vector files: path → allowed sizes.
 
-        Of few files the checksum has them, else it takes a Spark job.
-        Raises: _NotListed for vectors of many files, and for those outside of the table.
+        For few files the checksum lists them, otherwise it takes a Spark job.
+        Raises: _NotListed for vectors of many files, and for vectors outside the table.
         """
         checksum = snapshot.checksumOpt()
         few = checksum.get().allFiles() if checksum.isDefined() else None
@@ -215,20 +215,20 @@ class SessionCatalog:
         return files
 
     def _listed(self, log: Any, folder: str) -> Iterator[tuple[str, int]]:
-        """The files in a folder of a table, by their paths in the table, with their sizes."""
+        """The files in a folder of a table: (path in the table, size)."""
         path = log.dataPath()
         if folder:
             path = self._jvm.org.apache.hadoop.fs.Path(path, unquote(folder))
         listed = path.getFileSystem(log.newDeltaHadoopConf()).listStatus(path)
-        # As one text, which takes one call; in another format than this nothing is found in it.
+        # As one text, which needs only one call; in an unknown format we find no files in it.
         for name, size in _LISTED.findall(self._jvm.scala.runtime.ScalaRunTime.stringOf(listed)):
             yield f"{folder}/{name}" if folder else name, int(size)
 
     def expect_commit(self, table: TableName) -> None:
-        """Let Delta look up the transaction numbers of a table, by a Spark job, while we go on.
+        """Make Delta look up a table's transaction numbers, by a Spark job, in the background.
 
-        They are read when the commit begins, which then takes 0.15 to 0.3 s less. An error that matters
-        comes again there.
+        The commit reads them at its beginning, and then takes 0.15 to 0.3 s less. An error that matters
+        occurs again there.
         """
         entry = self._described.get(table.key)
         if entry is not None:
@@ -238,7 +238,7 @@ class SessionCatalog:
         try:
             self._delta(entry)._2().setTransactions()
         except Py4JError as error:
-            logger.debug(f"transaction numbers are looked up by the commit: {error}")
+            logger.debug(f"the commit looks up the transaction numbers itself: {error}")
 
     def substituted(self, sql: str) -> str:
         return str(self._jvm.org.apache.spark.sql.internal.VariableSubstitution().substitute(sql))
@@ -264,12 +264,12 @@ class SessionCatalog:
         return self._by_sql.variables(names)
 
     def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
-        replaced = self._replaced_functions() & self._own_functions  # our own statements may call them
+        replaced = self._replaced_functions() & self._own_functions  # our own statements may call these
         return replaced | self._by_sql.foreign_functions(set(names) - self._own_functions)
 
     @cached_property
     def _registries(self) -> list[tuple[Any, Any]]:
-        """The functions of the session, and those that Spark has."""
+        """The function registries of the session, and Spark's own."""
         analysis, state = self._jvm.org.apache.spark.sql.catalyst.analysis, self._java.sessionState()
         return [
             (state.functionRegistry(), analysis.FunctionRegistry.builtin()),
@@ -282,25 +282,25 @@ class SessionCatalog:
         return frozenset(_SEPARATOR.join(texts).lower().split(_SEPARATOR))
 
     def _replaced_functions(self) -> frozenset[str]:
-        """Names that stand for something else in the session than to Spark, or for nothing to Spark."""
+        """Functions that differ between the session and Spark, or that Spark does not have."""
         found: set[str] = set()
         for mine, spark in self._registries:
             others = mine.functionBuilders().toSet().diff(spark.functionBuilders().toSet()).iterator()
             while others.hasNext():
                 name = others.next()._1()
-                if name.database().isEmpty():  # those of a schema are there once they were called
+                if name.database().isEmpty():  # a schema's functions are registered once they were called
                     found.add(str(name.funcName()).lower())
         return frozenset(found)
 
     def _analyzed(self, sql: str) -> Any:
-        """The analysed plan of a query; no command is run for it."""
+        """The analyzed plan of a query; commands are not run."""
         mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
         return self._java.sessionState().executePlan(self._parsed(sql), mode).analyzed()
 
     def _parsed(self, sql: str) -> Any:
-        """The plan of a text that is one query. Not by `parseQuery`: a parser of Iceberg's takes all there.
+        """The plan of a text that is one query. Not by `parseQuery`: its Iceberg parser accepts all texts.
 
-        Raises: EngineError for what is read as anything else.
+        Raises: EngineError for a text that parses as anything else.
         """
         plan = self._java.sessionState().sqlParser().parsePlan(DESCRIBE_QUERY + sql)
         if plan.getClass().getSimpleName() != _DESCRIBED:
@@ -362,12 +362,12 @@ class SessionCatalog:
         )
 
     def _is_iceberg(self, table: Any) -> bool:
-        """Whether an entry of the catalog is an Iceberg table; Iceberg's catalog of type hive marks it so."""
+        """Whether a catalog entry is an Iceberg table, as marked by Iceberg's catalog of type hive."""
         if _provider(table) == "hive":
             return self._map(table.properties()).get("table_type", "").lower() == "iceberg"
         return _provider(table) == "iceberg"
 
-    # To find a class takes milliseconds, one for each package of its name.
+    # Finding a class takes milliseconds, about one per package in its name.
 
     @cached_property
     def _option(self) -> Any:
@@ -405,7 +405,7 @@ class SessionCatalog:
     def _of_newest_commit(self, log: Any, snapshot: Any) -> tuple[int, str]:
         """The table's bytes and the commit's id, from the checksum that Delta writes beside each commit.
 
-        Without one, to add up the files takes a Spark job.
+        Without one, adding up the files takes a Spark job.
         """
         found = snapshot.checksumOpt()
         checksum = found.get() if found.isDefined() else None
@@ -452,7 +452,7 @@ def _provider(table: Any) -> str:
 
 
 def _commit_info(lines: Any) -> dict[str, Any] | None:
-    """The entry of a commit file that tells what happened: the first one where Delta on Spark wrote it."""
+    """The commitInfo of a commit file; it is the first entry if Delta on Spark wrote it."""
     while lines.hasNext():
         action = json.loads(lines.next())
         if "commitInfo" in action:
@@ -497,14 +497,14 @@ def _fields(schema_json: str) -> tuple[Field, ...]:
 
 
 def _mapped_to(column: StructField) -> str:
-    """A hash of the ids and physical names of a column and of what is inside of it."""
+    """A hash of the ids and physical names of a column and its nested fields."""
     text = column.json()
     mapped = [_COLUMN_ID.findall(text), _PHYSICAL_NAME.findall(text)]
     return hashlib.sha256(repr(mapped).encode()).hexdigest()[:16]
 
 
 def _type(found: DataType) -> SparkType:
-    """From the structure, as in a text the names of fields may be unclear."""
+    """From the structure, because field names can make a text ambiguous."""
     match found:
         case StructType():
             parts = tuple(_type(field.dataType) for field in found.fields)

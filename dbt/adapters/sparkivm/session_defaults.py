@@ -1,4 +1,4 @@
-"""Settings of a Spark that dbt starts itself; the profile's `server_side_parameters` win over each."""
+"""Settings of a Spark that dbt starts; the profile's `server_side_parameters` override them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dbt_common.exceptions import DbtRuntimeError
 
 StateFormat = Literal["delta", "iceberg"]
 DELTA_VERSION, _ICEBERG_VERSION = "4.4.0", "1.11.0"
-_SPARK_VERSIONS = ("4.1", "4.2")  # each needs a Delta built for it
+_SPARK_VERSIONS = ("4.1", "4.2")  # each needs its own build of Delta
 STATE_CATALOG = "sparkivm"  # of states in Iceberg, beside Delta's session catalog
-# Unless somebody says otherwise. With the default of 50 a small commit takes four times as long.
+# By default. With Delta's default of 50 a small commit takes four times as long.
 DEFAULTS_OF_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
@@ -24,13 +24,13 @@ EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 def session_settings(
     given: Mapping[str, str], directory: Path, states: StateFormat = "delta"
 ) -> dict[str, str]:
-    """Everything that the JVM is started with.
+    """All settings with which the JVM is started.
 
     states  the format of states in a Spark whose session catalog is Delta's
 
     Lists are joined with the profile's instead of replaced: Delta stays when a profile adds a package or an
-    extension, and its Java options follow ours, so that the last one wins. A profile whose session catalog is
-    Iceberg's has no tables of Delta: then nothing of Delta is loaded.
+    extension, and its Java options follow ours, so that the last one wins. A profile with Iceberg's session
+    catalog has no Delta tables: then nothing of Delta is loaded.
     """
     master = given.get("spark.master", "local[*]")
     catalog = f"jdbc:derby:;databaseName={directory / 'catalog'};create=true"
@@ -44,7 +44,7 @@ def session_settings(
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
         **DEFAULTS_OF_DELTA,
-        # A version older than seven days may be read as long as its files are there.
+        # Versions older than seven days may be read as long as their files exist.
         "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -54,7 +54,7 @@ def session_settings(
     settings |= given
 
     if is_icebergs(settings[SESSION_CATALOG]):
-        # Spark's metastore without Iceberg's locks, for which it lacks a library.
+        # Spark's metastore lacks a library for Iceberg's locks.
         settings.setdefault("spark.hadoop.iceberg.engine.hive.lock-enabled", "false")
     else:
         settings |= _with_delta(given)
@@ -73,7 +73,7 @@ def is_icebergs(catalog: str) -> bool:
 
 
 def _with_delta(given: Mapping[str, str]) -> dict[str, str]:
-    """The profile's packages and extensions, with Delta's where they are missing."""
+    """The profile's packages and extensions, plus Delta's if they are missing."""
     settings = {}
     jars = ",".join(
         given.get(key, "") for key in ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
@@ -86,7 +86,7 @@ def _with_delta(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_state_catalog(settings: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """A catalog of Iceberg tables in a folder, and Iceberg."""
+    """A catalog for Iceberg tables in a folder, and the Iceberg package."""
     catalog = f"spark.sql.catalog.{STATE_CATALOG}"
     package = f"org.apache.iceberg:iceberg-spark-runtime-{_spark_minor()}_2.13:{_ICEBERG_VERSION}"
     return {
@@ -94,12 +94,12 @@ def _with_state_catalog(settings: Mapping[str, str], directory: Path) -> dict[st
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         f"{catalog}.type": "hadoop",
         f"{catalog}.warehouse": str(directory / "states"),
-        f"{catalog}.cache-enabled": "false",  # else a session sees what others wrote after half a minute
+        f"{catalog}.cache-enabled": "false",  # otherwise others' writes appear after half a minute
     }
 
 
 def delta_package() -> str:
-    """The Maven coordinates of the Delta that fits the installed pyspark."""
+    """The Maven coordinates of the Delta for the installed pyspark."""
     return f"io.delta:delta-spark_{_spark_minor()}_2.13:{DELTA_VERSION}"
 
 
@@ -108,8 +108,8 @@ def _spark_minor() -> str:
     minor = ".".join(installed.split(".")[:2])
     if minor not in _SPARK_VERSIONS:
         raise DbtRuntimeError(
-            f"sparkivm knows the Delta package for pyspark {' and '.join(_SPARK_VERSIONS)}, "
-            f"and pyspark {installed} is installed: install one of these, "
+            f"sparkivm knows the Delta packages for pyspark {' and '.join(_SPARK_VERSIONS)}, "
+            f"but pyspark {installed} is installed: install one of these, "
             "or name the package in server_side_parameters: spark.jars.packages."
         )
     return minor

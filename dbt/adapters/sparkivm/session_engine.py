@@ -1,4 +1,4 @@
-"""The engine where Spark runs in dbt's own process: settings and metadata without a statement."""
+"""The engine for a Spark in dbt's own process: settings and metadata without statements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SessionEngine(AdapterEngine):
     """Statements as in AdapterEngine; everything else by py4j, in about a millisecond."""
 
     def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
-        """Several at a time: what is waited for is the catalog's database and the listing of logs."""
+        """In parallel: the time is spent waiting for the catalog's database and listings of logs."""
         if len(names) < 2:
             return super().describe_all(names)
         return list(_helpers.map(self._describe_beside, names))

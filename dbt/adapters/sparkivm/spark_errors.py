@@ -1,4 +1,4 @@
-"""Spark's own sentence out of whatever the driver raised, or that there is no Spark to say one."""
+"""Finds Spark's own sentence in an error of the driver, and recognizes that Spark is gone."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import re
 from dbt_common.exceptions import DbtDatabaseError
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
-# Spark wraps the error of a row in one that says what it was doing.
+# Spark wraps the error of a row in one of these, which say what it was doing.
 _SAYING_WHERE = frozenset({"TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF"})
-# What follows a sentence: a stack, a chain of causes, or the logical plan after "line 1 pos 14;".
+# What may follow a sentence: a stack, a chain of causes, or the logical plan after "line 1 pos 14;".
 _REST = re.compile(r"\n\s*(?:at [\w.$]+|JVM stacktrace|Driver stacktrace|Caused by)|;\n\s*(?='?[A-Z]\w*)")
 _LONGEST_CAUSE_CHAIN = 20
-# Of py4j, sockets and thrift; by their names, as a user has the packages of one method only.
+# Errors of py4j, sockets and thrift, by name, because a user may have the packages of only one method.
 _LOST = frozenset({"Py4JNetworkError", "ConnectionError", "EOFError", "TTransportException"})
 _LOST_IN_WORDS = re.compile(
-    # All that py4j says where no answer came; of an exception in Java it says which one.
+    # py4j's whole message if no answer came; for an exception in Java it names the exception.
     r"\AAn error occurred while calling \S+\Z"
     r"|stopped SparkContext|SparkContext was shut ?down|SparkContext has been shut ?down"
 )
 
 
 class SparkLost(DbtDatabaseError):
-    """Nothing can be asked of this Spark any more: it stopped, does not answer, or the user stopped dbt."""
+    """This Spark cannot be used any more: it stopped, does not answer, or the user stopped dbt."""
 
 
 def sentence(error: BaseException) -> str:
-    """What Spark says, from its error class on if there is one, without plan and stack."""
+    """Spark's message, from its error class on if there is one, without plan and stack."""
     texts = _texts(error)
     found = [_cut(text[one.start() :]) for text in texts for one in _CONDITION.finditer(text)]
     telling = (text for text in found if condition(text) not in _SAYING_WHERE)
@@ -34,7 +34,7 @@ def sentence(error: BaseException) -> str:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether an error of the driver says that there is no Spark to answer, and nothing of the statement."""
+    """Whether an error of the driver means that Spark is gone, and does not concern the statement."""
     seen: BaseException | None = error
     for _ in range(_LONGEST_CAUSE_CHAIN):
         if seen is None:
@@ -43,7 +43,7 @@ def is_lost(error: BaseException) -> bool:
             return True
         try:
             texts = _texts(seen)
-        except Exception as unanswered:  # whatever py4j raises where the Java that threw it has stopped
+        except Exception as unanswered:  # any error of py4j because the Java that threw it has stopped
             return is_lost(unanswered)
         if any(map(_LOST_IN_WORDS.search, texts)):
             return True
@@ -52,13 +52,13 @@ def is_lost(error: BaseException) -> bool:
 
 
 def condition(message: str) -> str:
-    """The error class in a message, "" where there is none."""
+    """The error class in a message; "" if there is none."""
     found = _CONDITION.search(message)
     return found[1] if found else ""
 
 
 def _texts(error: BaseException) -> list[str]:
-    """The message of the error, or of each Java exception behind it, which Java is asked for."""
+    """The message of the error, or of each Java exception behind it, asked from Java."""
     java = getattr(error, "java_exception", None)
     if java is None:
         reply = (

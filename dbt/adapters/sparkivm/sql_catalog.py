@@ -1,4 +1,4 @@
-"""Metadata by SQL statements, for connections that have no access to Spark's own objects."""
+"""Metadata by SQL statements, for connections without access to Spark's objects."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _NO_DELTA_TABLE = (
     "DELTA_TABLE_NOT_FOUND",
     *NOT_FOUND,
 )
-_PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # of ours, in a list of all
-_READINGS = 3  # of a table that is replaced while it is read
+_PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # our properties, in a list of all
+_READINGS = 3  # attempts, for a table that is replaced while it is read
 _ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
-# What an analyzed plan reads of a column of CHAR: its length and name.
+# A CHAR column in an analyzed plan: its length and name.
 _PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
-# As Spark finds what it substitutes (org.apache.spark.internal.config.ConfigReader).
+# Spark's pattern for references to substitute (org.apache.spark.internal.config.ConfigReader).
 _REFERENCE = re.compile(r"\$\{(?:\w+?:)?\S+?\}", re.ASCII)
 _VALUE_KEY, _BEGIN, _END = "sparkivm.value", "<ivm<", ">ivm>"
-# Takes nothing but one query, whatever parsers are put before Spark's, and runs nothing.
+# Accepts only a single query, whatever parsers extend Spark's, and runs nothing.
 DESCRIBE_QUERY = "describe query\n"
 _NO_FUNCTION = ("ROUTINE_NOT_FOUND", "UNRESOLVED_ROUTINE")
 _OWN_FUNCTION = "Class: org.apache.spark.sql.catalyst."
@@ -43,8 +43,8 @@ _OWN_FUNCTION = "Class: org.apache.spark.sql.catalyst."
 class SqlCatalog:
     """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability and CHAR from the plan of `c is null`.
 
-    query         runs a statement as it is written
-    substituting  runs one in which Spark replaces `${name}`, where that is another way
+    query         runs a statement without substitution
+    substituting  runs a statement in which Spark replaces `${name}`, if that needs another way
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class SqlCatalog:
         substituting: Callable[[str], Sequence[Row]] | None = None,
     ) -> None:
         self._query, self._substituting = query, substituting or query
-        self._versions: dict[str, int] = {}  # as they were seen last
-        self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as they were described last
+        self._versions: dict[str, int] = {}  # as last seen
+        self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as last described
 
     def describe(self, name: TableName) -> RelationFacts | None:
         sql = name.sql if name.schema else quoted(name.identifier)
@@ -64,7 +64,7 @@ class SqlCatalog:
             if error.condition in NOT_FOUND:
                 return None
             raise
-        self._metadata.pop(name.key, None)  # another kind of table may have its name by now
+        self._metadata.pop(name.key, None)  # the name may belong to another kind of table now
         columns, table = _columns_and_facts(rows)
         provider = table.get("Provider", "").lower()
         fields = self._fields(columns, sql, of_delta=provider == "delta")
@@ -107,7 +107,7 @@ class SqlCatalog:
         self._query(f"refresh table {name.sql}")
 
     def _iceberg(self, name: TableName, fields: Sequence[Field]) -> RelationFacts | None:
-        """What the newest metadata file of an Iceberg table says; None if it cannot be read."""
+        """An Iceberg table according to its newest metadata file; None if it cannot be read."""
         try:
             self.invalidate(name)
             files = self._query(f"select file from {name.sql}.metadata_log_entries")
@@ -115,13 +115,13 @@ class SqlCatalog:
             self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
             return metadata.facts(name, fields)
         except (EngineError, NotReadable, ValueError, LookupError) as error:
-            logger.debug(f"{name} is read as a table without history: {error}")
+            logger.debug(f"{name} is treated as a table without history: {error}")
             return None
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        """No older ones are read: of the first one Delta says the time of its file, of others it may not.
+        """We read no older commits: Delta reports the file's time for the first one, for others maybe not.
 
-        It moves times until each is after the one before, and these are part of the ids.
+        Delta moves times so that each is after the one before, and times are part of the ids.
         """
         if name.key in self._metadata:
             return self._metadata[name.key].commits(after)
@@ -132,7 +132,7 @@ class SqlCatalog:
                 rows = self._query(f"describe history {name.sql} limit {number}")
             except EngineError:
                 self.describe(name)
-                if name.key not in self._metadata:  # no Iceberg table that another connection described
+                if name.key not in self._metadata:  # not an Iceberg table that another connection described
                     raise
                 return self._metadata[name.key].commits(after)
             self._versions[name.key] = max((int(row["version"]) for row in rows), default=0)
@@ -164,23 +164,23 @@ class SqlCatalog:
             raise
 
     def expect_commit(self, table: TableName) -> None:
-        """No statement does this."""
+        """No statement can do this."""
 
     def substituted(self, sql: str) -> str:
         values = {reference: self._value(reference) for reference in set(_REFERENCE.findall(sql))}
         return _REFERENCE.sub(lambda found: values[found[0]], sql)
 
     def _value(self, reference: str) -> str:
-        """What Spark puts in the place of a reference, found by a setting of ours that is made with it."""
+        """The value that Spark substitutes for a reference, found by setting one of our own keys to it."""
         try:
             row = self._substituting(f"set {_VALUE_KEY}={_BEGIN}{reference}{_END}")[0]
         except EngineError as error:
-            raise EngineError(f"the value of {reference} cannot be asked for: {error}") from None
+            raise EngineError(f"cannot read the value of {reference}: {error}") from None
         finally:
             self._query(f"reset {_VALUE_KEY}")
         found = re.fullmatch(rf".*?{_BEGIN}(.*){_END}.*", str(row["value"]), re.DOTALL)
         if found is None:
-            raise EngineError(f"the value of {reference} cannot be asked for: Spark shortens it")
+            raise EngineError(f"cannot read the value of {reference}: Spark truncates it")
         return found[1]
 
     def check_query(self, sql: str) -> None:
@@ -191,7 +191,7 @@ class SqlCatalog:
         return self._fields(columns, f"(\n{sql}\n)", of_delta=False)
 
     def analyzed_plan(self, sql: str) -> str:
-        self._described(sql)  # EXPLAIN takes commands, and runs some of them
+        self._described(sql)  # EXPLAIN accepts commands, and runs some of them
         plan = _section(self._explained(sql), "Analyzed Logical Plan")
         return plan.partition("\n")[2].strip()  # the first line names the columns
 
@@ -238,9 +238,9 @@ class SqlCatalog:
     def _fields(
         self, columns: Sequence[tuple[str, str]], relation: str, *, of_delta: bool
     ) -> tuple[Field, ...]:
-        """No statement tells nullability, but Spark replaces `x is null` by false where x never is.
+        """No statement reports nullability, but Spark replaces `x is null` by false if x is never NULL.
 
-        of_delta  whether it is a Delta table, of whose CHAR(n) DESCRIBE says string, but not the plan
+        of_delta  whether it is a Delta table: for its CHAR(n) DESCRIBE says string, but the plan shows n
         """
         names = ", ".join(f"c{i}" for i in range(len(columns)))
         tests = ", ".join(f"c{i} is null as n{i}" for i in range(len(columns)))
@@ -258,7 +258,7 @@ class SqlCatalog:
         )
 
     def _newest_and_detail(self, sql: str) -> tuple[Commit, Row]:
-        """Both of the same commit: its time is in both."""
+        """Both for the same commit, whose time is in both."""
         for _ in range(_READINGS):
             newest = self._query(f"describe history {sql} limit 1")[0]
             detail = self._query(f"describe detail {sql}")[0]
@@ -276,7 +276,7 @@ class SqlCatalog:
 
 
 def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """The columns, down to a blank or `#` line, and the lines below `# Detailed Table Information`."""
+    """The columns, up to a blank or `#` line, and the lines below `# Detailed Table Information`."""
     names = [row["col_name"] for row in rows]
     end = next((i for i, name in enumerate(names) if not name or name.startswith("# ")), len(names))
     start = (
@@ -299,9 +299,9 @@ def _commit(row: Row) -> Commit:
 
 
 def hash_of(commit: Commit) -> str:
-    """What tells a commit from others where it has no id of its own.
+    """A hash that distinguishes a commit from others if it has no id of its own.
 
-    Its parameters do not, as connections print what is quoted in them in different ways.
+    Parameters are left out, because connections print quotes in them differently.
     """
     told = (commit.timestamp_ms, commit.operation, sorted(commit.metrics.items()))
     return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
@@ -312,26 +312,26 @@ def _section(explained: str, title: str) -> str:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    """`catalog.schema`, each part between backticks where it has to be."""
+    """The parts of `catalog.schema`, each in backticks if necessary."""
     parts = re.findall(r"`((?:[^`]|``)*)`|([^.`]+)", dotted)
     return tuple(quoted_part.replace("``", "`") or plain for quoted_part, plain in parts)
 
 
 def _milliseconds(timestamp: datetime | str) -> int:
-    """A timestamp of the session's zone, UTC by default; compared only with others of its kind."""
+    """A timestamp in the session's zone, UTC by default; only compared with others of its kind."""
     moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
     return int(moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp() * 1000)
 
 
 def _mapping(value: object) -> dict[str, str]:
-    """A map, or its text as a thrift server prints it: JSON, but for the quotes inside of values."""
+    """A map, or its text from a thrift server: JSON, except for unescaped quotes in values."""
     if isinstance(value, dict):
         return {str(k): str(v) for k, v in value.items() if v is not None}
     return dict(_ENTRY.findall(str(value or "")))
 
 
 def _sequence(value: object) -> list[str]:
-    """A list, or its text as a thrift server prints it."""
+    """A list, or its text from a thrift server."""
     if isinstance(value, (list, tuple)):
         return [str(v) for v in value]
     return re.findall(r'"((?:[^"\\]|\\.)*)"', str(value or ""))

@@ -1,4 +1,4 @@
-"""What the JVM is started with goes by a file that only the user can read; others see a command line."""
+"""Passes the JVM's settings in a file that only the user can read; others can see a command line."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _PLAIN = frozenset(string.ascii_letters + string.digits + "._-/")
 
 @contextmanager
 def submitted(settings: Mapping[str, str]) -> Generator[None, None, None]:
-    """While it lasts, pyspark starts a JVM with these settings, and with the user's own arguments as ever.
+    """In this context pyspark starts a JVM with these settings and the user's own arguments.
 
-    The launcher still puts memory, Java options and class path of the driver (`spark.driver.…`) on Java's
-    command line, as Java takes them nowhere else. Spark trims the values: the context is given them again.
+    The launcher still puts the driver's memory, Java options and class path (`spark.driver.…`) on Java's
+    command line, because Java accepts them nowhere else. Spark trims values in the file, so the context gets
+    them again.
     Raises: OSError if a file that the user's arguments name cannot be read.
     """
     arguments, theirs = _without_file(shlex.split(os.environ.get(_ARGUMENTS, "pyspark-shell")))
@@ -31,12 +32,10 @@ def submitted(settings: Mapping[str, str]) -> Generator[None, None, None]:
         arguments = [
             "--load-spark-defaults",
             *arguments,
-        ]  # else a file takes the place of spark-defaults.conf
+        ]  # otherwise a file replaces spark-defaults.conf
     else:
-        text = (
-            Path(theirs).read_bytes() + b"\n\n" + text
-        )  # of two files Spark would read one; the last value wins
-    with tempfile.TemporaryDirectory(prefix="sparkivm-") as private:  # nobody else may enter it
+        text = Path(theirs).read_bytes() + b"\n\n" + text  # Spark reads only one file; the last value wins
+    with tempfile.TemporaryDirectory(prefix="sparkivm-") as private:  # nobody else can enter it
         path = os.path.join(private, "spark.properties")
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(text)
@@ -50,7 +49,7 @@ def properties_text(settings: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Letters and digits as they are, anything else by its UTF-16 units."""
+    """Letters and digits unchanged, other characters as UTF-16 units."""
     return "".join(one if one in _PLAIN else _by_units(one) for one in text)
 
 
@@ -60,7 +59,7 @@ def _by_units(character: str) -> str:
 
 
 def _without_file(arguments: list[str]) -> tuple[list[str], str | None]:
-    """Arguments of spark-submit without `--properties-file`, and the file that the last of them names."""
+    """spark-submit arguments without `--properties-file`, and the file that the last of these names."""
     kept: list[str] = []
     file: str | None = None
     rest = iter(arguments)

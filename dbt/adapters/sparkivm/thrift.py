@@ -15,16 +15,16 @@ from sparkivm.names import quoted
 
 logger = AdapterLogger("SparkIvm")
 
-# Plans are read back as text (nullability, the comparison of two plans), so nothing may be cut out.
+# We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 _FIRST_PAUSE_S = 0.01
 _GROWTH = 1.3
 
 
 class ThriftConnection(PyhiveConnectionWrapper):
-    """dbt-spark's connection; it asks often at first whether a statement has ended, then less often."""
+    """dbt-spark's connection, which checks whether a statement has ended, at first often, then less often."""
 
-    defaults: ClassVar[dict[str, str | None]] = {}  # of settings that nobody set: the server's, so read once
+    defaults: ClassVar[dict[str, str | None]] = {}  # the server's defaults of settings, read once
 
     def __init__(
         self, handle: Any, longest_pause_s: float, query_timeout: int | None, query_retries: int
@@ -46,7 +46,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
 
     @poll_interval.setter
     def poll_interval(self, value: float) -> None:
-        """dbt-spark's constructor sets it; the pauses are ours."""
+        """Ignores the value that dbt-spark's constructor sets."""
 
     def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
         if self.canceled:
@@ -55,9 +55,9 @@ class ThriftConnection(PyhiveConnectionWrapper):
         super().execute(sql, bindings)
 
     def cancel(self) -> None:
-        """Have the running statement ended; whatever its thread tries next is refused.
+        """End the running statement; the thread's next statement is refused.
 
-        The statement's own thread ends it before its next pause, as two threads cannot share a transport.
+        The statement's own thread ends it before its next pause, since two threads cannot share a transport.
         """
         self.canceled = True
 
@@ -68,11 +68,11 @@ class ThriftConnection(PyhiveConnectionWrapper):
         return self.fetchall()[:size]
 
     def default(self, key: str) -> str | None:
-        """The server's value of a setting that nobody set; None if it has none."""
+        """The server's default for a setting; None if it has none."""
         return default_by_sql(self, key, self.defaults)
 
     def open_with(self, settings: Mapping[str, str]) -> None:
-        """SET them and what we need: the server ignores settings that come with the request for a session."""
+        """SET these and our settings: the server ignores settings in the request for a session."""
         missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if self.default(key) is None}
         settings = {**missing, **_WHOLE_PLANS, **settings}
         accepted = {}
@@ -83,16 +83,14 @@ class ThriftConnection(PyhiveConnectionWrapper):
             except DbtRuntimeError as error:
                 if is_lost(error):
                     raise
-                logger.warning(
-                    f"the server does not take {key} from server_side_parameters: {sentence(error)}"
-                )
+                logger.warning(f"the server rejects {key} of server_side_parameters: {sentence(error)}")
         self.opened_with = accepted
 
 
 def default_by_sql(
     connection: SparkConnectionWrapper, key: str, known: MutableMapping[str, str | None]
 ) -> str | None:
-    """The value of a setting that nobody set, None if Spark has none; asked for once, and then `known`."""
+    """The default of a setting; None if Spark has none. Asked once, then kept in `known`."""
     if key not in known:
         cursor = connection.cursor()
         cursor.execute(f"set {quoted(key)}")
@@ -102,7 +100,7 @@ def default_by_sql(
 
 
 def _unless_lost(ended: Callable[[], None]) -> None:
-    """End something on the server; where there is none any more, it has ended."""
+    """End something on the server; if the server is gone, it has ended."""
     try:
         ended()
     except Exception as error:

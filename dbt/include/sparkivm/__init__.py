@@ -1,4 +1,4 @@
-"""dbt's macros of this adapter."""
+"""The macros of this package, for dbt."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What `dbt init` asks for a profile of type `sparkivm`; the macros are those of `incremental_view`."""
+"""The questions of `dbt init` for a profile of type `sparkivm`; the macros are in `incremental_view`."""
 
 import os
 

@@ -94,5 +94,5 @@ AnyRelation = (
 
 
 def operator(relation: Relation) -> AnyRelation:
-    """A relation as a member of the closed list, so that a `match` over it can be complete."""
+    """A relation typed as a member of the closed list, so that mypy can check a `match` for completeness."""
     return cast(AnyRelation, relation)

@@ -1,4 +1,4 @@
-"""The delta of operators that work on all rows of a key together: the affected keys are evaluated again."""
+"""The delta of operators that compute a key's rows together: affected keys are evaluated again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def delta_by_keys(relation: Relation, keys: Columns, d: Derivation) -> Relation:
-    """d f(A) = f(A₁|K) − f(A₀|K),  K ⊇ the keys of dA: outside f is the same. Without keys all of A."""
+    """d f(A) = f(A₁|K) − f(A₀|K),  K ⊇ the keys of dA; outside K, f is unchanged. Without keys: all of A."""
     (child,) = relation.children
     new = relation
     if keys:
@@ -25,7 +25,7 @@ def delta_by_keys(relation: Relation, keys: Columns, d: Derivation) -> Relation:
 
 
 def restricted_by_keys(relation: Relation, own: Iterable[str], keys: Keys) -> Relation:
-    """f(A)|K = f(A|K) for K over the columns `own`; others stay on top."""
+    """f(A)|K = f(A|K) for K over the columns `own`; other keys stay on top."""
     (child,) = relation.children
     below = keys.within(own)
     narrowed = relation.with_children((child.restrict(below),)) if below else relation

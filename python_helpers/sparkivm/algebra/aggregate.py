@@ -1,4 +1,4 @@
-"""GROUP BY, DISTINCT, and aggregates over everything."""
+"""GROUP BY, DISTINCT, and aggregates without keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Aggregate(OneInput):
     """γ(A): one row per group; without keys exactly one row, also over empty input. Without calls: DISTINCT.
 
-    `signed` groups a Z-set by its weights: calls that add up weigh each row, a group stays even if its
-    count is 0. Otherwise the input is a plain bag.
+    `signed` groups a Z-set by weights: calls that add up weigh each row, and a group stays even if its count
+    is 0. Otherwise the input is a plain bag.
 
-    delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; a group outside of K is the same in both
+    delta     dγ(A) = γ(A₁|K) − γ(A₀|K),  K = the keys of dA; groups outside K are the same in both
     touched   group keys: touched(A)
     restrict  γ(A)|K = γ(A|K) for K over group keys
     tested    tests/laws/test_delta_law.py

@@ -7,7 +7,7 @@ from sparkivm.algebra.scan import Leaf
 
 
 def columns_read(relation: Relation, kind: type[Leaf]) -> dict[str, tuple[str, ...]]:
-    """Table → names of its columns, in the order in which leaves of a kind (Scan or Changes) name them."""
+    """Table → its columns that leaves of one kind (Scan or Changes) read, in the order of first use."""
     found: dict[str, dict[str, None]] = {}
     for node in relation.walk():
         if isinstance(node, kind):

@@ -18,23 +18,23 @@ from sparkivm.algebra.zset import Consolidate, Empty, negated, plain
 
 
 class Narrowing(Protocol):
-    """What of a join is cut down beforehand. Any answer is right; it decides the cost."""
+    """Which inputs of a join are restricted in advance. Any answer is correct; it only affects cost."""
 
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
-        """An input that changes, before its changes are derived: to the keys of one that stays as it is."""
+        """A changing input to the keys of an unchanged one, before its changes are derived."""
 
     def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
-        """A table that the changes of groups are joined with: to the keys by which these are read again.
+        """A table joined to changes of groups, to the keys by which these groups are read again.
 
-        columns  of the table that equal keys of the groups
+        columns  of the table that equal group keys
         """
 
     def leaves_whole(self, relation: Relation) -> bool:
-        """Whether changed rows are looked up in all of a relation, which is not cut down to their keys."""
+        """Whether changed rows are looked up in the whole relation, without restricting it to their keys."""
 
 
 class NoNarrowing(Narrowing):
-    """Nothing is."""
+    """Restricts no input."""
 
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
         return False
@@ -50,7 +50,7 @@ NO_NARROWING = NoNarrowing()
 
 
 class Derivation:
-    """The delta of one query while the tables and moments in `changed` change and no others.
+    """The delta of one query, given that the tables and moments in `changed` change, and no others.
 
     The result is algebra over three kinds of leaves: `Changes`, `Scan` at new, `Scan` at old.
     """
@@ -80,9 +80,9 @@ class Derivation:
         return self._deltas[relation]
 
     def touched(self, relation: Relation, columns: Columns, *, exact: bool = False) -> Relation:
-        """The values of `columns` in the rows of delta(relation), and maybe more, if that spares a join.
+        """The values of `columns` in the rows of delta(relation), possibly more where that saves a join.
 
-        exact  not values that equal them
+        exact  the exact values, not values that compare equal
         """
         if not self.changes(relation):
             return Empty(columns)
@@ -102,7 +102,7 @@ class Derivation:
     def touched_as(
         self, relation: Relation, names: Sequence[tuple[str, str]], *, exact: bool = False
     ) -> Relation:
-        """The same under other names: pairs of (new, column of `relation`), which may stand in several."""
+        """The same under other names: pairs of (new, column of `relation`); a column may occur in several."""
         columns = tuple(dict.fromkeys(column for _, column in names))
         return renamed(self.touched(relation, columns, exact=exact), names)
 
@@ -111,13 +111,13 @@ class Derivation:
         return narrowed(relation, only)
 
     def looked_up(self, relation: Relation, keys: Keys | None) -> Relation:
-        """The relation at the target versions, where an operator looks for rows with these keys alone."""
+        """The relation at the target versions, for an operator that needs only rows with these keys."""
         if not keys or self.narrowing.leaves_whole(relation):
             return relation
         return relation.restrict(keys)
 
     def old(self, relation: Relation, only: Keys | None = None) -> Relation:
-        """The relation at the frontier, maybe as a Z-set that is not consolidated; for linear use."""
+        """The relation at the frontier, possibly as an unconsolidated Z-set; for linear use."""
         return self._old(narrowed(relation, only))
 
     def old_bag(self, relation: Relation, only: Keys | None = None) -> Relation:
@@ -125,7 +125,7 @@ class Derivation:
         return self._old_bag(narrowed(relation, only))
 
     def _old(self, relation: Relation) -> Relation:
-        """Old = new ⊎ −delta at the leaves: as cheap as new, and never too long ago to be read."""
+        """Old = new ⊎ −delta at the leaves: as cheap as new, and no old version is read."""
         if not self.changes(relation):
             return relation
         if relation not in self._olds:
@@ -150,7 +150,7 @@ class Derivation:
         return relation.with_children(inputs).before()
 
     def _old_bag(self, relation: Relation) -> Relation:
-        """A slice is small: rebuilt from its new rows and the delta. A whole table is read at old."""
+        """A restricted part is computed from its new rows and the delta. A whole table is read at old."""
         if not self.changes(relation):
             return relation
         if relation not in self._bags:
@@ -172,12 +172,12 @@ class Derivation:
 
 
 def narrowed(relation: Relation, keys: Keys | None) -> Relation:
-    """A relation restricted to keys; a bare table stays whole, as the join that follows narrows it too."""
+    """A relation restricted to keys; a bare table stays whole, because the following join narrows it too."""
     if not keys or is_table(relation):
         return relation
     return relation.restrict(keys)
 
 
 def is_table(relation: Relation) -> bool:
-    """Whether it is a table, row by row."""
+    """Whether it reads one table, row by row."""
     return all(len(node.children) <= 1 for node in relation.walk()) and not has_groups(relation)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Filter(Linear):
-    """σ_p(A): the rows of A for which p is TRUE, not FALSE and not NULL.
+    """σ_p(A): the rows of A for which p is TRUE (not FALSE, not NULL).
 
-    delta     d σ_p(A) = σ_p(dA); if p reads a moment, with ¬ for "is not true", also
+    delta     d σ_p(A) = σ_p(dA); if p reads a moment (¬ means "is not true"), also
               ⊎ σ_{p₁ ∧ ¬p₀}(A₀) − σ_{p₀ ∧ ¬p₁}(A₀)
-    touched   σ_p(touched(A)), without σ if p reads other columns; no rule if p reads a moment that moves
+    touched   σ_p(touched(A)), without σ if p reads other columns; no rule if p reads a moment that changed
     restrict  σ_p(A)|K = σ_p(A|K)
     needs     p deterministic
     source    Budiu et al. 2023 (DBSP): a linear operator is its own delta

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FullJoin(TwoSides):
-    """A ⟗ B = (A ⟕ B) ⊎ NULL × (B ▷ A): matches, and every row without one padded with NULLs.
+    """A ⟗ B = (A ⟕ B) ⊎ NULL × (B ▷ A): matches, and every row without a match, padded with NULLs.
 
     delta     d(A ⟗ B) = d(A ⟕ B) ⊎ NULL × d(B ▷ A)
-    restrict  a semi-join on top: a row of one side decides whether one of the other is padded
+    restrict  a semi-join on top: a row of one side decides whether a row of the other is padded
     tested    tests/laws/test_delta_law.py
     """
 
@@ -37,7 +37,7 @@ class FullJoin(TwoSides):
     map_scalars = map_on
     source_of = from_children
     pruned = kept_whole
-    monotone = False  # a match takes padding away
+    monotone = False  # a match removes padding
     at_most_one_row = False
 
     @property

@@ -1,15 +1,15 @@
-"""Calls of functions in a parsed expression: their names, their arguments, and what stands around them."""
+"""Calls of functions in a parsed expression: their names, arguments, and surrounding clauses."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-# What may stand around the call of an aggregate.
+# Nodes that may wrap the call of an aggregate.
 AROUND_AGGREGATES = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def call_within(tree: exp.Expr) -> exp.Expr:
-    """The call in what may stand around it."""
+    """The call inside its wrappers."""
     while isinstance(tree, AROUND_AGGREGATES):
         tree = tree.this
     return tree
@@ -21,5 +21,5 @@ def spark_name(call: exp.Expr) -> str:
 
 
 def arguments_of(call: exp.Expr) -> list[exp.Expr]:
-    """The arguments of a call that its class keeps as `this` and `expressions`: all, of most functions."""
+    """A call's arguments in `this` and `expressions`; for most functions these are all."""
     return [part for part in (call.this, *call.expressions) if isinstance(part, exp.Expr)]

@@ -1,4 +1,4 @@
-"""LATERAL VIEW and windows of time: each row once for each element of a collection in it."""
+"""LATERAL VIEW and time windows: each row once for each element of a collection in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Generate(Linear):
-    """{(a, e) | a ∈ A, e ∈ g(a)}: one row for each that g makes; with `outer`, one row of NULLs if none.
+    """{(a, e) | a ∈ A, e ∈ g(a)}: a row per element that g makes; with `outer`, NULLs if there is none.
 
     delta     d G(A) = G(dA)
     restrict  G(A)|K = G(A|K) for K over columns of A, else the semi-join stays on top
@@ -27,9 +27,9 @@ class Generate(Linear):
     """
 
     generator: Scalar  # EXPLODE or the like, of expressions over A's columns
-    names: Columns  # of what it makes
+    names: Columns  # of the columns that it makes
     outer: bool = False
-    in_select: bool = False  # the function is one that Spark has in SELECT lists only
+    in_select: bool = False  # Spark allows the function only in SELECT lists
 
     groups = False
     if_empty = stays

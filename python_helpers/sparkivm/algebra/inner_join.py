@@ -27,18 +27,18 @@ class InnerJoin(Relation):
 
     delta     Σ over changed inputs j:  new(1) ⋈ … ⋈ new(j−1) ⋈ d(j) ⋈ old(j+1) ⋈ … ⋈ old(n)
               Each term has one delta, so it is linear in it; the order of the inputs does not matter.
-              Inputs that stay as they are, S, are joined once to all terms: Δ(R ⋈ S) = Δ(R) ⋈ S.
-              If S are few and R has groups: Δ(R|K) ⋈ S, K the keys of S, so that fewer groups are read.
-              A table B beside groups j of the same table may be B|K, K the keys touched(j).
-    touched   columns that every changed input has, or (unless exact) equals: ∪ touched(j), renamed
-    restrict  keys go to the input that owns their column, and across equalities to the others
-    source    Zhou, Larson, Elmongui 2007, §3.3: a term for each input that changed
+              Unchanged inputs S are joined once to all terms: Δ(R ⋈ S) = Δ(R) ⋈ S.
+              If S is small and R has groups: Δ(R|K) ⋈ S with K the keys of S, so that fewer groups are read.
+              A table B beside groups j of the same table may be B|K with K the keys touched(j).
+    touched   columns that every changed input has or (unless exact) has an equal of: ∪ touched(j), renamed
+    restrict  keys go to the input that owns their column and, along equalities, to the others
+    source    Zhou, Larson, Elmongui 2007, §3.3: one term per changed input
     tested    tests/laws/test_delta_law.py, tests/laws/test_narrowed_joins_law.py
     """
 
     inputs: tuple[Relation, ...]
     predicates: tuple[Scalar, ...]
-    broadcast: int | None = None  # index of an input small enough to be sent to every task
+    broadcast: int | None = None  # index of an input small enough to be broadcast
 
     bag_inputs = NO_BAGS
     groups = False
@@ -79,7 +79,7 @@ class InnerJoin(Relation):
         return self._terms(narrowed, d)
 
     def _narrowed(self, changed: list[Relation], d: Derivation) -> dict[int, Relation]:
-        """The inputs that change, by their ids: those of their rows that meet the few of inputs that stay."""
+        """The changing inputs by id, restricted to the keys of small unchanged inputs."""
         stay = [child for child in self.inputs if child not in changed]
         grouped = any(map(has_groups, changed))
         found = {}
@@ -93,7 +93,7 @@ class InnerJoin(Relation):
         return found
 
     def _terms(self, narrowed: Mapping[int, Relation], d: Derivation) -> Relation:
-        """One for each input that changes, of those of its rows that are asked for."""
+        """One term for each changing input, over its restricted rows."""
         terms: list[Relation] = []
         for j, child in enumerate(self.inputs):
             if id(child) not in narrowed:
@@ -113,9 +113,9 @@ class InnerJoin(Relation):
     def _keys_read_again(
         self, table: Relation, groups: Relation, rows: Relation, d: Derivation
     ) -> Keys | None:
-        """Those of `rows`, a part of groups, in columns that equal a table's; None if that is not narrowed.
+        """The touched keys of `rows`, a part of groups, in columns equal to a table's; None if not narrowed.
 
-        Only keys of groups are told by changes alone.
+        Only group keys can be found from the changes alone.
         """
         equal = self._equal(table, groups)
         if not d.narrowing.by_what_groups_read(table, groups, [mine for mine, _ in equal]):
@@ -125,7 +125,7 @@ class InnerJoin(Relation):
         return Keys.of(d.touched(rows, columns), pairs) if pairs else None
 
     def _delta_of(self, changed: list[Relation], narrowed: Mapping[int, Relation], d: Derivation) -> Relation:
-        """The delta of the inputs that change, joined with the others."""
+        """The delta of the changing inputs, joined with the others."""
         columns = frozenset(name for child in changed for name in child.columns)
         inner = replace(
             self, inputs=tuple(changed), predicates=tuple(p for p in self.predicates if p.columns <= columns)
@@ -140,7 +140,7 @@ class InnerJoin(Relation):
         return replace(self, inputs=(delta, *others), predicates=outer)
 
     def _connected(self, inputs: list[Relation]) -> bool:
-        """Whether equalities hold the inputs together: others would be multiplied with each other."""
+        """Whether equalities connect all inputs; without them, joining these inputs is a cross join."""
         reached, waiting = [inputs[0]], inputs[1:]
         while near := [c for c in waiting if any(self._equalities(c, other) for other in reached)]:
             reached += near
@@ -157,7 +157,7 @@ class InnerJoin(Relation):
         return total(found)
 
     def _equal_columns(self, child: Relation) -> dict[str, str]:
-        """Columns of the join that equal a column of `child`: their names, and its."""
+        """Columns of the join that equal a column of `child`: name → that column."""
         if child not in self._known_equal:
             self._known_equal[child] = self._find_equal_columns(child)
         return self._known_equal[child]
@@ -193,10 +193,10 @@ class InnerJoin(Relation):
         return replace(self, predicates=tuple(map(change, predicates)))
 
     def _equal(self, one: Relation, other: Relation) -> list[tuple[str, str]]:
-        """Pairs (column of `one`, equal column of `other`), also those that are equal to a third."""
+        """Pairs (column of `one`, equal column of `other`), also through a third column."""
         equal = self._equal_columns(other)
         return [(name, equal[name]) for name in one.columns if name in equal]
 
     def _equalities(self, one: Relation, other: Relation) -> list[tuple[str, str]]:
-        """The same, only those of a predicate between the two."""
+        """The same, but only from predicates between the two."""
         return JoinCondition.of(self.predicates, one.columns, other.columns).left_to_right

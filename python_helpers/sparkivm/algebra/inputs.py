@@ -1,4 +1,4 @@
-"""What operators over nothing, over one relation, and joins of two have in common."""
+"""Base classes for operators with no input, with one, and for joins of two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkivm.algebra.scalar import Scalar, conjuncts
 
 @dataclass(frozen=True, eq=False)
 class NoInput(Relation):
-    """An operator over nothing."""
+    """An operator without inputs."""
 
     bag_inputs = NO_BAGS
     groups = False
@@ -32,7 +32,7 @@ class NoInput(Relation):
 
 @dataclass(frozen=True, eq=False)
 class OneInput(Relation):
-    """An operator over `input`, whose columns it passes on if it does not say otherwise."""
+    """An operator over `input`, whose columns it passes on by default."""
 
     input: Relation
 
@@ -66,7 +66,7 @@ class TwoSides(Relation):
 
     @property
     def predicates(self) -> tuple[Scalar, ...]:
-        """The condition as a list of conjuncts."""
+        """The condition as conjuncts."""
         return self.on.predicates
 
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
@@ -74,6 +74,6 @@ class TwoSides(Relation):
 
 
 def map_on(join: TwoSides, change: Callable[[Scalar], Scalar]) -> Relation:
-    """The `map_scalars` of a join that has no expressions but its condition."""
+    """The `map_scalars` of a join whose only expressions are its condition."""
     predicates = map(change, chain.from_iterable(map(conjuncts, join.predicates)))
     return replace(join, on=JoinCondition.of(predicates, join.left.columns, join.right.columns))

@@ -1,4 +1,4 @@
-"""The ON of a join: equal pairs of columns, and what is left."""
+"""The ON of a join: equal pairs of columns, and a residual."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class JoinCondition:
-    """All of `pairs` and all of `residual`, a conjunction; nothing at all is TRUE."""
+    """The conjunction of all `pairs` and all `residual`; TRUE if both are empty."""
 
     pairs: tuple[Pair, ...] = ()
     residual: tuple[Scalar, ...] = ()
@@ -39,7 +39,7 @@ class JoinCondition:
 
     @property
     def flipped(self) -> JoinCondition:
-        """The same condition where left is right."""
+        """The same condition with the sides swapped."""
         return JoinCondition(
             tuple(Pair(pair.right, pair.left, pair.null_safe) for pair in self.pairs), self.residual
         )

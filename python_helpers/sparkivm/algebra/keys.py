@@ -13,7 +13,7 @@ from sparkivm.algebra.relation import Relation
 class Keys:
     """`pairs` of (column of the restricted relation, column of `source`), compared null-safely.
 
-    The rows of `source` stand for the keys; their order, number and weights mean nothing.
+    The rows of `source` are the keys; their order, number and weights do not matter.
     """
 
     source: Relation
@@ -32,7 +32,7 @@ class Keys:
         return tuple(Pair(column, key, null_safe=True) for column, key in self.pairs)
 
     def within(self, columns: Iterable[str]) -> Keys:
-        """Those pairs that restrict one of `columns`: keys of a part of the row are more, never too few."""
+        """The pairs that restrict `columns`. Fewer pairs keep more rows, never too few."""
         wanted = frozenset(columns)
         return Keys(self.source, tuple(pair for pair in self.pairs if pair[0] in wanted))
 

@@ -1,4 +1,4 @@
-"""LEFT JOIN: what it means, how it changes, how it narrows to some keys. RIGHT JOIN is its mirror image."""
+"""LEFT JOIN: what it means, how it changes, how it narrows to keys. RIGHT JOIN is its mirror image."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class LeftJoin(TwoSides):
 
     delta     d(A ⟕ B) = dA ⟕ B₁  ⊎  A₀ ⋈ dB  ⊎  (A₀ · T) × NULL
               T(a) = [m₁(a) = 0] − [m₀(a) = 0],  mᵢ(a) = number of rows of Bᵢ that match a,  m₀ = m₁ − Σ dB
-              If ON is nothing but equal columns, T is a function of the key alone, and the last two terms are
-              one join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
-              If A stays as it is, B may be B|K, K the keys of A: so if B has groups and A is few.
-    touched   columns of A, if B changed all equal to columns of B: touched(A) ∪ touched(B), renamed;
+              If ON is only equal columns, T is a function of the key alone, and the last two terms are one
+              join A₀ ⋈ dB⁺,  dB⁺ = dB ⊎ {(k, NULL) with weight T(k)}: A is not read to find T.
+              If A is unchanged, B may be B|K with K the keys of A: done if B has groups and A is small.
+    touched   columns of A and, if B changed, all equal to columns of B: touched(A) ∪ touched(B), renamed;
               then not the exact values
     restrict  (A ⟕ B)|K = A|K ⟕ B|K′ for K over columns of A, K′ its copy along the equal pairs;
               keys over B stay on top, since all of B decides whether a row is padded
     tested    tests/laws/test_left_join_transition.py; compare Griffin & Kumar 1998
     """
 
-    broadcast_right: bool = False  # B is small enough to be sent to every task
+    broadcast_right: bool = False  # B is small enough to be broadcast
 
     bag_inputs = frozenset({1})
     groups = False
     map_scalars = map_on
     source_of = from_children
     pruned = kept_whole
-    monotone = False  # a match takes padding away
+    monotone = False  # a match removes padding
 
     @property
     def at_most_one_row(self) -> bool:
@@ -77,7 +77,7 @@ class LeftJoin(TwoSides):
         from_left = LeftJoin(d_left, right_new, self.on)
 
         if self.on.pairs and not self.on.residual:
-            # A NULL key matches nothing, so such rows of B never reach the result.
+            # A NULL key matches nothing, so such rows of B cannot reach the result.
             keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
             matching = Filter(d_right, keyed) if keyed else d_right
             counts = counts_by_key(d, right, matching, self.on)
@@ -122,7 +122,7 @@ class LeftJoin(TwoSides):
 
 
 def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
-    """The rows of A that changed, and those whose matches in B may have: these have its keys."""
+    """`touched` of rows of A that changed, or whose matches in B may have: they have a touched key of B."""
     equal = dict(join.on.left_to_right)
     if not set(columns) <= set(join.left.columns):
         return None
@@ -135,7 +135,7 @@ def touched_left_rows(join: TwoSides, columns: Columns, d: Derivation, *, exact:
 
 
 def transition(counts: MatchCounts) -> Relation:
-    """The keys with weight T: −1 for the first match that came, +1 for the last one that went."""
+    """The keys with weight T: −1 where the first match appeared, +1 where the last one disappeared."""
     pairs = zip(counts.keys, counts.new_keys, strict=True)
     on = JoinCondition(tuple(Pair(key, other, null_safe=True) for key, other in pairs))
     compared = LeftJoin(counts.changed, counts.new, on)

@@ -1,4 +1,4 @@
-"""The delta rule of operators that work on each row by itself."""
+"""The delta rule of operators that work row by row."""
 
 from __future__ import annotations
 

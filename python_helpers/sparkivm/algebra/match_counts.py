@@ -1,4 +1,4 @@
-"""How many rows of B match, now and compared with before: what the T of LEFT JOIN is made of."""
+"""The number of matching rows of B, now and before, from which we compute the T of LEFT JOIN."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ TURNED = expression("(coalesce(m1, 0) = 0) <> (coalesce(m1, 0) - dm = 0)", m1=_N
 
 @dataclass(frozen=True)
 class MatchCounts:
-    """Counts per key, for keys of which B gained or lost rows."""
+    """Counts per key, for the keys whose rows in B changed."""
 
     changed: Relation  # columns `keys` and dm = Σ dB
-    new: Relation  # columns `new_keys` and m₁, the number of matches in B₁; a key without any is missing
+    new: Relation  # columns `new_keys` and m₁, the number of matches in B₁; keys without a match are missing
     keys: tuple[str, ...]
     new_keys: tuple[str, ...]
     of: tuple[str, ...]  # the columns that keys are copies of
@@ -48,7 +48,7 @@ def transition_strategy(on: JoinCondition) -> str:
 
 
 def counts_by_key(d: Derivation, right: Relation, d_right: Relation, on: JoinCondition) -> MatchCounts:
-    """Per key of B, for an ON of equal columns. `d_right`: dB without rows that match nothing."""
+    """Per key of B, for an ON of only equal columns. `d_right`: dB without rows that cannot match."""
     of = tuple(pair.right for pair in on.pairs)
     keys, new_keys = _copies("k", of), _copies("b", of)
     touched = d.new(right).restrict(Keys.of(d_right, ((name, name) for name in of)))
@@ -57,7 +57,7 @@ def counts_by_key(d: Derivation, right: Relation, d_right: Relation, on: JoinCon
 
 
 def counts_by_row(d: Derivation, left: Relation, right: Relation, on: JoinCondition) -> MatchCounts:
-    """Per combination of the columns of A that ON reads, found by joining A₀ with dB; for any ON."""
+    """For any ON: per combination of those columns of A that ON reads, found by joining A₀ with dB."""
     d_right = d.delta(right)
     of = tuple(name for name in left.columns if name in on.columns)
     if not of:
@@ -77,12 +77,12 @@ def counts_by_row(d: Derivation, left: Relation, right: Relation, on: JoinCondit
 
 
 def _counts_of_all(d: Derivation, right: Relation, d_right: Relation, on: JoinCondition) -> MatchCounts:
-    """For an ON that reads no column of A: all rows of A have the same matches, and A need not be read."""
+    """For an ON that reads no column of A: all rows of A have the same matches, so A is not read."""
     condition = conjunction(on.residual)
 
     def counted(rows: Relation, key: str, count: str, signed: bool = False) -> Relation:
         matching = Filter(rows, condition) if condition is not None else rows
-        # Grouped by a constant, so that no rows are no group.
+        # Grouped by a constant, so that empty input gives no group.
         return Aggregate(Project(matching, ((key, integer(1)),)), (key,), (Call(count, ROWS),), signed=signed)
 
     (key,), (new_key,) = _copies("k", ("all",)), _copies("b", ("all",))

@@ -1,8 +1,8 @@
 """How IN compares an operand with a value of its subquery.
 
-Spark widens the types of both before it compares them, where = may narrow one: 1 = '01' is true, and
-1 IN (SELECT '01') is not. So it is = where equal values of both types are one value, and has no rule
-elsewhere. Types are known to Spark alone, so it is marked until they were asked for.
+Spark widens the types of both before it compares them, while = may narrow one: 1 = '01' is true, but
+1 IN (SELECT '01') is not. So IN becomes = if equal values of both types are identical, and has no rule
+otherwise. Only Spark knows the types, so we mark the comparison until we have asked for them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def membership(operand: str, value: str, place: Place | None) -> Scalar:
 
 
 def memberships(scalar: Scalar) -> Iterator[Membership]:
-    """Those in an expression."""
+    """The memberships in an expression."""
     for tree in scalar.tree.find_all(exp.EQ):
         if _MARK in tree.meta:
             yield Membership(tree.this.name, tree.expression.this.name, tree.meta[_MARK])
 
 
 def as_equalities(scalar: Scalar) -> Scalar:
-    """The expression with = for its memberships."""
+    """The expression with = in place of its memberships."""
     if not any(memberships(scalar)):
         return scalar
     return Scalar(

@@ -1,7 +1,7 @@
 """Moments: the date or time of a refresh, as an expression sees it.
 
-A moment is a constant that has another value in the next refresh. So it stands among the tables that an
-operator reads, and may be among those that changed; Filter and Project have a term for it, all other
+A moment is a constant that has another value in the next refresh. So it is listed among the tables that an
+operator reads, and may be among those that changed. Filter and Project have a term for it; all other
 operators see it as a column of their input (normalize/lift_moments.py).
 """
 
@@ -28,12 +28,12 @@ MOMENTS = {
 
 
 def moment(name: str) -> Scalar:
-    """The moment of a key at the refresh."""
+    """The moment with this key, at the refresh."""
     return Scalar(exp.Placeholder(this=name))
 
 
 def is_moment(key: str) -> bool:
-    """Whether a key that a relation reads is a moment's, and no table's."""
+    """Whether a key that a relation reads belongs to a moment rather than a table."""
     return key.startswith(_PREFIX)
 
 
@@ -55,14 +55,14 @@ def before(scalar: Scalar) -> Scalar:
 
 
 def at(scalar: Scalar, text_of: Callable[[str, bool], exp.Expr]) -> Scalar:
-    """The expression with values for its moments, by key and whether it is the one of the frontier."""
+    """The expression with values in place of moments; `text_of` gets a key, and whether it is the old one."""
     if not moments(scalar):
         return scalar
     return _replaced(scalar, lambda node: text_of(_key(node), str(node.this).endswith(_BEFORE)))
 
 
 def shown(scalar: Scalar) -> str:
-    """The expression as people read it, its moments as calls."""
+    """The expression for people to read, with moments as calls."""
 
     def call(key: str, before: bool) -> exp.Expr:
         return exp.Anonymous(this=f"old_{key.removeprefix(_PREFIX)}") if before else function_of(key)
@@ -71,7 +71,7 @@ def shown(scalar: Scalar) -> str:
 
 
 def all_shown(scalars: Iterable[Scalar]) -> str:
-    """A condition as people read it, empty if there is none."""
+    """A condition for people to read, empty if there is none."""
     return " and ".join(map(shown, scalars))
 
 

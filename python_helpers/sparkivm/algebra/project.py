@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Project(Linear):
-    """π(A): one row for each row of A, equal rows kept.
+    """π(A): one row for each row of A, duplicates kept.
 
     delta     d π(A) = π(dA); if π reads a moment, ⊎ π₁(A₀) − π₀(A₀)
-    touched   π of the values of A that it reads; no rule if it reads none, or a moment that moves
+    touched   π of the values of A that it reads; no rule if it reads none, or a moment that changed
     restrict  π(A)|K = π(A|K) if the key columns are passed on unchanged, else the semi-join stays on top
     needs     expressions deterministic
     source    Budiu et al. 2023 (DBSP): a linear operator is its own delta
@@ -101,6 +101,6 @@ def only(relation: Relation, columns: Iterable[str]) -> Project:
 
 
 def padded(relation: Relation, columns: Iterable[str]) -> Project:
-    """The columns of a relation, NULL for those that it has not."""
+    """The columns of a relation, NULL for those that it lacks."""
     own = frozenset(relation.columns)
     return Project(relation, tuple((name, column(name) if name in own else null()) for name in columns))

@@ -18,7 +18,7 @@ class SortKey:
 
 @dataclass(frozen=True)
 class Query:
-    """`root` has the columns of `output` and, where they are no output, those that the rows are sorted by."""
+    """`root` has the columns of `output`, and the sort columns that are not in it."""
 
     root: Relation
     output: Columns

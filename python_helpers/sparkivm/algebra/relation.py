@@ -1,4 +1,4 @@
-"""What an operator says of itself: its columns, how it changes, and what passes ask of it."""
+"""What each operator defines: its columns, how it changes, and what passes ask of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sparkivm.algebra.keys import Keys
 
 Columns = tuple[str, ...]
-# The columns that are read of each child, in order where that matters; and the operator over such children.
+# The columns read of each child, in order where that matters; and how to rebuild the operator over them.
 Pruned = tuple[tuple[frozenset[str] | Columns, ...], Callable[[tuple["Relation", ...]], "Relation"]]
 
 # The operator is linear in all of its inputs.
@@ -28,17 +28,17 @@ NO_BAGS = frozenset[int]()
 class Relation(ABC):
     """A bag of rows, or, if `weighted`, a Z-set: rows with a signed multiplicity in the hidden weight column.
 
-    Relations are compared by identity: one that stands in a plan several times is shared, and may be
-    computed once. Column names are unique among the relations that a join brings together, so expressions
-    need no qualifiers.
+    Relations are compared by identity: one that occurs several times in a plan is shared, and may be
+    computed once. Column names are unique among the relations that a join combines, so expressions need no
+    qualifiers.
 
-    What is abstract has no answer that is right for all operators: each gives its own, in its file.
+    A member is abstract if no default is right for all operators: each operator defines it in its file.
     """
 
     @property
     @abstractmethod
     def columns(self) -> Columns:
-        """Names of the columns in order, the weight left out."""
+        """Names of the columns in order, without the weight."""
 
     @property
     @abstractmethod
@@ -47,17 +47,17 @@ class Relation(ABC):
 
     @abstractmethod
     def with_children(self, children: tuple[Relation, ...]) -> Relation:
-        """The same operator over other inputs that have the columns it needs."""
+        """The same operator over other inputs, which have the columns that it needs."""
 
     @property
     def weighted(self) -> bool:
-        """Whether its rows have weights: as those of an input have, where the operator says nothing else."""
+        """Whether its rows have weights; by default, if an input's rows have."""
         return any(child.weighted for child in self.children)
 
     @property
     @abstractmethod
     def bag_inputs(self) -> frozenset[int]:
-        """Indexes of the children that have to be plain bags, because the operator is not linear in them."""
+        """Indexes of the children that must be plain bags, because the operator is not linear in them."""
 
     @property
     @abstractmethod
@@ -67,12 +67,12 @@ class Relation(ABC):
     @property
     @abstractmethod
     def monotone(self) -> bool:
-        """Whether more rows of the inputs take no row of the result away."""
+        """Whether more input rows never remove a row of the result."""
 
     @property
     @abstractmethod
     def at_most_one_row(self) -> bool:
-        """Whether it is known to have one row at most, whatever its sources hold."""
+        """Whether it has at most one row, whatever its sources contain."""
 
     @property
     @abstractmethod
@@ -82,29 +82,29 @@ class Relation(ABC):
     @property
     @abstractmethod
     def strategy(self) -> str:
-        """How its delta is derived; empty for a source, and for what has no delta."""
+        """How its delta is derived; empty for sources and for operators without a delta."""
 
     @abstractmethod
     def map_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
-        """The operator with each of its expressions changed, its predicates conjunct by conjunct."""
+        """The operator with each of its expressions changed; predicates are changed conjunct by conjunct."""
 
     @abstractmethod
     def source_of(self, name: str) -> tuple[Relation, str] | None:
-        """The child's column that a column is, passed on as it is.
+        """The column of a child that this column passes on unchanged.
 
-        None of a column that is read or computed here, or of which each branch of a union has its own.
+        None if the column is read or computed here, or comes from several branches of a union.
         """
 
     @abstractmethod
     def pruned(self, wanted: frozenset[str]) -> Pruned:
-        """What it reads for the columns in `wanted`, and itself without what it does for others."""
+        """What it reads for the columns in `wanted`, and the operator without what only others need."""
 
     @abstractmethod
     def if_empty(self, gone: Sequence[bool]) -> Relation:
-        """What it is if the children that `gone` is true for, at least one, have no rows."""
+        """What it becomes if the children for which `gone` is true (at least one) have no rows."""
 
     def before(self) -> Relation:
-        """The same operator over the same inputs, its own expressions at the moments of the frontier."""
+        """The same operator over the same inputs, with its own expressions at the frontier's moments."""
         return self.with_scalars(before)
 
     @abstractmethod
@@ -113,28 +113,28 @@ class Relation(ABC):
 
     @abstractmethod
     def restrict(self, keys: Keys) -> Relation:
-        """The rows whose key is among `keys`, the restriction as far towards the scans as is right."""
+        """The rows whose key is among `keys`, restricted as close to the scans as is correct."""
 
     def old(self, d: Derivation) -> Relation | None:
-        """The bag that this relation was, from what it is and its changes.
+        """The bag that this relation was, computed from the new one and its changes.
 
-        None if there is no other way than the same operator over the inputs as they were.
+        None if the only way is the same operator over the old inputs.
         """
         return None
 
     def touched(self, columns: Columns, d: Derivation, *, exact: bool) -> Relation | None:
-        """A relation of `columns` that holds at least those of each row of the delta, cheaper than the delta.
+        """A relation of `columns` that holds at least the values of the delta's rows, cheaper than the delta.
 
         None if there is no such relation.
 
-        exact  the values themselves. To find keys those that equal them are enough, which may be of another
-               type: to an expression 1.00 is not 1, nor is -0.0 the same as 0.0.
+        exact  the exact values. To find keys, values that compare equal are enough; their type may differ. In
+               an expression 1.00 differs from 1, and -0.0 from 0.0.
         """
         return None
 
     @property
     def scalars(self) -> list[Scalar]:
-        """Its expressions, its predicates conjunct by conjunct."""
+        """Its expressions; predicates conjunct by conjunct."""
         found: list[Scalar] = []
 
         def kept(scalar: Scalar) -> Scalar:
@@ -145,7 +145,7 @@ class Relation(ABC):
         return found
 
     def with_scalars(self, change: Callable[[Scalar], Scalar]) -> Relation:
-        """The operator with each of `scalars` changed; the same object if `change` changes none."""
+        """The operator with each of `scalars` changed; the same object if none changes."""
         changed: list[bool] = []
 
         def tried(scalar: Scalar) -> Scalar:
@@ -157,9 +157,9 @@ class Relation(ABC):
         return new if any(changed) else self
 
     def origin(self, name: str) -> tuple[Relation, str]:
-        """The relation that a column comes from as it is, and its name there.
+        """The relation where a column originates unchanged, and its name there.
 
-        That is where it is read or computed, or a UNION ALL. A column of an outer query has no other origin.
+        That is where it is read or computed, or a UNION ALL. A column of an outer query originates here.
         """
         source = self.source_of(name)
         return (self, name) if source is None else source[0].origin(source[1])
@@ -170,7 +170,7 @@ class Relation(ABC):
         return frozenset().union(*(child.tables for child in self.children))
 
     def walk(self) -> Iterator[Relation]:
-        """Every relation below and including this one, each once, children first."""
+        """This relation and every one below it, each once, children first."""
         found: dict[Relation, None] = {}
 
         def visit(relation: Relation) -> None:
@@ -185,7 +185,7 @@ class Relation(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Derived(Relation):
-    """A relation that stands in derived plans only: it is part of a delta, and has none of its own."""
+    """A relation that occurs only in derived plans: it is part of a delta, and has no delta of its own."""
 
     strategy = ""
 
@@ -194,7 +194,7 @@ class Derived(Relation):
 
 
 def kept_whole(relation: Relation, wanted: frozenset[str]) -> Pruned:
-    """The `pruned` of an operator that does the same whatever is wanted of the columns that it passes on."""
+    """The `pruned` of an operator that stays the same, whichever passed-on columns are wanted."""
     read = wanted.union(*(scalar.columns for scalar in relation.scalars))
     return (read,) * len(relation.children), relation.with_children
 
@@ -205,7 +205,7 @@ def from_children(relation: Relation, name: str) -> tuple[Relation, str] | None:
 
 
 def stays(relation: Relation, gone: Sequence[bool]) -> Relation:
-    """The `if_empty` of an operator that is not made simpler."""
+    """The `if_empty` of an operator that is not simplified."""
     return relation
 
 
@@ -220,7 +220,7 @@ def passed_on(name: str, *children: Relation) -> tuple[Relation, str] | None:
 
 
 def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relation:
-    """Apply `change` to every relation, children first; what is shared stays shared."""
+    """Apply `change` to every relation, children first; shared relations stay shared."""
     done: dict[Relation, Relation] = {}
 
     def visit(node: Relation) -> Relation:
@@ -234,7 +234,7 @@ def rewrite(relation: Relation, change: Callable[[Relation], Relation]) -> Relat
 
 
 def has_groups(relation: Relation) -> bool:
-    """Whether rows are combined anywhere in it: changed groups are read again."""
+    """Whether rows are combined anywhere in it, so that changed groups are read again."""
     return any(node.groups for node in relation.walk())
 
 

@@ -1,4 +1,4 @@
-"""Rows repeated: what INTERSECT ALL and EXCEPT ALL make of counted rows."""
+"""Rows repeated: INTERSECT ALL and EXCEPT ALL turn counted rows into copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkivm.algebra.zset import nothing
 
 @dataclass(frozen=True, eq=False)
 class Repeat(Linear):
-    """ρ_n(A): each row of A n times, where n is a non-negative integer expression over its columns.
+    """ρ_n(A): each row of A n times; n is a non-negative integer expression over its columns.
 
     delta     d ρ_n(A) = ρ_n(dA): the weight of a row is multiplied by n
     restrict  ρ_n(A)|K = ρ_n(A|K)

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Restricted(Relation):
-    """R|K = R ⋉ K, null-safe; with `excluded` R ▷ K, the rows whose key is not among them.
+    """R|K = R ⋉ K, null-safe; with `excluded` R ▷ K, the rows with other keys.
 
-    delta     d(R|K) = (dR)|K for a K that stays as it is
-    touched   touched(R)|K, or touched(R) where it lacks the columns of K
+    delta     d(R|K) = (dR)|K for an unchanged K
+    touched   touched(R)|K, or touched(R) if it lacks the columns of K
     tested    tests/laws/test_restrict_law.py, tests/laws/test_touched_law.py
     """
 
     input: Relation
     keys: Keys
     excluded: bool = False
-    broadcast: bool = False  # the keys are few enough to be sent to every task
+    broadcast: bool = False  # the keys are few enough to be broadcast
 
     bag_inputs = NO_BAGS
     groups = False
@@ -82,5 +82,5 @@ class Restricted(Relation):
 
 
 def above(relation: Relation, keys: Keys) -> Relation:
-    """The `restrict` of an operator into which keys cannot go."""
+    """The `restrict` of an operator into which keys cannot be pushed."""
     return Restricted(relation, keys)

@@ -16,7 +16,7 @@ Dialect = Literal["spark", "duckdb"]
 class Scalar:
     """An expression over the columns of one relation. Every column in it is a bare, quoted, unique name.
 
-    Two scalars are equal if their trees are. The tree is never changed in place.
+    Two scalars are equal if their Spark texts are. The tree is never changed in place.
     """
 
     def __init__(self, tree: exp.Expr) -> None:
@@ -36,7 +36,7 @@ class Scalar:
 
     @property
     def as_column(self) -> str | None:
-        """The column's name if the expression is nothing but a column."""
+        """The column's name if the expression is just a column."""
         return self.tree.name if isinstance(self.tree, exp.Column) else None
 
     def substitute(self, replacements: Mapping[str, Scalar]) -> Scalar:
@@ -74,7 +74,7 @@ _QUOTES: Mapping[Dialect, str] = {"spark": "`", "duckdb": '"'}
 
 def _printed(tree: exp.Expr, dialect: Dialect) -> str:
     if isinstance(tree, exp.Column) and len(tree.parts) <= 2:
-        # What most expressions are; the generator takes a copy of the tree and longer.
+        # A fast path for most expressions: the generator copies the tree and is slower.
         quote = _QUOTES[dialect]
         alias = f"{tree.table}." if tree.table else ""
         return alias + quote + tree.name.replace(quote, quote * 2) + quote
@@ -82,7 +82,7 @@ def _printed(tree: exp.Expr, dialect: Dialect) -> str:
 
 
 def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """A copy of `tree`, each topmost node that has a replacement replaced; operands get parentheses."""
+    """A copy of `tree` with each topmost node replaced that has a replacement; operands get parentheses."""
 
     def visit(node: exp.Expr) -> exp.Expr:
         new = replacement(node)
@@ -98,7 +98,7 @@ def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | N
 
 
 def column(name: str, alias: str | None = None) -> Scalar:
-    """A column; `alias`, a plain word, is for text: expressions in the algebra need none."""
+    """A column; `alias`, a plain word, is only for printed text: the algebra needs none."""
     table = None if alias is None else exp.Identifier(this=alias)
     return Scalar(exp.Column(this=exp.Identifier(this=name, quoted=True), table=table))
 
@@ -117,7 +117,7 @@ def equal(left: str, right: str, null_safe: bool = False) -> Scalar:
 
 
 def opaque(comparison: Scalar) -> Scalar:
-    """The same comparison of two columns, written so that no rule takes it for an equality of columns."""
+    """The same comparison of two columns, written so that no rule recognizes it as an equality."""
     tree = comparison.tree.copy()
     tree.set("expression", exp.Coalesce(this=tree.expression, expressions=[]))
     return Scalar(tree)
@@ -143,7 +143,7 @@ def conjuncts(predicate: Scalar) -> tuple[Scalar, ...]:
 
 
 def conjunction(predicates: Iterable[Scalar]) -> Scalar | None:
-    """All of `predicates`, None if there are none."""
+    """The conjunction of `predicates`; None if there are none."""
     trees = [_operand(predicate.tree) for predicate in predicates]
     if not trees:
         return None
@@ -154,7 +154,7 @@ def conjunction(predicates: Iterable[Scalar]) -> Scalar | None:
 
 
 def disjunction(predicates: Sequence[Scalar]) -> Scalar:
-    """Any of `predicates`, of which there is at least one."""
+    """The disjunction of `predicates`; there is at least one."""
     trees = [predicate.tree for predicate in predicates]
     result = trees[0]
     for tree in trees[1:]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class At(Enum):
-    """Which content of a source: as of the refresh's target version, or as of the frontier."""
+    """The version of a source: the refresh's target, or the frontier."""
 
     NEW = "new"
     OLD = "old"
@@ -24,7 +24,7 @@ class At(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Leaf(NoInput):
-    """A source table, once for each place where the query reads it.
+    """A source table; one leaf for each place where the query reads it.
 
     table   the source's key
     fields  pairs of (column name here, field name in the source)

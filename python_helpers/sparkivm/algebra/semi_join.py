@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SemiJoin(TwoSides):
-    """A ⋉ B: the rows of A with a match in B; with `anti` A ▷ B, those without. No row of A is multiplied.
+    """A ⋉ B: the rows of A with a match in B; with `anti` A ▷ B, those without. Rows of A are not multiplied.
 
     delta     d(A ▷ B) = dA ▷ B₁  ⊎  A₀ · T          d(A ⋉ B) = dA ⋉ B₁  ⊎  A₀ · (−T)
               T as in LEFT JOIN: +1 for a row of A that lost its last match, −1 for one that gained its first
-    touched   as of LEFT JOIN
+    touched   as for LEFT JOIN
     restrict  (A ⋉ B)|K = A|K ⋉ B|K′ with K′ the copy of K along the equal pairs
     tested    tests/laws/test_delta_law.py
     """
 
     anti: bool = False
-    broadcast_right: bool = False  # B is small enough to be sent to every task
+    broadcast_right: bool = False  # B is small enough to be broadcast
 
     bag_inputs = frozenset({1})
     groups = False
@@ -52,7 +52,7 @@ class SemiJoin(TwoSides):
 
     @property
     def monotone(self) -> bool:
-        return not self.anti  # a match takes a row away
+        return not self.anti  # a match removes a row
 
     @property
     def at_most_one_row(self) -> bool:
@@ -74,7 +74,7 @@ class SemiJoin(TwoSides):
 
         left_old = d.old(self.left, only=Keys.of(d_right, self.on.left_to_right))
         if self.on.pairs and not self.on.residual:
-            # A NULL key matches nothing, so such rows of B count for nobody.
+            # A NULL key matches nothing, so such rows of B do not count.
             keyed = conjunction(is_not_null(pair.right) for pair in self.on.pairs if not pair.null_safe)
             counts = counts_by_key(d, self.right, Filter(d_right, keyed) if keyed else d_right, self.on)
             equal_keys = tuple(

@@ -1,4 +1,4 @@
-"""SLICE: the rows of a table that several lookups ask for, found in one reading."""
+"""SLICE: the rows of a table that several lookups need, found in one scan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sparkivm.algebra.restricted import above
 
 @dataclass(frozen=True)
 class Lookup:
-    """Keys that are looked up: each of `pairs` compares a column of the table with one of `keys`."""
+    """Keys to look up: each of `pairs` compares a column of the table with a column of `keys`."""
 
     keys: Relation
     pairs: tuple[Pair, ...]
@@ -28,7 +28,7 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class Slice(Derived):
-    """σ_{K₁ ∨ K₂ ∨ …}(A) = the rows of A for which one of the lookups has a key; none is repeated.
+    """σ_{K₁ ∨ K₂ ∨ …}(A) = the rows of A whose key is in some lookup, none repeated.
 
     tested    tests/laws/test_slice_law.py
     """

@@ -1,12 +1,12 @@
-"""Functions of Spark whose calls are read and printed word for word.
+"""Functions of Spark whose calls are parsed and printed word for word.
 
-The parser knows most of them as something else: NVL as COALESCE, DATE_SUB as the sum of a negative. That may
-mean the same, but Spark's plan differs, and so the gate would refuse it.
+The parser would turn most of them into others: NVL into COALESCE, DATE_SUB into the sum of a negative. The
+meaning may be the same, but Spark's plan differs, so the gate would refuse it.
 """
 
 from __future__ import annotations
 
-# Deterministic, one value per row, and independent of anything but arguments and the settings of a frontier.
+# Deterministic, one value per row, and dependent only on arguments and the settings in the frontier.
 SCALAR_FUNCTIONS = frozenset(
     """
     acosh add_months aes_decrypt aggregate array_append array_compact array_distinct array_except
@@ -44,8 +44,8 @@ SCALAR_FUNCTIONS = frozenset(
     """.split()  # the last ones are casts
 )
 
-# One value for the rows of a group, the same one for the same bag of rows. Where Spark documents that the
-# order of the rows decides (collect_list, or which of several ties max_by takes), any order is right.
+# One value per group, the same for the same bag of rows. Where Spark documents that the order of rows
+# decides (collect_list, or which of several ties max_by takes), any order is right.
 AGGREGATE_FUNCTIONS = frozenset(
     """
     approx_count_distinct approx_percentile array_agg bit_and bit_or bit_xor bitmap_construct_agg
@@ -57,9 +57,9 @@ AGGREGATE_FUNCTIONS = frozenset(
     """.split()
 )
 
-# They make rows of their arguments.
+# They make rows from their arguments.
 GENERATORS = frozenset("explode inline json_tuple posexplode stack".split())
-# The same and others in FROM.
+# Those that may be used in FROM.
 TABLE_FUNCTIONS = GENERATORS | {f"{name}_outer" for name in GENERATORS} | {"range"}
 
 # Their value depends on which row comes first.

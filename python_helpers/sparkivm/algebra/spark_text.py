@@ -1,4 +1,4 @@
-"""sqlglot's Spark dialect, printing typed literals as they are written: `DATE '…'` is no CAST."""
+"""sqlglot's Spark dialect, which prints typed literals as written: `DATE '…'` does not become a CAST."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SparkText(Spark):
         STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012  # 'it''s', since Spark 4
 
         def tokenize(self, sql: str) -> list[Token]:
-            """WINDOW in front of a parenthesis is a function, elsewhere the clause that names windows."""
+            """WINDOW before a parenthesis is a function, elsewhere the clause that names windows."""
             tokens: list[Token] = super().tokenize(sql)
             for token, following in pairwise(tokens):
                 if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
@@ -37,7 +37,7 @@ class SparkText(Spark):
             return tokens
 
     class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
-        FUNCTIONS = {  # noqa: RUF012  # what sqlglot's parsers look like
+        FUNCTIONS = {  # noqa: RUF012  # as in sqlglot's parsers
             name: build
             for name, build in Spark.Parser.FUNCTIONS.items()
             if name.lower() not in _WORD_FOR_WORD
@@ -49,7 +49,7 @@ class SparkText(Spark):
         }
 
         def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
-            """`(VALUES …) AS t` stays in its parentheses: to Spark's plan they make a difference."""
+            """`(VALUES …) AS t` keeps its parentheses, because they change Spark's plan."""
             if not self._match_pair(TokenType.L_PAREN, TokenType.VALUES, advance=False):
                 return cast("exp.Values | None", super()._parse_derived_table_values(allow_value_synonym))
             self._match_pair(TokenType.L_PAREN, TokenType.VALUES)
@@ -64,16 +64,16 @@ class SparkText(Spark):
             return values
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # made by sqlglot's metaclass
-        # A WITH stays where it is; further out its names could be others'.
+        # A WITH stays where it is; further out its names could mean other relations.
         EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
-        TRANSFORMS = {  # noqa: RUF012  # what sqlglot's generators look like
+        TRANSFORMS = {  # noqa: RUF012  # as in sqlglot's generators
             node: transform
             for node, transform in Spark.Generator.TRANSFORMS.items()
             if node not in (exp.TsOrDsToDate, exp.BitwiseLeftShift, exp.BitwiseRightShift, exp.From)
         }
 
         def tsordstodate_sql(self, expression: exp.TsOrDsToDate) -> str:
-            """A format is kept even if it is the default one: without it Spark casts, which accepts more."""
+            """A format is kept even if it is the default: without it Spark casts, accepting more texts."""
             if expression.args.get("format"):
                 return str(self.func("TO_DATE", expression.this, self.format_time(expression)))
             return str(Spark.Generator.TRANSFORMS[exp.TsOrDsToDate](self, expression))
@@ -85,7 +85,7 @@ class SparkText(Spark):
             return f"({super().values_sql(rows)}) AS {self.sql(expression, 'alias')}"
 
         def localtimestamp_sql(self, expression: exp.Localtimestamp) -> str:
-            """Without parentheses it is a column."""
+            """Without parentheses it would be a column."""
             return "LOCALTIMESTAMP()"
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:

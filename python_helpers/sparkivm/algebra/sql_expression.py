@@ -16,7 +16,7 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def expression(text: str, **names: str | Scalar) -> Scalar:
-    """The expression `text`, each name in it standing for a column or another expression."""
+    """The expression `text`, with each name replaced by a column or another expression."""
     return _expression(text, tuple(names.items()))
 
 

@@ -1,4 +1,4 @@
-"""GROUP BY with counts and exact sums only: what a group was follows from what it is and from the changes."""
+"""GROUP BY with counts and exact sums only: a group's old totals follow from the new ones and the changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sparkivm.names import RESERVED_PREFIX
 if TYPE_CHECKING:
     from sparkivm.algebra.derivation import Derivation
 
-_SIDE = f"{RESERVED_PREFIX}side"  # 1 for the row that is, -1 for the one that was
+_SIDE = f"{RESERVED_PREFIX}side"  # 1 for the new row, -1 for the old one
 _MORE = f"{RESERVED_PREFIX}more_"  # by how much a total changed
 _NOW = f"{RESERVED_PREFIX}now_"
 _SIDES = Scalar(exp.Explode(this=expression("array(1, -1)").tree.copy()))
@@ -35,22 +35,22 @@ _SIDES = Scalar(exp.Explode(this=expression("array(1, -1)").tree.copy()))
 
 @dataclass(frozen=True, eq=False)
 class Totals(Aggregate):
-    """γ(A) of hidden columns that add up, of which the first one is COUNT(*).
+    """γ(A) of hidden columns that add up, the first of which is COUNT(*).
 
-    A is read once for both of its times, T = γ±(dA) and K the keys of T:
+    A is read once for new and old. With T = γ±(dA), and K the keys of T:
 
-    delta     dγ(A) = G − (G − T),  G = γ(A₁)|K; a group is there if its COUNT(*) is above 0
+    delta     dγ(A) = G − (G − T),  G = γ(A₁)|K; a group exists if its COUNT(*) is above 0
     old       γ(A₀) = Σ(γ(A₁) ⊎ −T)
     touched   group keys: touched(A)
     restrict  γ(A)|K = γ(A|K) for K over group keys
-    needs     dA cheap: A made of tables row by row
+    needs     dA cheap: A computed from tables row by row
     tested    tests/laws/test_delta_law.py
     """
 
     calls: tuple[HiddenColumn, ...]
-    read: frozenset[str] = frozenset()  # calls of which something above makes use
-    written: Aggregate | None = None  # as the query has it
-    # a restricted one is part of this, by these keys
+    read: frozenset[str] = frozenset()  # calls that something above reads
+    written: Aggregate | None = None  # as written in the query
+    # if this is restricted: what it is a part of, and by which keys
     whole: Totals | None = None
     within: tuple[Keys, ...] = ()
 
@@ -71,7 +71,7 @@ class Totals(Aggregate):
     def delta(self, d: Derivation) -> Relation:
         now: Relation = self
         if self.keys:
-            whole = self.whole or self  # the keys that are touched are among those of this part
+            whole = self.whole or self  # the touched keys are within this part
             now = whole.restrict(Keys.of(d.touched(self.input, self.keys), ((k, k) for k in self.keys)))
         beside = LeftJoin(
             renamed(self._change(d), self._names(_MORE)),
@@ -98,7 +98,7 @@ class Totals(Aggregate):
         return only(self._presented(summed), self.columns)
 
     def _change(self, d: Derivation) -> Aggregate:
-        """T, one row for each key of dA, which may hold no change at all."""
+        """T, one row for each key of dA, even if its changes cancel."""
         return Aggregate(d.delta(self.input), self.keys, self.calls, signed=True)
 
     @property
@@ -106,7 +106,7 @@ class Totals(Aggregate):
         return [(key, column(key)) for key in self.keys]
 
     def _of_side(self, call: HiddenColumn) -> Scalar:
-        """A total as it is or was."""
+        """A total, new or old by the side."""
         change = "case when side < 0 then coalesce(more, 0) else 0 end"
         text = call.additive.minus.format(one="coalesce(now, 0)", other=change)
         return expression(text, now=call.checked(_NOW), more=call.checked(_MORE), side=_SIDE)
@@ -116,7 +116,7 @@ class Totals(Aggregate):
         return [(key, key) for key in self.keys] + [(prefix + call.name, call.name) for call in self.calls]
 
     def _effect(self) -> Scalar:
-        """Whether a group is another one to whoever reads it."""
+        """Whether a group changed in a way that something above can see."""
         rows = self.calls[0].name
         effects = [expression("coalesce(more, 0) <> 0", more=_MORE + name) for name in sorted(self.read)]
         if self.keys:
@@ -125,7 +125,7 @@ class Totals(Aggregate):
         return disjunction(effects) if effects else expression("false")
 
     def _presented(self, totals: Relation) -> Relation:
-        """Groups with rows, their totals as aggregates have them; other columns are passed on."""
+        """Groups with rows, with totals turned into aggregate values; other columns are passed on."""
         values = {call.name: call.presented() for call in self.calls}
         items = tuple((name, values.get(name, column(name))) for name in totals.columns)
         alive = expression("n > 0", n=self.calls[0].name)

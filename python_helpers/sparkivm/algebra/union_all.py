@@ -1,4 +1,4 @@
-"""UNION ALL: all rows of all inputs, equal ones kept."""
+"""UNION ALL: all rows of all inputs, duplicates kept."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class UnionAll(Relation):
     """
 
     inputs: tuple[Relation, ...]
-    # Whether branches of several types are widened two at a time, from the left.
-    # Read by `align_unions` alone.
+    # Whether differing branch types are widened pairwise, from the left.
+    # Only `align_unions` reads it.
     in_pairs: bool = False
 
     bag_inputs = NO_BAGS

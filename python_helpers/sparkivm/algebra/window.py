@@ -31,8 +31,8 @@ class WindowCall:
     """One window function: its result column, and the call without OVER.
 
     frame     ROWS or RANGE with its bounds, empty for the default
-    settled   whether rows that tie are told apart by all their other columns, so that the result is a
-              function of the bag of rows; ROW_NUMBER and its like take any order among them
+    settled   whether ties are broken by all other columns, so that the result is a function of the bag of
+              rows; ROW_NUMBER and the like would otherwise order ties arbitrarily
     """
 
     name: str
@@ -43,15 +43,15 @@ class WindowCall:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Columns that it reads, those of its partition left out."""
+        """Columns that it reads, without those of its partition."""
         return self.call.columns.union(*(ordering.key.columns for ordering in self.order))
 
 
 @dataclass(frozen=True, eq=False)
 class Window(OneInput):
-    """ω_k(A): each row of A with values computed from all rows that have the same k; without k from all of A.
+    """ω_k(A): each row of A with values computed from all rows with the same k; without k, from all of A.
 
-    delta     dω(A) = ω(A₁|K) − ω(A₀|K),  K = the partitions of dA; others are the same in both
+    delta     dω(A) = ω(A₁|K) − ω(A₀|K),  K = the partitions of dA; other partitions are the same in both
     touched   columns of k: touched(A)
     restrict  ω_k(A)|K = ω_k(A|K) for K over k
     tested    tests/laws/test_delta_law.py
@@ -64,7 +64,7 @@ class Window(OneInput):
     groups = True
     if_empty = stays
     weighted = False
-    monotone = False  # a row that comes may change the others of its partition
+    monotone = False  # a new row may change other rows of its partition
     source_of = from_children
 
     @property

@@ -1,4 +1,4 @@
-"""Signed bags: adding, negating, consolidating, and the ways between weights and rows."""
+"""Signed bags: adding, negating, consolidating, and converting between weights and copies of rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MINUS_ONE = integer(-1)
 
 @dataclass(frozen=True, eq=False)
 class Empty(NoInput):
-    """No rows: the delta of what did not change."""
+    """No rows: the delta of an unchanged relation."""
 
     names: Columns
 
@@ -53,7 +53,7 @@ class Empty(NoInput):
 
 
 def nothing(relation: Relation, gone: Sequence[bool]) -> Relation:
-    """The `if_empty` of an operator without rows if one of its inputs has none."""
+    """The `if_empty` of an operator that has no rows if an input has none."""
     return Empty(relation.columns)
 
 
@@ -81,7 +81,7 @@ class Weigh(Linear):
 
 @dataclass(frozen=True, eq=False)
 class Consolidate(OneInput):
-    """The weights of equal rows added up, rows of weight 0 gone. Needs neither key nor order."""
+    """The weights of equal rows added up, rows with weight 0 dropped. Needs neither key nor order."""
 
     bag_inputs = NO_BAGS
     groups = False
@@ -104,7 +104,7 @@ class Consolidate(OneInput):
 
 @dataclass(frozen=True, eq=False)
 class Copies(Linear):
-    """A consolidated Z-set without negative weights as a plain bag: each row as often as its weight says."""
+    """A consolidated Z-set without negative weights as a plain bag: each row repeated by its weight."""
 
     groups = False
     weighted = False
@@ -119,7 +119,7 @@ class Copies(Linear):
 
 @dataclass(frozen=True, eq=False)
 class Unweigh(Derived, OneInput):
-    """A Z-set as a plain relation that has its weight as the ordinary column `name`."""
+    """A Z-set as a plain relation with its weight in the ordinary column `name`."""
 
     name: str
 
@@ -152,5 +152,5 @@ def negated(relation: Relation) -> Relation:
 
 
 def plain(relation: Relation) -> Relation:
-    """A relation that is a bag in meaning as one without weights."""
+    """A relation without negative weights as a plain bag."""
     return Copies(Consolidate(relation)) if relation.weighted else relation

@@ -1,7 +1,7 @@
-"""A change log that somebody else writes, and the table that it tells of: the newest image of each key.
+"""A change log that somebody else writes, and the table that it describes: the newest image of each key.
 
-The table is a SELECT over the log, so a view over it is maintained from the rows that the log gains: the
-partitions of ROW_NUMBER are the keys, and only those that the new rows name are looked at again.
+The table is a SELECT over the log, so a view over it is maintained from new rows of the log: the partitions
+of ROW_NUMBER are the keys, and only keys that occur in new rows are computed again.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _NEWEST = f"{RESERVED_PREFIX}newest"
 
 @dataclass(frozen=True)
 class ChangeLog:
-    """How the entries of a log are to be read. Columns may be fields of structs: `source.lsn`.
+    """How to read the entries of a log. Columns may be fields of structs: `source.lsn`.
 
-    key         columns of the table that tell its rows apart
-    order       columns of the log; of two entries of a key, the one with the greater values is the newer
-    operation   column of the log that says what happened; other values than these are an error
-    upserts     values of it for entries after which the row is there
+    key         columns that identify a row of the table
+    order       columns of the log; of two entries for a key, the one with the greater values is newer
+    operation   column of the log that says what happened; values not listed below are an error
+    upserts     values of it for entries after which the row exists
     deletes     values of it for entries after which it is gone; older than an upsert at the same place
-    ignored     values of it for entries that say nothing of a row
-    after       struct with the row as it is after the change; "" where the log itself has its columns
-    before      struct with the row as it was, which has the key of a row that is gone
-    columns     of the table, where the log itself has them; none: all but `hidden` ones
+    ignored     values of it for entries that do not concern a row
+    after       struct with the row after the change; "" if the log itself has the columns
+    before      struct with the row before the change, which has the key of a deleted row
+    columns     of the table, if the log itself has them; empty: all but the `hidden` ones
     """
 
     key: tuple[str, ...]
@@ -43,7 +43,7 @@ class ChangeLog:
 
 
 def current_rows(log: ChangeLog, table: str, columns: Sequence[str]) -> str:
-    """A SELECT for the table that a log tells of, on one line, so that lines of a model keep their numbers.
+    """A SELECT for the table that a log describes, on one line, so that a model's line numbers stay the same.
 
     columns  of the table
     """
@@ -73,10 +73,10 @@ def current_rows(log: ChangeLog, table: str, columns: Sequence[str]) -> str:
 
 
 def unknown_operations(log: ChangeLog, table: str) -> str:
-    """A query for values of the operation that the declaration does not name."""
+    """A query for operations that the declaration does not list."""
     operation = field(log.operation)
     known = _one_of(operation, (*log.upserts, *log.deletes, *log.ignored))
-    # Kafka's tombstones follow a deletion and have no operation.
+    # Kafka tombstones follow a deletion; their operation is NULL, so WHERE skips them.
     return f"select distinct cast({operation} as string) as operation from {table} where not {known} limit 5"
 
 

@@ -11,39 +11,39 @@ from typing import Any, Literal
 from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 
-# Raise it when a state written before could be misread, also if the compiler asks for types in another order.
+# Increase it when older states could be misread, also when the compiler asks for types in another order.
 STATE_FORMAT = 9
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
-# Characters that a SQL statement or a session setting could take for its own.
+# Characters that have a meaning in SQL statements or session settings.
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "$;'`"}
 
 
 @dataclass(frozen=True)
 class SourceFrontier:
-    """One source as the state knows it."""
+    """One source as the state reflects it."""
 
     name: str
     table_id: str
     version: int
-    commit_id: str  # of that version's commit: tells a log from another one with the same numbers
-    timestamp_ms: int  # of the same commit, for engines that know no id of this kind
+    commit_id: str  # of that version's commit: distinguishes logs with the same version numbers
+    timestamp_ms: int  # of the same commit, for engines that do not know such ids
     fields: Mapping[str, str]  # columns that the view reads, with their types
 
     @property
     def at(self) -> tuple[str, int, str]:
-        """As that of `RelationFacts`."""
+        """Like that of `RelationFacts`."""
         return self.table_id, self.version, self.commit_id
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How a refresh was made, and what was expected of it; its end is the time of its commit.
+    """The way and the estimated cost of a refresh; the time of its commit is the end.
 
-    way           "" if nothing is to be learned from it
+    way           "" if we cannot learn from it
     estimated_ms  not corrected
     started_ms    since 1970
-    factors       how many times as long as estimated earlier refreshes took, by their ways, in thousandths
+    factors       by way: actual duration of earlier refreshes divided by the estimate, in thousandths
     """
 
     way: Literal["", "changes", "full"] = ""
@@ -54,9 +54,9 @@ class Timing:
 
 @dataclass(frozen=True)
 class Frontier:
-    """Kept in the user metadata of the commit that it describes, so data and frontier are one."""
+    """Kept in the user metadata of the commit that it describes, so data and frontier change together."""
 
-    project: str  # whose state it is, as in its marker
+    project: str  # whose state this is, as in its marker
     model: str
     view: str
     kind: Literal["group", "bag", "full"]  # full: not incrementally maintainable
@@ -74,19 +74,19 @@ class Frontier:
     ] = ()  # Spark's answers about types, in the order of the compiler's questions
     columns: StateColumns = ()  # of the state
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
-    base: int = -1  # version of the state that the commit changed; -1 if it replaced all of it
-    several: bool = False  # a group may have several entries
+    base: int = -1  # version of the state that the commit changed; -1 if it replaced the whole state
+    several: bool = False  # whether a group may have several entries
     appended: int = 0  # refreshes that appended entries since the last fold
     deterministic: bool = True
-    reason: str = ""  # of a view that is not incrementally maintainable
+    reason: str = ""  # if the view is not incrementally maintainable
     detail: str = ""
     nonce: str = ""
-    moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by their keys
-    auxiliaries: tuple[str, ...] = ()  # queries of the views that it keeps of inner aggregates
-    adds_up_auxiliary: bool = False  # the only one of these shows entries, which the view adds up
-    drops_auxiliaries: bool = False  # views that only the former state read may still be there
-    # What names without a schema stood for, by the names; under "" the catalog of those without one.
-    # Functions are `name()`, and stood for Spark's own.
+    moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by key
+    auxiliaries: tuple[str, ...] = ()  # queries of its auxiliary views
+    adds_up_auxiliary: bool = False  # the only auxiliary view shows entries, which the view adds up
+    drops_auxiliaries: bool = False  # auxiliary views of the former state may still exist
+    # What names without a schema meant, by name; under "" the current catalog.
+    # Functions are `name()`, and were Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)
     timing: Timing = Timing()
 
@@ -101,9 +101,9 @@ class OtherFormat(Exception):
 
 
 def read_frontier(metadata: str | None) -> Frontier | None:
-    """The frontier in a commit's user metadata, None if it holds none.
+    """The frontier in a commit's user metadata; None if there is none.
 
-    It is data from outside: what is not exactly as a refresh of this format wrote it is refused.
+    We do not trust the text: unless it is exactly what a refresh of this format writes, it is refused.
 
     Raises: OtherFormat.
     """
@@ -120,7 +120,7 @@ def read_frontier(metadata: str | None) -> Frontier | None:
 
 
 def _marked(metadata: str | None) -> dict[str, Any] | None:
-    """What a frontier was written as, None of other metadata."""
+    """The JSON of a frontier; None for other metadata."""
     if not metadata or _MARK not in metadata:
         return None
     try:

@@ -1,7 +1,7 @@
-"""How a mirror is brought to what its source is now: the rows that differ, and how they are applied.
+"""How a mirror follows its source: finding the rows that differ, and applying them.
 
-Differences are one row per value, or per key where one is known. D stands for them, staged. The columns of D
-are called as `in_changes` says.
+There is one difference per key, or per value if no key is known. D means the staged differences. Their
+columns are named by `in_changes`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from sparkivm.changes.signed_zeros import as_text, grouped
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, as_in_changes, in_changes, quoted
 
-_NEW = f"{RESERVED_PREFIX}new"  # copies in the source; by key: the row there
-_OLD = f"{RESERVED_PREFIX}old"  # copies in the mirror; by key: the row there
+_NEW = f"{RESERVED_PREFIX}new"  # number of copies in the source; with a key, the source's row
+_OLD = f"{RESERVED_PREFIX}old"  # number of copies in the mirror; with a key, the mirror's row
 _N_NEW = f"{RESERVED_PREFIX}n_new"
 _N_OLD = f"{RESERVED_PREFIX}n_old"
 _ROW = f"{RESERVED_PREFIX}row"
@@ -24,7 +24,7 @@ _GONE = f"{RESERVED_PREFIX}gone"
 class MirrorTexts:
     """The texts for one mirror.
 
-    key     empty where rows are compared as wholes
+    key     empty if whole rows are compared
     floats  columns whose equal values may differ: -0.0 and 0.0, which have different texts
     """
 
@@ -44,7 +44,7 @@ class MirrorTexts:
         return tuple(map(in_changes, self.columns))
 
     def differences(self, mirror: str) -> str:
-        """D: what the source has now against what the mirror has, as a FROM item of a version of it."""
+        """D: the differences between the source now and a version of the mirror, given as a FROM item."""
         shown = ", ".join(map(as_in_changes, self.columns))
         both = (
             f"  select {shown}, 1 as {WEIGHT} from {self.source.sql}\n"
@@ -80,7 +80,7 @@ class MirrorTexts:
         return f"select * from (\n{by_key}\n) as by_key\nwhere {changed}"
 
     def counts(self, differences: str) -> str:
-        """One row: values or keys with rows that `came`, that are `gone`, and keys with `several` rows."""
+        """One row: how many values or keys `came` or are `gone`, and how many keys have `several` rows."""
         if self.key:
             return (
                 f"select count_if({_NEW} is not null) as came, count_if({_OLD} is not null) as gone, "
@@ -92,7 +92,7 @@ class MirrorTexts:
         )
 
     def inserted(self, differences: str) -> str:
-        """The rows to insert, where none is gone."""
+        """The rows to insert, if no row is gone."""
         if self.key:
             return f"select {_fields(_NEW, self._in_changes)}\nfrom {differences}"
         return self._copies(differences, f"{_NEW} - {_OLD}")
@@ -100,8 +100,8 @@ class MirrorTexts:
     def merged(self, differences: str) -> str:
         """The source of the MERGE.
 
-        By key, the new row, or the old one marked as gone. Else a value that lost copies, marked as gone,
-        which takes all of its copies away, and beside it those that remain and those that came.
+        With a key: the new row, or the old one marked as gone. Without: each value that lost copies, marked
+        as gone, which deletes all of its copies; and the copies that remain or are new.
         """
         if self.key:
             row = f"coalesce({_NEW}, {_OLD})"

@@ -1,4 +1,4 @@
-"""Rows grouped with -0.0 apart from 0.0, which grouping takes for one and expressions do not."""
+"""Grouping that separates -0.0 from 0.0: GROUP BY treats them as equal, but expressions do not."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sparkivm.names import quoted
 
 
 def grouped(fields: Sequence[str], floats: Collection[str]) -> tuple[list[str], list[str]]:
-    """SELECT items and GROUP BY keys by which rows are one if they are one to every expression.
+    """SELECT items and GROUP BY keys that group only rows that every expression treats alike.
 
-    floats  those of the fields that are FLOAT or DOUBLE, or have some inside
+    floats  those of the fields that are FLOAT or DOUBLE, or contain some
     """
     items = [
         f"first({quoted(name)}) as {quoted(name)}" if name in floats else quoted(name) for name in fields
@@ -20,5 +20,5 @@ def grouped(fields: Sequence[str], floats: Collection[str]) -> tuple[list[str], 
 
 
 def as_text(column: str) -> str:
-    """What tells -0.0 from 0.0."""
+    """A text in which -0.0 and 0.0 differ."""
     return f"cast({column} as string)"

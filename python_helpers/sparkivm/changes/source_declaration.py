@@ -1,7 +1,7 @@
-"""What a project says of its sources, as `meta: {sparkivm: …}` of a dbt source, seed, snapshot or model.
+"""What a project declares about its sources: `meta: {sparkivm: …}` of a dbt source, seed, snapshot or model.
 
-key         columns that tell the rows apart
-mirror      how the mirror of a source without history is kept; false: no mirror, true: one in any case
+key         columns that identify a row
+mirror      options of a mirror of a source without history; false: no mirror, true: always a mirror
 change_log  the source is not a table but a log of its changes
 """
 
@@ -51,35 +51,35 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class MirrorOptions:
-    """Where a mirror is kept and how long its former versions are."""
+    """Where a mirror is stored, and how long its old versions are kept."""
 
     name: str = ""
     schema: str = ""
-    location: str = ""  # of the directory that has the mirror's
+    location: str = ""  # of the directory that contains the mirror's
     retention: str = ""  # `30 days`
 
 
 @dataclass(frozen=True)
 class SourceDeclaration:
-    """What is declared of one source."""
+    """The declaration of one source."""
 
     key: tuple[str, ...] = ()
-    mirrored: bool | None = None  # None: if it keeps no history of its own
+    mirrored: bool | None = None  # None: only if it has no history of its own
     mirror: MirrorOptions = MirrorOptions()
     log: ChangeLog | None = None
 
     @property
     def may_be_mirrored(self) -> bool:
-        """Whether a source like this may get a mirror."""
+        """Whether such a source may get a mirror."""
         return self.mirrored is not False and self.log is None
 
 
 @dataclass(frozen=True)
 class DeclaredSources:
-    """What is declared of any source, by its key; read where it is needed, so that a mistake stops few views.
+    """The declarations of all sources, by key; parsed on use, so that a mistake affects few views.
 
-    home     the schema in which mirrors are made: dbt's target schema, as others often own those of sources
-    project  the dbt project that says it
+    home     the schema for mirrors: dbt's target schema, because others often own the sources' schemas
+    project  the dbt project that declares them
     """
 
     home: str = ""
@@ -88,7 +88,7 @@ class DeclaredSources:
 
     @property
     def logs(self) -> tuple[str, ...]:
-        """The keys of those that are change logs."""
+        """The keys of the change logs."""
         return tuple(
             k for k, meta in self.metas.items() if isinstance(meta, Mapping) and "change_log" in meta
         )
@@ -99,7 +99,7 @@ class DeclaredSources:
         return SourceDeclaration() if meta is None else read_declaration(str(source), meta)
 
     def mirror_name(self, source: TableName, home: str) -> TableName:
-        """home  the mirror's schema where nothing is said"""
+        """home  the mirror's schema by default"""
         options = self.of(source).mirror
         schema = options.schema or self.home or home
         if options.name:
@@ -114,7 +114,7 @@ NOTHING_DECLARED = DeclaredSources()
 
 
 def read_declaration(source: str, meta: object) -> SourceDeclaration:
-    """Raises: DeclarationError that names the source, the option and what it may be."""
+    """Raises: DeclarationError, which names the source, the option and its allowed values."""
     options = _options(source, "sparkivm", meta, OPTIONS)
     key = _columns(source, "key", options.get("key"))
     mirror = options.get("mirror")
@@ -128,7 +128,7 @@ def read_declaration(source: str, meta: object) -> SourceDeclaration:
         retention = texts.get("retention")
         if retention is not None and not _RETENTION.fullmatch(retention):
             raise DeclarationError(
-                source, f"mirror.retention is {retention!r}", "write a number and a unit, as 30 days"
+                source, f"mirror.retention is {retention!r}", "write a number and a unit, for example 30 days"
             )
         mirrored, where = None, MirrorOptions(**texts)
     log = options.get("change_log")
@@ -149,8 +149,8 @@ def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLo
     if not key:
         raise DeclarationError(
             source,
-            "it is a change log without a key",
-            "name the columns that tell the rows apart: key: [id]",
+            "the change log has no key",
+            "name the columns that identify a row: key: [id]",
         )
     default = _FORMATS[format]
 
@@ -182,14 +182,16 @@ def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLo
     )
     for name in ("order", "upserts", "operation"):
         if not getattr(log, name):
-            raise DeclarationError(source, f"change_log.{name} is missing", f"say it: {name}: …")
+            raise DeclarationError(source, f"change_log.{name} is missing", f"add {name}: …")
     if log.before and not log.after:
         raise DeclarationError(
-            source, "change_log.before is there without after", "name both, or none: before: null"
+            source, "change_log.before is set, but after is not", "set both, or neither: before: null"
         )
     if log.after and log.columns:
         raise DeclarationError(
-            source, "change_log.columns are those of the struct `after`", "leave columns out"
+            source,
+            "change_log.columns is set, but `after` has the columns",
+            "leave columns out",
         )
     twice = set(log.upserts) & set(log.deletes)
     if twice:
@@ -224,5 +226,5 @@ def _values(source: str, option: str, value: object) -> tuple[str, ...]:
     values = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
     if not all(isinstance(one, (str, bool, int)) for one in values):
         raise DeclarationError(source, f"{option} is {value!r}", "write a value, or a list of values")
-    # YAML reads `true` as a boolean, which is how Spark prints one too.
+    # YAML reads `true` as a boolean; Spark prints booleans the same way.
     return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in values)

@@ -1,4 +1,4 @@
-"""The columns of a state as a refresh left them: another one under a known name would give wrong rows."""
+"""The columns of a state after a refresh: a different column with a known name would give wrong rows."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable
 from sparkivm.engine import Field
 from sparkivm.spark.data_types import SparkType, spark_type
 
-# Per column its name, its type, and what tells it from another one of that name; "" where that is not known.
+# Per column (name, type, id that distinguishes it from others of that name); "" for what is not known.
 StateColumns = tuple[tuple[str, str, str], ...]
 
 
 def columns_of(fields: Iterable[Field]) -> StateColumns:
-    """Those of a table, or of the query that it is going to be made of."""
+    """The columns of a table, or of the query from which it will be created."""
     return tuple((f.name, f.type if _is_certain(f.spark_type) else "", f.mapped_to) for f in fields)
 
 
 def as_stored(columns: StateColumns, stored: Callable[[SparkType], SparkType]) -> StateColumns:
-    """The columns of a query as those of a table that is made of it."""
+    """The columns of a query, as those of a table that is created from it."""
     return tuple((name, type_ and str(stored(spark_type(type_))), id_) for name, type_, id_ in columns)
 
 
 def difference(known: StateColumns, now: StateColumns) -> str:
-    """What tells columns from those that are known, "" if nothing does."""
+    """How columns differ from the known ones; "" if they do not."""
     names_known, names_now = ([name for name, *_ in columns] for columns in (known, now))
     if names_known != names_now:
         return f"its columns are {', '.join(names_now)}, and were {', '.join(names_known)}"
@@ -30,12 +30,12 @@ def difference(known: StateColumns, now: StateColumns) -> str:
         if type_known and type_now and type_known != type_now:
             return f"its column {name} is {type_now}, and was {type_known}"
         if id_known and id_now and id_known != id_now:
-            return f"its column {name} is another one than it was"
+            return f"its column {name} was replaced by another one of that name"
     return ""
 
 
 def _is_certain(type_: SparkType) -> bool:
-    """Whether a table has the type of the query that it is made of, and each engine prints it so."""
+    """Whether a table keeps the type of its query, and each engine prints it alike."""
     return not any(
         part.word in ("", "void") or (part.word == "string" and part.detail) for part in type_.walk()
     )

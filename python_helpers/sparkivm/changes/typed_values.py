@@ -1,4 +1,4 @@
-"""JSON of a dataclass read as data from outside: each value has the type of its field, or it is refused."""
+"""Reads a dataclass from untrusted JSON: each value has the type of its field, or it is refused."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
-_LARGEST = 2**63  # what SQL has for whole numbers
+_LARGEST = 2**63  # the limit of SQL's integers
 
 
 class WrongType(Exception):
-    """A value that is not of the type that it should be."""
+    """A value does not have the expected type."""
 
 
 def typed(kind: type[T], value: object) -> T:
-    """A value of JSON as one of a type.
+    """A JSON value as a value of a type.
 
     kind  a dataclass, int, str, bool, Literal of strings, Mapping from strings, or tuple of such types
     Raises: WrongType, also for fields that are missing or unknown.
@@ -28,7 +28,7 @@ def _typed(kind: Any, value: Any) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (str, bool) and type(value) is kind:
         return value
-    if kind is int and type(value) is int and -_LARGEST <= value < _LARGEST:  # True is an int to Python
+    if kind is int and type(value) is int and -_LARGEST <= value < _LARGEST:  # in Python True is an int
         return value
     if origin is Literal and type(value) is str and value in inner:
         return value

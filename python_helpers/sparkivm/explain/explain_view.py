@@ -30,15 +30,13 @@ _FORMATS = ("text", "steps", "mermaid", "dot")
 
 
 def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") -> str:
-    """The plan, what is incremental and what is not, and what a refresh would do now.
+    """The plan, which parts are incremental, and what a refresh would do now.
 
-    format  text; steps: plan and delta after each pass that changed them; mermaid, dot: the plan drawn
-    Raises: ModelError as a refresh would.
+    format  text; steps: plan and delta after each pass that changed them; mermaid, dot: the plan as a drawing
+    Raises: ModelError, like a refresh.
     """
     if format not in _FORMATS:
-        raise ModelError(
-            str(request.view), f"there is no format {format}", f"use one of {', '.join(_FORMATS)}"
-        )
+        raise ModelError(str(request.view), f"unknown format {format}", f"use one of {', '.join(_FORMATS)}")
     view, recording = request.view, RecordingEngine(engine)
     sql = query_text(engine, view, request.sql)
     stored = read_state(engine, request)
@@ -99,7 +97,9 @@ def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> li
     for key in decision.changes:
         facts = compiled.tables[key]
         if facts.mirror_of is not None:
-            lines.append(f"  {key}: by its mirror {facts.name}, which the next run compares with it first")
+            lines.append(
+                f"  {key}: read through its mirror {facts.name}, which the next run first compares with it"
+            )
     return lines
 
 

@@ -6,7 +6,7 @@ from sparkivm.explain.plan_tree import PlanNode
 
 
 def mermaid(view: str, root: PlanNode) -> str:
-    """A flow chart that GitHub and most Markdown readers draw."""
+    """A flow chart that GitHub and most Markdown viewers render."""
     lines = ["flowchart BT", f'  view(["{_quoted(view)}"])']
     for number, above, node in _numbered(root):
         text = _quoted(node.label) + (f"<br/><i>{_quoted(node.strategy)}</i>" if node.strategy else "")
@@ -32,10 +32,10 @@ def dot(view: str, root: PlanNode) -> str:
 
 
 def _numbered(root: PlanNode) -> list[tuple[int, list[str], PlanNode]]:
-    """(number, names of what reads it, node), level by level; each node once."""
+    """(number, names of its readers, node), level by level; each node once."""
     above: dict[PlanNode, list[str]] = {root: ["view"]}
     waiting = [root]
-    for number, node in enumerate(waiting, 1):  # which grows meanwhile
+    for number, node in enumerate(waiting, 1):  # the list grows during the loop
         for child in node.children:
             if child not in above:
                 above[child] = []

@@ -1,4 +1,4 @@
-"""A plan, the state that it keeps, and a delta, as lines of text; and how passes made them."""
+"""A plan, its state, and a delta as lines of text, and the passes that led to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkivm.plan.state_change import StateChange
 
 
 def plan_lines(plan: ViewPlan) -> list[str]:
-    """Each operator with its strategy, and what the state table holds."""
+    """Each operator with its strategy, and the content of the state table."""
     lines = [*_tree("plan", plan_tree(plan)), "", "state"]
     if isinstance(plan.state, GroupState):
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
@@ -23,7 +23,7 @@ def plan_lines(plan: ViewPlan) -> list[str]:
 
 
 def delta_lines(change: StateChange) -> list[str]:
-    """What is computed from the changes: before the applying statement, and for it."""
+    """What is computed from the changes, before the applying statement and in it."""
     return [
         line
         for title, trace in _derived(change)
@@ -32,17 +32,17 @@ def delta_lines(change: StateChange) -> list[str]:
 
 
 def plan_steps(plan: ViewPlan) -> list[str]:
-    """The plan as the query has it, and after each pass that changed it."""
+    """The plan as written in the query, and after each pass that changed it."""
     return _steps("plan", plan.trace)[1:]
 
 
 def delta_steps(change: StateChange) -> list[str]:
-    """The same of the delta, from what the rules give."""
+    """The same for the delta, starting with the result of the rules."""
     return [line for title, trace in _derived(change) for line in _steps(title, trace)]
 
 
 def _derived(change: StateChange) -> Iterator[tuple[str, Trace]]:
-    """What is computed, under a title; nothing if it is computed from the sources alone."""
+    """The computed relations, each with a title; none if only the sources are read."""
     titles = [f"{change.form} of {change.kind}"]
     if change.staged is not None:
         titles.insert(0, f"staged as {STAGED}")

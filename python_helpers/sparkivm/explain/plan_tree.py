@@ -1,4 +1,4 @@
-"""A plan as a tree of labelled nodes, to be printed as text or drawn."""
+"""A plan as a tree of labelled nodes, to print as text or to draw."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sparkivm.plan.strategies import READERS_STRATEGY, state_strategy
 
 @dataclass(frozen=True, eq=False)
 class PlanNode:
-    """One operator: what it does, and how it changes; `strategy` is empty for a scan, and within a delta.
+    """One operator: its label and strategy; `strategy` is empty for a scan, and in a delta.
 
-    What a plan uses in several places is the same node below several others.
+    A part that a plan uses in several places is the same node below several others.
     """
 
     label: str
@@ -24,7 +24,7 @@ class PlanNode:
 
 
 def plan_tree(plan: ViewPlan) -> PlanNode:
-    """The core, its topmost node being what the state stores, under the windows that readers compute."""
+    """The core, whose topmost node is what the state stores, below the windows that readers compute."""
     core = _node(plan.core, {}, derived=True)
     if not isinstance(plan.state, GroupState):
         return core
@@ -34,12 +34,12 @@ def plan_tree(plan: ViewPlan) -> PlanNode:
 
 
 def relation_tree(relation: Relation) -> PlanNode:
-    """What a relation is computed from: a query that is not divided yet, or a delta."""
+    """The tree of a relation: a query before the split, or a delta."""
     return _node(relation, {}, derived=False)
 
 
 def tree_lines(root: PlanNode) -> list[str]:
-    """A line for each operator. What is used in several places is a numbered part, written out once."""
+    """One line per operator. A part that is used in several places is numbered and written out once."""
     uses = Counter[PlanNode]()
 
     def count(node: PlanNode) -> None:
@@ -69,7 +69,7 @@ def tree_lines(root: PlanNode) -> list[str]:
 
 
 def _read_from(node: Relation, groups: PlanNode) -> PlanNode:
-    """What stands over the groups, which readers of the view compute."""
+    """The operators above the groups, which readers of the view compute."""
     if isinstance(node, Aggregate):
         return groups
     (below,) = node.children
@@ -77,9 +77,9 @@ def _read_from(node: Relation, groups: PlanNode) -> PlanNode:
 
 
 def _node(relation: Relation, known: dict[Relation, PlanNode], *, derived: bool) -> PlanNode:
-    """The node of a relation, the one in `known` if it was there before.
+    """The node of a relation; the one in `known` if it exists.
 
-    derived  whether changes of it are, so that its operators have a strategy
+    derived  whether its changes are derived, so that its operators have a strategy
     """
     if relation not in known:
         children = tuple(_node(child, known, derived=derived) for child in relation.children)

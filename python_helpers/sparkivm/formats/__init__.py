@@ -1,4 +1,4 @@
-"""The formats of tables that have versions, by the kind of a relation: of sources, and of states."""
+"""The formats of tables with versions, by the kind of relation, for sources and for states."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from sparkivm.reasons import Reason
 CHANGE_FEED = "delta.enableChangeDataFeed"
 DELETION_VECTORS = "delta.enableDeletionVectors"
 
-# Commits that leave every row as it is.
+# Commits that change no row.
 _WITHOUT_ROWS = frozenset(
     {
         "OPTIMIZE", "VACUUM START", "VACUUM END", "REORG", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",
@@ -25,15 +25,15 @@ _WITHOUT_ROWS = frozenset(
         "ADD FEATURE", "SET TABLE COMMENT", "MANUAL UPDATE TAGS", "DROP COLUMNS",
     }
 )  # fmt: skip
-# Commits after which a column's name may stand for another column.
+# Commits after which a name may refer to a different column.
 COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
 _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
-# Above this many commits that delete through deletion vectors the feed is slower than comparing two versions:
-# it makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
+# With more deletes through deletion vectors than this, the feed is slower than comparing two versions: it
+# makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
 _MOST_VECTOR_DELETES = 20
-# The times of one commit, if it has no ids of one kind: Delta notes when it was prepared, DESCRIBE HISTORY
-# says when its file was written.
+# How much the times of one commit may differ, if we cannot compare ids: Delta records when it was prepared,
+# DESCRIBE HISTORY reports when its file was written.
 _SAME_COMMIT_MS = 60_000
 
 
@@ -45,13 +45,13 @@ class Delta(TableFormat):
         replaced = source.table_id != known.table_id
         if new < old or not _goes_on(commits, known, replaced=replaced):
             raise not_readable(
-                Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
+                Reason.SOURCE_REPLACED, f"{source.source} was recreated, or restored from a backup"
             )
         if not replaced and old == new:
             return SourceChange("none", old, new)
         self.check_columns(source, known)
         later = [commit for commit in commits if commit.version > old]
-        first = old if known.commit_id else old + 1  # without its commit nobody knows whose history this is
+        first = old if known.commit_id else old + 1  # without it we cannot tell whose history this is
         missing = set(range(first, new + 1)) - {commit.version for commit in commits}
         if missing and not replaced:
             raise not_readable(
@@ -114,17 +114,17 @@ class Delta(TableFormat):
         return self.records_changes(source) and not switched and not restored
 
     def identity(self, column: Field) -> str:
-        return column.type  # ids of columns are known to some engines only
+        return column.type  # only some engines know ids of columns
 
 
 DELTA = Delta()
 
 
 def _goes_on(commits: Sequence[Commit], frontier: SourceFrontier, *, replaced: bool) -> bool:
-    """Whether the log has the commit that the view knows; another one if files were put back from a backup.
+    """Whether the log contains the commit that the view knows; after a restore from backup it may differ.
 
-    A table that was replaced has to show the very one. Else a commit that is missing, or of which the
-    frontier knows neither id nor time, does not speak against it.
+    A replaced table must show exactly that commit. For other tables, a commit is accepted if it is missing,
+    or if the frontier has neither its id nor its time.
     """
     known = next((commit for commit in commits if commit.version == frontier.version), None)
     if known is None:
@@ -148,9 +148,9 @@ def _loses_columns(commit: Commit) -> bool:
 
 
 def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
-    """Whether a column that the view reads went away: another one may have its name by now.
+    """Whether a column that the view reads was dropped or renamed, so that its name may be another's now.
 
-    Its values changed in rows of which the feed says nothing.
+    Its values changed, but the feed does not list these rows.
     """
     if not _loses_columns(commit):
         return False
@@ -181,7 +181,7 @@ def replaces_a_part(commit: Commit) -> bool:
 
 
 def _rows(commit: Commit) -> int | None:
-    """Rows that a commit changed, None where it does not say."""
+    """The number of rows that a commit changed; None if it does not say."""
     match commit.operation:
         case "MERGE":
             updated = commit.count("numTargetRowsUpdated")
@@ -201,7 +201,7 @@ def _rows(commit: Commit) -> int | None:
 
 
 def _growth(commits: Sequence[Commit]) -> int | None:
-    """Rows that commits say came less those that went, None if one does not say."""
+    """Inserted minus deleted rows according to the commits; None if one does not say."""
     total = 0
     for commit in commits:
         came: int | None = 0

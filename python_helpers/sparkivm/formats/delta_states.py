@@ -1,8 +1,9 @@
 """States and mirrors in Delta tables.
 
-source  Delta 4.4 takes names with blanks and signs only with column mapping, and a column that has a DEFAULT
-        in its source only with a feature. No statement makes a table with column mapping and a change data
-        feed (DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION), so a second one switches the feed on.
+source  Delta 4.4 accepts names with blanks and signs only with column mapping, and a column that has a
+        DEFAULT in its source only with a table feature. No statement creates a table with both column
+        mapping and a change data feed (DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION), so a second statement
+        switches the feed on.
 tested  tests/unit/test_delta_states.py
 """
 
@@ -18,7 +19,7 @@ from sparkivm.spark.data_types import SparkType
 
 _COLUMN_MAPPING = "delta.columnMapping.mode"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
-# Properties that make Delta take a table, by the condition of its refusal.
+# Properties with which Delta accepts a table, by the condition of its refusal.
 _NEEDED = {
     "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES": {_COLUMN_MAPPING: "name"},
     "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED": {"delta.feature.allowColumnDefaults": "supported"},
@@ -28,15 +29,15 @@ _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
 _AS_WE_WRITE = {
     "spark.sql.sources.partitionOverwriteMode": "static",  # INSERT OVERWRITE replaces all partitions
-    "spark.sql.storeAssignmentPolicy": "ANSI",  # sums of decimals have more digits than their column
+    "spark.sql.storeAssignmentPolicy": "ANSI",  # decimal sums have more digits than their column
 }
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
-# What else changes columns shows in their names and types.
+# Other changes are visible in the columns' names and types.
 _COLUMNS_CHANGE = COLUMNS_GO | {"ADD COLUMNS"}
 
 
 class DeltaStates(StateFormat):
-    """The tag's JSON is a commit's user metadata; its number is that of Delta's transaction."""
+    """The tag's JSON is a commit's user metadata; its number is Delta's transaction number."""
 
     provider = "delta"
     replaces_parts = True
@@ -79,7 +80,7 @@ class DeltaStates(StateFormat):
         return Write("drop_own_table", {"table": table.sql})
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
-        """Switch on deletion vectors, which a small state does without: its readers would look for them."""
+        """Switch on deletion vectors. A small state has none, because its readers would look for them."""
         if DELETION_VECTORS in {**table.properties, **own}:
             return None
         return Write("enable_deletion_vectors", {"table": table.name.sql})
@@ -88,7 +89,7 @@ class DeltaStates(StateFormat):
         return Write("mark_relation", {"kind": "table", "relation": table.sql, "tblproperties": properties})
 
     def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
-        # Left in place, they would tag the next ALTER too: a frontier without its data.
+        # If these settings stayed, they would also tag the next ALTER: a frontier without its data.
         return write, {
             **_AS_WE_WRITE,
             _METADATA: tag.metadata,
@@ -113,7 +114,7 @@ class DeltaStates(StateFormat):
         return commit.operation in _COLUMNS_CHANGE
 
     def is_compaction(self, commit: Commit) -> bool:
-        return commit.operation == "OPTIMIZE"  # auto compaction has the metadata of the commit before it
+        return commit.operation == "OPTIMIZE"  # auto compaction repeats the metadata of the previous commit
 
     def row_counts(self, commit: Commit) -> RowCounts:
         count = commit.count

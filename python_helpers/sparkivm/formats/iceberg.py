@@ -1,9 +1,9 @@
 """Iceberg tables: what happened to a source since the frontier, and how its changes are read.
 
-A version is a snapshot: VERSION AS OF takes its id. Which snapshots lie between two follows from their
-parents alone; sequence numbers and times only say which is the newer one.
+A version is a snapshot: VERSION AS OF takes its id. The snapshots between two follow only from their
+parents; sequence numbers and times only say which one is newer.
 
-source  `t.changes` lists the rows of data files that were added or removed, so the rows of a file that an
+source  `t.changes` lists the rows of data files that were added or removed, so rows of a file that an
         UPDATE rewrote are listed twice. It refuses ranges of a table that has delete files (Iceberg 1.11).
 tested  tests/unit/test_iceberg_changes.py, tests/spark/test_iceberg_sources.py
 """
@@ -21,7 +21,7 @@ from sparkivm.formats.table_format import TableFormat, not_readable
 from sparkivm.names import WEIGHT, TableName
 from sparkivm.reasons import Reason
 
-_COMPACTION = "replace"  # other files, the same rows
+_COMPACTION = "replace"  # new files, same rows
 _APPEND = "append"
 
 
@@ -32,7 +32,7 @@ class Iceberg(TableFormat):
         old, new = snapshot_of(known.commit_id), source.snapshot
         if source.table_id != known.table_id:
             raise not_readable(
-                Reason.SOURCE_REPLACED, f"{source.source} was dropped and created again, or put back"
+                Reason.SOURCE_REPLACED, f"{source.source} was recreated, or restored from a backup"
             )
         self.check_columns(source, known)
         if old == new:
@@ -41,7 +41,7 @@ class Iceberg(TableFormat):
         if old and old not in by_id:
             raise not_readable(
                 Reason.HISTORY_UNAVAILABLE,
-                f"{source.source} has no snapshot {old} any more",
+                f"{source.source} no longer has snapshot {old}",
             )
         if old and not _has_columns(by_id[old], known):
             what = f"columns of {source.source} were altered after snapshot {old}"
@@ -92,7 +92,7 @@ ICEBERG = Iceberg()
 
 
 def _back_to(old: int, new: int, by_id: dict[int, Commit]) -> Iterator[Commit]:
-    """The snapshots after `old` up to `new`, newest first; none if they are not one line of parents."""
+    """The snapshots after `old` up to `new`, newest first; empty if `old` is not an ancestor of `new`."""
     path = []
     at = new
     while at != old:
@@ -104,13 +104,13 @@ def _back_to(old: int, new: int, by_id: dict[int, Commit]) -> Iterator[Commit]:
 
 
 def _has_columns(commit: Commit, known: SourceFrontier) -> bool:
-    """Whether VERSION AS OF a snapshot shows columns that a view read as the view read them."""
+    """Whether VERSION AS OF a snapshot has the same columns that the view read."""
     own = columns_of_commit(commit)
     return all(own.get(name.lower()) == before.partition(" #")[2] for name, before in known.fields.items())
 
 
 def _rows(commit: Commit) -> int:
-    """Rows in the data files that a commit added or removed: those that changed, and their neighbours."""
+    """Rows in the data files that a commit added or removed: changed rows, and others in the same files."""
     if commit.operation == _COMPACTION:
         return 0
     return (commit.count("added-records") or 0) + (commit.count("deleted-records") or 0)

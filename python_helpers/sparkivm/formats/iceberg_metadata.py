@@ -1,4 +1,4 @@
-"""The metadata file of an Iceberg table: its columns, its snapshots, and how its newest version is read.
+"""The metadata file of an Iceberg table: its columns and snapshots, and how to read its newest version.
 
 source  https://iceberg.apache.org/spec/#table-metadata-fields
 tested  tests/unit/test_iceberg_changes.py
@@ -15,11 +15,11 @@ from typing import Any
 from sparkivm.engine import SNAPSHOT, Commit, Field, RelationFacts
 from sparkivm.names import TableName, quoted
 
-# Parameters of a commit: the snapshot before it, 0 for none, and its own columns with what identifies them.
+# Parameters of a commit: the parent snapshot (0 for none), and its columns with their identities.
 PARENT, _COLUMNS = "parent", "columns"
-FRONTIER = "sparkivm"  # property of a snapshot that a refresh wrote
+FRONTIER = "sparkivm"  # property of snapshots that a refresh wrote
 _MAIN = "main"
-_OLDEST_FORMAT = 2  # before it snapshots have no sequence numbers
+_OLDEST_FORMAT = 2  # snapshots of older formats have no sequence numbers
 
 
 class NotReadable(Exception):
@@ -37,17 +37,17 @@ class IcebergMetadata:
         """Raises: NotReadable."""
         values = json.loads(text)
         if values["format-version"] < _OLDEST_FORMAT:
-            raise NotReadable("it has format 1; ALTER TABLE … SET TBLPROPERTIES ('format-version' = '2')")
+            raise NotReadable("it has format 1; use ALTER TABLE … SET TBLPROPERTIES ('format-version' = '2')")
         return IcebergMetadata(values)
 
     @property
     def newest(self) -> int:
-        """The snapshot that readers of the table see; 0 if nothing was ever written to it."""
+        """The snapshot that readers see; 0 if the table was never written."""
         main = self.values.get("refs", {}).get(_MAIN, {}).get("snapshot-id")
         return int(main or max(0, self.values.get("current-snapshot-id") or 0))
 
     def facts(self, name: TableName, fields: Sequence[Field]) -> RelationFacts:
-        """fields  its columns as Spark has them
+        """fields  its columns as Spark reports them
 
         Raises: NotReadable.
         """
@@ -78,7 +78,7 @@ class IcebergMetadata:
         )
 
     def commits(self, after: int) -> list[Commit]:
-        """The snapshots that are left above a sequence number, oldest first; those of branches as well."""
+        """The existing snapshots above a sequence number, oldest first, including those of branches."""
         found = (self._commit(number, one) for number, one in self._snapshots.items())
         return sorted((one for one in found if one.version > after), key=lambda commit: commit.version)
 
@@ -107,7 +107,7 @@ class IcebergMetadata:
         return found["fields"]  # type: ignore[no-any-return]
 
     def _projected(self, table: RelationFacts) -> str:
-        """How the newest version is read if columns were altered after it: VERSION AS OF shows old columns.
+        """A FROM item for the newest version after columns were altered: VERSION AS OF has the old columns.
 
         Raises: NotReadable.
         """
@@ -134,12 +134,12 @@ class IcebergMetadata:
 
 
 def columns_of_commit(commit: Commit) -> Mapping[str, str]:
-    """What identifies the columns of a snapshot, by their names in lower case."""
+    """The identities of a snapshot's columns, by their names in lower case."""
     return dict(json.loads(commit.parameters[_COLUMNS]))
 
 
 def nothing_of(table: TableName) -> str:
-    """FROM item of a table to which nothing was written."""
+    """A FROM item for a table that was never written."""
     return f"(select * from {table.sql} where false)"
 
 
@@ -149,12 +149,12 @@ def metadata_query(file: str) -> str:
 
 
 def _identity(column: Mapping[str, Any]) -> str:
-    """A hash of the ids of a column and of what is inside of it, which stay when names change."""
+    """A hash of the ids of a column and its nested fields; renaming does not change it."""
     return hashlib.sha256(repr(_ids(column)).encode()).hexdigest()[:16]
 
 
 def _ids(value: Any) -> Any:
-    """What is left of a column's JSON without names and comments."""
+    """A column's JSON without names and comments."""
     if isinstance(value, Mapping):
         return [(key, _ids(value[key])) for key in sorted(value) if key not in ("doc", "name", "required")]
     return [*map(_ids, value)] if isinstance(value, list) else value

@@ -1,9 +1,9 @@
 """States in Iceberg tables.
 
-source  Iceberg 1.11. Options of INSERT put the frontier into the snapshot of its data, and have the commit
-        checked against the snapshot that was read: `replace where false` makes an append one that is checked.
-        MERGE and CREATE TABLE take no options, so a setting of the session holds the frontier there, and a
-        MERGE looks at the newest snapshot in its source.
+source  Iceberg 1.11. Options of INSERT put the frontier into the snapshot of its data, and make Iceberg check
+        the commit against the snapshot that was read; with `replace where false` it also checks an append.
+        MERGE and CREATE TABLE take no options. There a session setting holds the frontier, and a MERGE
+        checks the newest snapshot in its source.
 tested  tests/unit/test_iceberg_states.py, tests/spark/test_iceberg_states.py
 """
 
@@ -18,9 +18,9 @@ from sparkivm.formats.state_format import Done, RowCounts, StateFormat, Tag, Wri
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import INT, STRING, SparkType
 
-_COMPACTION = "replace"  # other files, the same rows
+_COMPACTION = "replace"  # new files, same rows
 _BY_OPTIONS = ("append_state", "rewrite_state")
-_GUARD = "the state was written to by someone else"
+_GUARD = "someone else wrote to the state"
 _CONFLICTS = (
     _GUARD,
     "Found conflicting files",
@@ -29,9 +29,9 @@ _CONFLICTS = (
 )
 _PROPERTIES = {
     "format-version": "2",
-    # `.changes`, by which views above read a state, refuses tables with delete files.
+    # Views above read a state by `.changes`, which refuses tables with delete files.
     "write.merge.mode": "copy-on-write",
-    # Each commit writes the whole metadata again, frontiers included.
+    # Each commit rewrites the whole metadata, including frontiers.
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
@@ -39,7 +39,7 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7
 
 
 class IcebergStates(StateFormat):
-    """The tag's JSON is in the summary of the commit's snapshot."""
+    """The tag's JSON is in the commit's snapshot summary."""
 
     provider = "iceberg"
     replaces_parts = False
@@ -48,7 +48,7 @@ class IcebergStates(StateFormat):
     commits_as_described = True
 
     def stored(self, type: SparkType) -> SparkType:
-        """TINYINT and SMALLINT come back as INT, texts without length and collation."""
+        """TINYINT and SMALLINT become INT; texts lose length and collation."""
         if type.word in ("tinyint", "smallint"):
             return INT
         if type.word in ("char", "varchar", "string"):
@@ -75,7 +75,7 @@ class IcebergStates(StateFormat):
         return make(properties)
 
     def drop(self, table: TableName) -> Write:
-        """Without PURGE a catalog forgets the table, and the files stay."""
+        """With PURGE: otherwise a catalog forgets the table but keeps its files."""
         return Write("drop_own_table", {"table": table.sql, "purge": True})
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
@@ -113,13 +113,13 @@ class IcebergStates(StateFormat):
         return commit.operation != _COMPACTION
 
     def changes_columns(self, commit: Commit) -> bool:
-        return False  # an ALTER makes no snapshot; ids of columns tell
+        return False  # an ALTER makes no snapshot; column ids show the change
 
     def is_compaction(self, commit: Commit) -> bool:
         return commit.operation == _COMPACTION
 
     def row_counts(self, commit: Commit) -> RowCounts:
-        """Files are written again with the rows beside those that changed: then nothing is known."""
+        """Not known if files were rewritten, because these contain unchanged rows too."""
         added = commit.count("added-records") or 0
         whole = added == (commit.count("total-records") or 0)
         return RowCounts(added) if whole or not commit.count("deleted-records") else RowCounts()
@@ -129,7 +129,7 @@ ICEBERG_STATES = IcebergStates()
 
 
 def _guarded(source: str, table: TableName, read: int) -> str:
-    """A source of a MERGE that fails if the table's newest snapshot is not the one that was read."""
+    """A MERGE source that fails if the table's newest snapshot is not the one that was read."""
     newest = f"(select max(snapshot_id) from {table.sql}.{quoted('refs')} where name = 'main')"
     return (
         f"select * from (\n{source}\n) as changes\nwhere if({newest} = {read}, true, raise_error('{_GUARD}'))"

@@ -1,7 +1,7 @@
-"""How a statement reads sources: every read names a version, the changes of a table stand there once.
+"""How a statement reads sources: every read names a version, and a table's changes occur once.
 
-A bare table name beside `table_changes` of the same table returns wrong rows on Spark 4.1 and 4.2: the
-first one resolved is taken for both (SPARK-58330, SPARK-58389; fixed in 4.3).
+A bare table name beside `table_changes` of the same table returns wrong rows on Spark 4.1 and 4.2: Spark uses
+the first one resolved for both (SPARK-58330, SPARK-58389; fixed in 4.3).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from sparkivm.names import WEIGHT, as_in_changes, in_changes, quoted
 
 @dataclass(frozen=True)
 class PinnedTable:
-    """A table at its target version, and what changed in it since the frontier."""
+    """A table at its target version, and its changes since the frontier."""
 
     facts: RelationFacts
     change: SourceChange | None = None
-    where: str = ""  # no other rows are needed
-    kept: str = ""  # the relation in which its rows were put in memory
+    where: str = ""  # a condition; other rows are not needed
+    kept: str = ""  # the relation that caches its rows in memory
 
 
 class RefreshTexts:
     """SourceTexts of one refresh.
 
-    others   relations that have no version, as FROM items
+    others   relations without versions, as FROM items
     moments  by key, as literals at the refresh and at the frontier
     """
 
@@ -78,9 +78,9 @@ class RefreshTexts:
 
 
 def changed_rows(table: RelationFacts, change: SourceChange, fields: Sequence[str]) -> str:
-    """The rows that changed, with their weights; without those that cancel each other, if they may be many.
+    """The changed rows with their weights; netted first if many may cancel each other.
 
-    Their columns are called as `in_changes` says.
+    Their columns are named by `in_changes`.
     """
     rows = _recorded_rows(table, change, fields)
     return _netted(rows, fields, change.floats) if change.is_netted_first else rows
@@ -94,7 +94,7 @@ def _recorded_rows(table: RelationFacts, change: SourceChange, fields: Sequence[
 
 
 def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
-    """Rows with the sums of their weights, as far as any is left."""
+    """Rows with the sum of their weights, without those whose sum is 0."""
     total = f"sum({WEIGHT})"
     shown, keys = grouped([*map(in_changes, fields)], {*map(in_changes, floats)})
     group = f"\ngroup by {', '.join(keys)}" if keys else ""

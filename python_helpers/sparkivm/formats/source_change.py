@@ -1,4 +1,4 @@
-"""What happened to one source between the frontier and its version now."""
+"""How one source changed between the frontier and its current version."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ _MANY_ROWS = 50_000
 
 @dataclass(frozen=True)
 class SourceChange:
-    """How the rows that changed in (old, new] can be read; both as VERSION AS OF takes them.
+    """How to read the rows that changed in (old, new]; both are values for VERSION AS OF.
 
-    none  no row changed;  feed  from the changes that the table records;  diff  by comparing the two versions
+    none  no row changed;  feed  from the table's recorded changes;  diff  by comparing the two versions
     """
 
     how: Literal["none", "feed", "diff"]
     old: int
     new: int
-    rows: int = 0  # that came or went at most, an update counted twice, as far as the commits say it
-    counted: bool = True  # whether all of them do
+    rows: int = 0  # inserted or deleted at most, updates counted twice, as far as commits say
+    counted: bool = True  # whether all commits say it
     append_only: bool = False
     nets: bool = False  # changes may cancel each other
     scans: int = 0  # how often the table itself is read to find them
-    growth: int | None = None  # rows that came less rows that went, None if the commits do not say
-    kept: str = ""  # the relation in which they were put in memory, with their weights
-    whole_files: bool = False  # whether `rows` counts all rows of the files in which some changed
-    floats: frozenset[str] = frozenset()  # columns of FLOAT or DOUBLE, or with some inside
+    growth: int | None = None  # inserted minus deleted rows, None if the commits do not say
+    kept: str = ""  # the relation that caches the changes in memory, with their weights
+    whole_files: bool = False  # whether `rows` includes unchanged rows of changed files
+    floats: frozenset[str] = frozenset()  # columns that are or contain FLOAT or DOUBLE
 
     @property
     def is_netted_first(self) -> bool:
-        """Whether most rows may cancel each other, as after an overwrite: readers would net them again."""
+        """Whether most rows may cancel out, as after an overwrite, and readers would net them repeatedly."""
         return self.how == "diff" or (self.nets and self.rows >= _MANY_ROWS)
 
 
 def floating(fields: Iterable[Field]) -> tuple[str, ...]:
-    """Columns of FLOAT or DOUBLE, or with some inside."""
+    """Columns that are or contain FLOAT or DOUBLE."""
     return tuple(field.name for field in fields if field.spark_type.holds_floating)

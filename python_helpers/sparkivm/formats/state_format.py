@@ -1,4 +1,4 @@
-"""What a refresh asks of the format of the tables that it keeps itself: states and mirrors."""
+"""The interface to the format of a refresh's own tables: states and mirrors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Write:
 
 @dataclass(frozen=True)
 class Tag:
-    """What a commit carries, so that it is found again and only one of two drivers gets through.
+    """Data in a commit by which it is found again, and by which only one of two drivers succeeds.
 
-    metadata     JSON, in which the nonce occurs
-    application  whose transaction the commit is
-    number       of the transaction: has to be above that of the application's last commit
-    after        the table as it was when it was decided to write; None if there was none
+    metadata     JSON that contains the nonce
+    application  the id of the application that commits
+    number       of the transaction: must be above that of the application's last commit
+    after        the table when the refresh decided to write; None if there was none
     """
 
     metadata: str
@@ -41,7 +41,7 @@ class Tag:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """Rows of a state that a commit wrote, None where it does not say."""
+    """Numbers of a state's rows that a commit wrote; None if it does not say."""
 
     inserted: int | None = None
     updated: int | None = None
@@ -51,11 +51,11 @@ class RowCounts:
 class StateFormat(ABC):
     """One implementation for each format in which states can be stored.
 
-    provider              as CREATE TABLE calls it, and the kind of such a relation
+    provider              the format's name in CREATE TABLE, and the kind of such a relation
     replaces_parts        whether one commit can replace the rows for which a predicate is true
-    clusters              whether CREATE TABLE takes CLUSTER BY
+    clusters              whether CREATE TABLE accepts CLUSTER BY
     not_in                classes of catalogs that cannot have such tables; "" is Spark's own
-    commits_as_described  whether an engine knows only the commits that were there when it described the table
+    commits_as_described  whether an engine sees only the commits that existed when it described the table
     """
 
     provider: ClassVar[Literal["delta", "iceberg"]]
@@ -66,7 +66,7 @@ class StateFormat(ABC):
 
     @abstractmethod
     def stored(self, type: SparkType) -> SparkType:
-        """The type that a column of a query has when it is read back from a table."""
+        """The type of a query's column after it was stored in a table."""
 
     def keeps(self, type: SparkType) -> bool:
         return self.stored(type) == type
@@ -75,12 +75,12 @@ class StateFormat(ABC):
     def properties(self, *, marks_deleted: bool = False) -> Mapping[str, str]:
         """Properties of a table that records its changes.
 
-        marks_deleted  whether rows are marked as deleted, so that a large table can change in place
+        marks_deleted  whether rows are only marked as deleted, so that a large table can change in place
         """
 
     @abstractmethod
     def retention(self, kept: str) -> Mapping[str, str]:
-        """Properties of a table whose history is kept for a time, as "30 days"."""
+        """Properties of a table that keeps its history for a time such as "30 days"."""
 
     @abstractmethod
     def make(
@@ -90,11 +90,11 @@ class StateFormat(ABC):
         make: Callable[[Mapping[str, str]], Done],
         run: Callable[[Write], object],
     ) -> Done:
-        """Make or replace a table, with what its columns need of the format.
+        """Create or replace a table, with what its columns need in this format.
 
-        properties  those that the table should have
-        make        makes it with the properties that one statement can set
-        run         runs another statement, for the rest of them
+        properties  the table's properties
+        make        creates it with those properties that one statement can set
+        run         runs another statement, for the rest
         Raises: EngineError, and what `make` raises.
         """
 
@@ -104,9 +104,9 @@ class StateFormat(ABC):
 
     @abstractmethod
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
-        """What has to be done once before rows of a large table are replaced or merged; None if it was done.
+        """The statement to run once before rows of a large table are replaced or merged; None if not needed.
 
-        own  properties that the user gave the table
+        own  properties that the user set on the table
         """
 
     @abstractmethod
@@ -114,12 +114,12 @@ class StateFormat(ABC):
         """A statement whose commit changes no row, and can carry a tag.
 
         columns     of the table, quoted
-        properties  that tell it from other commits of this kind
+        properties  that distinguish it from other commits of this kind
         """
 
     @abstractmethod
     def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
-        """The statement whose commit carries the tag, and settings of the session while it runs."""
+        """The statement whose commit carries the tag, and session settings for its execution."""
 
     @abstractmethod
     def is_conflict(self, error: EngineError) -> bool:
@@ -127,7 +127,7 @@ class StateFormat(ABC):
 
     @abstractmethod
     def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
-        """Those commits that led to the table's version, newest first, up to one that is missing.
+        """The commits that led to the table's version, newest first, until one is missing.
 
         commits  above some version, oldest first
         """
@@ -138,12 +138,12 @@ class StateFormat(ABC):
 
     @abstractmethod
     def changes_columns(self, commit: Commit) -> bool:
-        """Whether a column's name may stand for another column since a commit."""
+        """Whether a commit may make a name refer to a different column."""
 
     @abstractmethod
     def is_compaction(self, commit: Commit) -> bool:
-        """Whether a commit wrote the same rows again; it may repeat the metadata of the commit before it."""
+        """Whether a commit wrote the same rows again; it may repeat the metadata of the previous commit."""
 
     @abstractmethod
     def row_counts(self, commit: Commit) -> RowCounts:
-        """What a commit says of the rows that it wrote."""
+        """The numbers of rows that a commit reports."""

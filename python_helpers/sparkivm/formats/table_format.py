@@ -1,4 +1,4 @@
-"""What a refresh asks of the format of a table that has versions: how its changes are found and read."""
+"""The interface to the format of a table with versions: how to find and read its changes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sparkivm.reasons import Fallback, Reason
 
 
 class TableFormat(ABC):
-    """One implementation for each kind of table."""
+    """One implementation for each format."""
 
     @abstractmethod
     def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
-        """Compare a source with what the view knows of it, from metadata alone.
+        """Compare a source with what the view knows of it, using only metadata.
 
-        commits  those of the source from the frontier's version on, that one included
+        commits  of the source, from the frontier's version on (inclusive)
         Raises: NotIncremental if the change cannot be read.
         """
 
     @abstractmethod
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
-        """A source as it was at a version that a frontier knows."""
+        """A source at the version in a frontier."""
 
     @abstractmethod
     def old_rows(self, table: TableName, change: SourceChange) -> str:
@@ -45,10 +45,10 @@ class TableFormat(ABC):
 
     @abstractmethod
     def identity(self, column: Field) -> str:
-        """What a frontier notes of a column: another type, or another column of its name, differs in it."""
+        """The text that a frontier stores for a column: it differs for another type, or another column."""
 
     def check_columns(self, source: RelationFacts, known: SourceFrontier) -> None:
-        """Raises: NotIncremental for a column that a view read and that is not what it was."""
+        """Raises: NotIncremental for a column that the view read and that has changed."""
         now = {field.name.lower(): field for field in source.fields}
         for name, before in known.fields.items():
             found = now.get(name.lower())
@@ -58,7 +58,7 @@ class TableFormat(ABC):
             if found is None:
                 what = f"{name} is gone"
             elif found.type == type_:
-                what = f"{name} is another column than it was"
+                what = f"{name} was replaced by another column of that name"
             else:
                 what = f"{name} is {found.type}, was {type_}"
             raise not_readable(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")

@@ -1,6 +1,6 @@
 """Which scalar expressions may be part of delta SQL: deterministic, and printed faithfully.
 
-An allow-list. Whether a query with them is read back faithfully is still checked against Spark for each
+An allow-list. We still compare our reading of a query with Spark's, once for each
 query version.
 """
 
@@ -63,7 +63,7 @@ _OF_THE_SESSION = frozenset(
     is_account_group_member version
     """.split()
 )
-# To Spark a name that is no column of FROM is one of these functions, before it is anything else.
+# A name that is not a column of FROM: Spark takes it for one of these functions before anything else.
 WITHOUT_PARENTHESES = frozenset(
     """
     current_date current_timestamp localtimestamp current_time current_user user session_user
@@ -76,7 +76,7 @@ _NOW_BY_DEFAULT = ("unix_timestamp", "to_unix_timestamp")
 
 
 def check_accepted(expression: exp.Expr) -> None:
-    """Raise NotIncremental for the first part of an expression that may not stand in delta SQL."""
+    """Raise NotIncremental for the first part of an expression that delta SQL may not contain."""
     for node in expression.walk():
         if _moves(node):
             raise not_incremental(
@@ -84,7 +84,7 @@ def check_accepted(expression: exp.Expr) -> None:
             )
         if isinstance(node, (exp.Any, exp.All)) and not isinstance(node.parent, exp.Binary):
             raise not_incremental(
-                Reason.EXPRESSION_NOT_SUPPORTED, "ANY as an aggregate is not read as one; write BOOL_OR", node
+                Reason.EXPRESSION_NOT_SUPPORTED, "ANY is not supported as an aggregate; write BOOL_OR", node
             )
         if type(node) in _ACCEPTED:
             continue
@@ -92,7 +92,7 @@ def check_accepted(expression: exp.Expr) -> None:
         if name in _NOT_DETERMINISTIC:
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION,
-                f"{name} is non-deterministic",
+                f"{name} returns a different value each time it is computed",
                 node,
             )
         if _of_the_session(node, name):
@@ -109,32 +109,30 @@ def check_accepted(expression: exp.Expr) -> None:
             else f"the expression {node.sql(dialect='spark')}"
         )
         raise not_incremental(
-            Reason.EXPRESSION_NOT_SUPPORTED,
-            f"{what} is not on the list of expressions that are safe in incremental SQL",
-            node,
+            Reason.EXPRESSION_NOT_SUPPORTED, f"{what} is not known to keep its meaning in delta SQL", node
         )
 
 
 def repeatable(tree: exp.Expr) -> bool:
-    """Whether a query, incremental or not, has the same result each time; False where that is not known."""
+    """Whether a query, incremental or not, has the same result each time; False where we cannot tell."""
     for node in tree.walk():
         name = function_name(node)
         if _moves(node):
             return False
         if isinstance(node, (exp.TableSample, exp.QueryTransform)):
-            return False  # the latter runs a program
+            return False  # TRANSFORM runs a program
         if name in _NOT_DETERMINISTIC or _of_the_session(node, name):
             return False
         if isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() in _OF_THE_SESSION:
-            return False  # if it is no column
+            return False  # unless it is a column
         if isinstance(node, exp.Anonymous) and name not in _REPEATABLE_FUNCTIONS:
-            return False  # a function of the user's
+            return False  # a user-defined function
         if (
             isinstance(node, exp.Table)
             and not isinstance(node.this, exp.Identifier)
             and spark_name(node.this) not in TABLE_FUNCTIONS
         ):
-            return False  # it reads what it wants
+            return False  # a table function that may read anything
     return True
 
 
@@ -143,7 +141,7 @@ def _of_the_session(node: exp.Expr, name: str) -> bool:
 
 
 def _moves(node: exp.Expr) -> bool:
-    """Whether a node is a literal with another value on each day, or at each moment."""
+    """Whether a node is a literal whose value depends on the day or the moment."""
     literal = node.this if isinstance(node, exp.Cast) else None
     return (
         isinstance(literal, exp.Literal)
@@ -153,13 +151,13 @@ def _moves(node: exp.Expr) -> bool:
 
 
 def _printed_name(node: exp.Func) -> str:
-    """The function as which the parser prints a call, in lower case; "" for what it prints otherwise."""
+    """The function name that the parser prints for a call, in lower case; "" if it prints no call."""
     call = _CALL.match(node.sql(dialect=SparkText))
     return call[1].lower() if call else ""
 
 
 def function_name(node: exp.Expr) -> str:
-    """A function's name in lower case; of anything else the name of its class."""
+    """A function's name in lower case; for any other node the name of its class."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
     if isinstance(node, exp.Func):

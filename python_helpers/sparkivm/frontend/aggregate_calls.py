@@ -1,4 +1,4 @@
-"""Calls of aggregates: which have an incremental rule, and what the others are."""
+"""Calls of aggregates: which have an incremental rule, and how the others are read."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ReadCall = tuple[QueryAggregate, Scalar | None]  # as in `Call`
 
 
 def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
-    """An aggregate over resolved columns. What FILTER leaves out is NULL, which these functions ignore.
+    """An aggregate over resolved columns. Rows that FILTER leaves out become NULL, which it ignores.
 
-    whole  what the user wrote, for the place of an error
+    whole  what the user wrote, to place an error
     """
     _refuse_arbitrary(node, whole)
     condition = node.expression.this if isinstance(node, exp.Filter) else None
@@ -45,7 +45,7 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
 
 
 def _count(name: str, arguments: list[exp.Expr], condition: exp.Expr | None) -> ReadCall:
-    """COUNT of rows, of values, of rows in which all arguments have values, or that fulfill a condition."""
+    """COUNT of rows, of values, of rows whose arguments are all non-NULL, or of rows meeting a condition."""
     conditions = [condition] if condition is not None else []
     if name == "count_if":
         conditions += arguments
@@ -72,7 +72,7 @@ def _operand(tree: exp.Expr) -> exp.Expr:
 
 
 def _values_given(call: exp.Expr) -> list[exp.Expr]:
-    """What a call is given, without DISTINCT; nothing in COUNT(*)."""
+    """A call's arguments, without DISTINCT; none for COUNT(*)."""
     parts = arguments_of(call)
     if isinstance(call, exp.WithinGroup):
         return [*_values_given(call.this), *(ordered.this for ordered in call.expression.expressions)]

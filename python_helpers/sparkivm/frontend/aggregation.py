@@ -33,7 +33,7 @@ class Aggregation:
     ) -> None:
         """A grouping of an input.
 
-        constant  columns that are none of the input's, and the same for all of its rows
+        constant  columns from outside the input, with the same value for all of its rows
         """
         self._input, self._names, self._constant, self._windows = input, names, constant, windows
         self._keys: list[tuple[str, Scalar]] = []
@@ -43,11 +43,11 @@ class Aggregation:
             check_accepted(tree)
             scalar = Scalar(tree)
             if all(known != scalar for _, known in self._keys):
-                # A key that some sets leave out is another column than the one that aggregates read.
+                # A key that some sets leave out is not the column that aggregates read.
                 name = names.fresh(wanted) if grouping.sets else names.name_for(scalar, input, wanted)
                 self._keys.append((name, scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
-        # Of grouping sets: one may leave out what equals a key in Spark's eyes only.
+        # Grouping sets: a set may leave out an expression that only Spark recognizes as a key.
         self._unclear_keys = {
             ingredients(scalar.tree): scalar
             for _, scalar in self._keys
@@ -57,7 +57,7 @@ class Aggregation:
             self._must_be_no_key(scalar.tree, scalar.tree)
 
     def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
-        """A resolved expression of SELECT, HAVING or ORDER BY, over what Aggregate and windows have."""
+        """A resolved expression of SELECT, HAVING or ORDER BY, over the columns of Aggregate and windows."""
 
         def replacement(node: exp.Expr) -> exp.Expr | None:
             key = self._key_of.get(Scalar(node.unnest())) if not isinstance(node, exp.Identifier) else None
@@ -88,12 +88,12 @@ class Aggregation:
         return Scalar(result)
 
     def _must_be_no_key(self, node: exp.Expr, whole: exp.Expr) -> None:
-        """Raises: NotIncremental if Spark may take an expression for a key that is written otherwise."""
+        """Raises: NotIncremental if Spark may take an expression for a key that is written differently."""
         if not self._unclear_keys:
             return
         key = self._unclear_keys.get(ingredients(node))
         if key is not None and key != Scalar(node.unnest()):
-            what = f"{node.sql(dialect='spark')} may be the key {key.sql('spark')}"
+            what = f"{node.sql(dialect='spark')} may be the same as the key {key.sql('spark')}"
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, whole)
 
     def _name(self, call: ReadCall) -> str:
@@ -114,7 +114,7 @@ class Aggregation:
         named = arguments_of(node)
         scalars = [Scalar(one.unnest()) for one in named] or [scalar for _, scalar in self._keys]
         if not self._key_of.keys() >= set(scalars):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING of what is no key", whole)
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING of a non-key expression", whole)
         bits = [
             in_sets(self._number, self._sets_with(scalar), integer(0), str(1 << position))
             for position, scalar in enumerate(reversed(scalars))
@@ -129,7 +129,7 @@ class Aggregation:
         return [number for number, keys in enumerate(self._sets) if key in keys]
 
     def relation(self) -> Aggregate:
-        """The Aggregate, with its keys and arguments computed below it where they are expressions."""
+        """The Aggregate, whose keys and arguments, where they are expressions, are computed below it."""
         calls = tuple(self._calls.values())
         keys = tuple(name for name, _ in self._keys)
         if self._number is not None:

@@ -1,4 +1,4 @@
-"""Which functions a text calls, by the names that it says: the parser has other names for some."""
+"""Which functions a text calls, by the names in the text: the parser renames some."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from sparkivm.algebra.spark_text import SparkText
 
-# What stands before a parenthesis, and is part of the language.
+# Words before a parenthesis that are part of the language.
 _SYNTAX = frozenset(
     """
     select from where having by on using in and or not between all when then else case over within group
@@ -22,7 +22,7 @@ _SYNTAX = frozenset(
 
 
 def called_functions(sql: str) -> frozenset[str]:
-    """Names before a parenthesis in lower case, columns of aliases (`t (a, b)`) among them.
+    """Names before a parenthesis, in lower case; also table aliases with columns (`t (a, b)`).
 
     Those with a schema begin with a dot. Empty for a text that the parser cannot divide.
     """

@@ -1,16 +1,16 @@
-"""CHAR(n): Spark pads such columns, or what they are compared with, to one length; here the text says so.
+"""CHAR(n): Spark pads such columns, or what they are compared with, to one length. We write this padding out.
 
-A column is one of CHAR(n) as long as it is passed on as it is. In a delta it may stand beside a NULL, which
-makes a string of it, so that nothing would be padded. With c of CHAR(3) and d of CHAR(5):
+A column is CHAR(n) only while it is passed on unchanged. In a delta it may be combined with a NULL, which
+makes it a string, so Spark would not pad it. With c of CHAR(3) and d of CHAR(5):
 
   c = 'a'             c = 'a  '
   c = 'abcd'          rpad(c, 4, ' ') = 'abcd'
   c = d               rpad(c, 5, ' ') = d
   c IN ('a', 'abcd')  rpad(c, 4, ' ') IN ('a   ', 'abcd')
 
-IN (SELECT …) and set operations pad nothing; there lengths have to be the same.
+IN (SELECT …) and set operations pad nothing, so the lengths there have to be equal.
 
-source  Spark's ApplyCharTypePadding; probed where it says nothing (BETWEEN, NULLIF and PIVOT pad nothing)
+source  Spark's ApplyCharTypePadding; tested where it is silent (BETWEEN, NULLIF and PIVOT pad nothing)
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PASSED_ON = "passed_on"
 
 
 def passing_on(scalar: Scalar, of: Scalar) -> Scalar:
-    """An expression that is a column of the same type as another one to Spark: a key of grouping sets."""
+    """An expression that Spark takes for a column of another one's type: a key of grouping sets."""
     if of.as_column is None:
         return scalar
     tree = scalar.tree.copy()
@@ -47,15 +47,15 @@ def passing_on(scalar: Scalar, of: Scalar) -> Scalar:
 
 
 def char_length(relation: Relation, name: str, types: Mapping[str, SparkType]) -> int | None:
-    """The length of a column of CHAR, None of another one.
+    """The length of a CHAR column; None for other columns.
 
-    types  those of the columns of tables
+    types  of the tables' columns
     """
     owner, source = relation.origin(name)
     if isinstance(owner, Scan):
         type_ = types.get(source)
         return None if type_ is None else type_.char_length
-    if isinstance(owner, UnionAll):  # whose branches have the same one
+    if isinstance(owner, UnionAll):  # all branches have the same length
         return char_length(owner.inputs[0], source, types)
     if isinstance(owner, Project):
         item = dict(owner.items).get(source)
@@ -65,7 +65,7 @@ def char_length(relation: Relation, name: str, types: Mapping[str, SparkType]) -
 
 
 def refuse_different_lengths(lengths: Collection[int | None], what: str, node: exp.Expr) -> None:
-    """Raises: NotIncremental if one is a column of CHAR and another one is of another length, or none."""
+    """Raises: NotIncremental if one is a CHAR column and another has a different length, or is not CHAR."""
     if len(set(lengths)) > 1:
         shown = " and ".join("another value" if n is None else f"CHAR({n})" for n in dict.fromkeys(lengths))
         raise refused_of_char(f"{what} of {shown}", node)
@@ -74,7 +74,7 @@ def refuse_different_lengths(lengths: Collection[int | None], what: str, node: e
 def with_padding(query: Query, types: Mapping[str, SparkType]) -> Query:
     """The query with the padding of its comparisons written out.
 
-    Raises: NotIncremental where it is not known how Spark pads.
+    Raises: NotIncremental where we do not know how Spark pads.
     """
     if not any(type_.char_length for type_ in types.values()):
         return query
@@ -109,7 +109,7 @@ def _padded(scalar: Scalar, length_of: LengthOf) -> Scalar:
 
 
 def _pad_both(comparison: exp.Expr, one: exp.Expr, other: exp.Expr, length_of: LengthOf) -> None:
-    """Bring both sides to the length of the longer one, in place, as far as there is a column of CHAR."""
+    """Pad both sides, in place, to the length of the longer one, if one is a CHAR column."""
     lengths = _length(one, length_of), _length(other, length_of)
     if lengths == (None, None):
         return
@@ -134,7 +134,7 @@ def _pad_list(node: exp.In, length_of: LengthOf) -> None:
         return
     values = [value for value in node.expressions if not isinstance(value.unnest(), exp.Null)]
     if any(_text(value) is None for value in values):
-        raise refused_of_char("IN of CHAR with a list of other things than texts", node)
+        raise refused_of_char("IN of CHAR with a list that holds more than string literals", node)
     longest = max([length, *(len(_text(value) or "") for value in values)])
     if length < longest:
         _pad(node.this, longest)
@@ -157,19 +157,19 @@ def _length(node: exp.Expr, length_of: LengthOf) -> int | None:
 
 
 def _text(node: exp.Expr) -> str | None:
-    """The text of a literal, None of one whose length is not plain."""
+    """The text of a string literal; None if its length is not obvious, or for other nodes."""
     node = node.unnest()
     plain = isinstance(node, exp.Literal) and node.is_string and "\\" not in node.name
     return node.name if plain else None
 
 
 def _is_folded(node: exp.Expr) -> bool:
-    """Whether Spark has a text for an expression before it runs."""
+    """Whether Spark may fold an expression to a text before the query runs."""
     node = node.unnest()
     number = isinstance(node, exp.Literal) and not node.is_string
     return not number and not isinstance(node, exp.Null) and node.find(exp.Column) is None
 
 
 def refused_of_char(what: str, node: exp.Expr) -> NotIncremental:
-    """The refusal of what Spark pads in a way that is not known."""
-    return not_incremental(Reason.TYPE_NOT_SUPPORTED, f"{what}; cast what is CHAR to STRING", node)
+    """The refusal of an expression whose padding by Spark we do not know."""
+    return not_incremental(Reason.TYPE_NOT_SUPPORTED, f"{what}; cast the CHAR column to STRING", node)

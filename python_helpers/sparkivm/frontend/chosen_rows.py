@@ -1,17 +1,17 @@
 """FIRST, LAST and ANY_VALUE as aggregates: Spark takes any row of a group, a view chooses one.
 
-The rows of a group are in the order of what such calls of one SELECT read of them, rows with values before
-those with NULLs. Let x and y be what they read:
+The rows of a group are ordered by all columns that these calls read in one SELECT; rows with values come
+before rows with NULLs. If they read x and y:
 
     S                         = STRUCT(x IS NULL, y IS NULL, x, y)
     FIRST(x), ANY_VALUE(x)    = MIN(S).x
     LAST(y) FILTER (WHERE p)  = MAX(S) FILTER (WHERE p).y
     FIRST(x) IGNORE NULLS     = MIN(S) FILTER (WHERE x IS NOT NULL).x
     FIRST(x), alone           = MIN(x)
-    LAST(x), alone            = MAX(x)      of which the rows with NULLs come first
+    LAST(x), alone            = MAX(x)      here rows with NULLs come first
 
-Spark could have read the rows in this order, so the values are some that it might return, also beside each
-other. And they depend on the bag of the rows alone, so what is decided by them stays decided.
+Spark could have read the rows in this order, so it might return the same values, also in combination. They
+depend on the bag of rows alone, so a choice changes only when the rows do.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _Tree = TypeVar("_Tree", bound=exp.Expr)
 
 @dataclass(frozen=True)
 class _Choice:
-    """One call, with what stands around it."""
+    """One call, with its FILTER and IGNORE NULLS."""
 
     node: exp.Expr
     last: bool
     value: exp.Expr
-    conditions: tuple[exp.Expr, ...]  # rows for which one is not TRUE are passed over
+    conditions: tuple[exp.Expr, ...]  # rows for which one is not TRUE are skipped
     ignores_nulls: bool
 
 
 def with_chosen_rows(tree: _Tree) -> _Tree:
-    """The query with these calls written as MIN and MAX; the query itself if it has none."""
+    """The query with these calls written as MIN and MAX; unchanged if it has none."""
     if not any(map(_is_choice, tree.walk())):
         return tree
     tree = tree.copy()
@@ -58,7 +58,7 @@ def with_chosen_rows(tree: _Tree) -> _Tree:
             choice.node.replace(_extremum(choice, order))
     for pivot in list(tree.find_all(exp.Pivot)):
         choices = [choice for part in pivot.expressions for choice in _choices(part)]
-        if not _order(choices):  # Spark knows no field of an aggregate there
+        if not _order(choices):  # Spark accepts no field of an aggregate there
             for choice in choices:
                 choice.node.replace(_extremum(choice, ()))
     return tree
@@ -89,7 +89,7 @@ def _choice(call: exp.Expr) -> _Choice:
 
 
 def _order(choices: Sequence[_Choice]) -> tuple[exp.Expr, ...]:
-    """What the rows are in the order of; nothing if all calls are of one value, and of one end."""
+    """The values that order the rows; empty if all calls read one value, from the same end."""
     values = tuple(dict.fromkeys(choice.value for choice in choices))
     if len(values) < 2 and len({choice.last for choice in choices}) < 2:
         return ()

@@ -1,12 +1,12 @@
-"""Subqueries freed of the columns of the query around them: what was a free column becomes one of their own.
+"""Frees subqueries from the columns of the outer query: each becomes a column of the subquery's own.
 
-A correlated relation I stands for one relation I(f) per row f of the outer relation A. It is replaced by one
-relation I′ with columns f′, such that the rows of I′ with f′ = f are those of I(f):
+A correlated relation I stands for one relation I(f) per row f of the outer relation A. We replace it by one
+relation I′ with columns f′. The rows of I′ with f′ = f are those of I(f):
 
     σ_{c = f}(B)          I′ = B, f′ = c              an equality with a column binds f, and A is not read
     σ_{p(f)}(B)           I′ = σ_{p(f′)}(D × B)       else f ranges over D = δ(π_f(A)), the domain
     γ_k(B(f))             I′ = γ_{k,f′}(B′)
-    γ(B(f)), no keys      I′ = D ⟕ γ_{f′}(B′)         one row also for an f without rows
+    γ(B(f)), no keys      I′ = D ⟕ γ_{f′}(B′)         an f without rows has one row too
     B(f) ⋈ C(f)           I′ = B′ ⋈ C′ on equal f′
 
 The rule for γ is that of Galindo-Legaria and Joshi 2001, the domain that of Seshadri, Pirahesh, Leung 1996.
@@ -45,7 +45,7 @@ from sparkivm.reasons import Fallback, Reason
 
 
 def free_columns(relation: Relation) -> frozenset[str]:
-    """Columns that expressions in a relation read and no relation below them has."""
+    """Columns that a relation's expressions read, but no relation below them has."""
     free: frozenset[str] = frozenset()
     for node in relation.walk():
         known = frozenset(name for child in node.children for name in child.columns)
@@ -54,9 +54,9 @@ def free_columns(relation: Relation) -> frozenset[str]:
 
 
 def reads_outer_columns_only_among_themselves(relation: Relation) -> bool:
-    """Whether it is correlated, but no expression has outer columns beside its own.
+    """Whether it is correlated, but no expression combines outer columns with its own.
 
-    Spark tests such an expression outside of the subquery, which it then takes for a query on its own.
+    Spark tests such an expression outside of the subquery, which it then treats as an independent query.
     """
     free = free_columns(relation)
     parts = (p for node in relation.walk() for scalar in node.scalars for p in conjuncts(scalar))
@@ -66,14 +66,14 @@ def reads_outer_columns_only_among_themselves(relation: Relation) -> bool:
 
 @dataclass(frozen=True)
 class Bound:
-    """A relation without the outer columns; `columns` says which of its own stands for each of them."""
+    """A relation without outer columns; `columns` maps each to the own column that replaces it."""
 
     relation: Relation
     columns: Mapping[str, str] = field(default_factory=dict)
-    strict: frozenset[str] = frozenset()  # outer columns whose column is never NULL here
+    strict: frozenset[str] = frozenset()  # outer columns whose own column is never NULL
 
     def pairs(self) -> tuple[Pair, ...]:
-        """Pairs of (outer column, column that stands for it)."""
+        """Pairs of (outer column, own column for it)."""
         return tuple(Pair(of, mine, of not in self.strict) for of, mine in self.columns.items())
 
 
@@ -85,9 +85,9 @@ class Correlation:
         self._columns = frozenset(outer.columns)
 
     def pulled(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]] | None:
-        """The relation without its correlated predicates, and these: what a semi-join can test by itself.
+        """The relation without its correlated predicates, and the predicates, which a semi-join can test.
 
-        None if one stands where it cannot be moved up, as below an aggregate.
+        None if one cannot be moved up, for example from below an aggregate.
         """
         if not self._free(relation):
             return relation, ()
@@ -122,9 +122,9 @@ class Correlation:
         return None
 
     def bind(self, relation: Relation) -> Bound:
-        """The relation with columns of its own for those of the outer relation.
+        """The relation with own columns in place of the outer relation's.
 
-        Raises: NotIncremental for operators of which it is not known how.
+        Raises: NotIncremental for operators without a rule.
         """
         if not self._free(relation):
             return Bound(relation)
@@ -158,7 +158,7 @@ class Correlation:
         raise _no_rule(relation)
 
     def ranging(self, bound: Bound, outer_columns: Iterable[str]) -> Bound:
-        """The same with columns for these outer columns too, each row for every value of theirs."""
+        """The same with own columns for these outer columns too: each row once for each of their values."""
         return self._with(bound, [frozenset(outer_columns)])
 
     # what is free
@@ -170,7 +170,7 @@ class Correlation:
         return free_columns(relation) & self._columns
 
     def _split(self, predicates: Iterable[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
-        """Those without and those with outer columns."""
+        """The predicates without, and those with, outer columns."""
         inside: list[Scalar] = []
         outside: list[Scalar] = []
         for predicate in predicates:
@@ -200,7 +200,7 @@ class Correlation:
         return replace(bound, relation=Filter(bound.relation, kept)) if kept else bound
 
     def _equality(self, predicate: Scalar, bound: Bound) -> tuple[str, Scalar] | None:
-        """(outer column that is not bound yet, expression over the relation) that a predicate equates."""
+        """(outer column not bound yet, expression over the relation) that a predicate equates."""
         tree = predicate.tree
         if not isinstance(tree, exp.EQ):
             return None
@@ -208,13 +208,13 @@ class Correlation:
             of, mine = Scalar(one).as_column, Scalar(other)
             if of not in self._columns or of in bound.columns or self._outside(mine):
                 continue
-            # From now on the subquery reads it for the outer column.
+            # From here on the subquery reads the expression instead of the outer column.
             if self._names.same_to_expressions((self._outer, column(of)), (bound.relation, mine)):
                 return of, mine
         return None
 
     def _with(self, bound: Bound, wanted: Iterable[frozenset[str]]) -> Bound:
-        """The same with columns for these outer columns too, which range over their domain."""
+        """The same with own columns for these outer columns too, which range over the domain."""
         missing = frozenset[str]().union(*wanted) - bound.columns.keys()
         if not missing:
             return bound
@@ -258,7 +258,7 @@ class Correlation:
         return replace(left, relation=replace(relation, left=left.relation, right=right.relation, on=on))
 
     def _apart(self, bound: Bound, others: Iterable[Relation]) -> Bound:
-        """The same beside others: a domain is made of the outer relation, and has columns named alike."""
+        """The same with names unlike the others': domains of one outer relation share their names."""
         taken = frozenset(name for other in others for name in other.columns)
         names = {mine: self._names.fresh(of) for of, mine in bound.columns.items() if mine in taken}
         if not names:
@@ -297,7 +297,7 @@ class Correlation:
         if relation.keys:
             keys = tuple(dict.fromkeys((*relation.keys, *own)))
             return replace(bound, relation=Aggregate(bound.relation, keys, calls))
-        # Without keys there is a row also for an outer row to which nothing belongs.
+        # Without keys, an outer row without inner rows gets a row too.
         domain = self._domain(bound.columns)
         groups = Aggregate(bound.relation, own, calls)
         pairs = tuple(Pair(domain.columns[of], mine, True) for of, mine in bound.columns.items())
@@ -313,14 +313,14 @@ def _no_rule(relation: Relation) -> NotIncremental:
 
 
 def or_over_no_rows(call: Call) -> Scalar:
-    """An aggregate beside an outer join: its value for no rows where no group was found.
+    """An aggregate above an outer join: where no group was found, its value over empty input.
 
-    Raises: NotIncremental for an aggregate of which that value is not known.
+    Raises: NotIncremental for an aggregate whose value over empty input is not known.
     """
     value = call.called.over_no_rows
     if value == "unknown":
         text = call.function.text(call.argument.sql("spark") if call.argument is not None else "")
         name = text.partition("(")[0].lower()
-        detail = f"{name} in a correlated subquery: it is not known what it is over no rows"
+        detail = f"{name} in a correlated subquery: its value over empty input is not known"
         raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
     return column(call.name) if value == "null" else expression(f"coalesce(x, {value})", x=call.name)

@@ -1,4 +1,4 @@
-"""Scalar expressions: names to columns, and what may not stand in them."""
+"""Scalar expressions: names to columns, and what they may not contain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparkivm.reasons import Reason
 
 _GROUPING_ID = exp.GroupingId()
 
-# The column that a subquery becomes.
+# Returns the column that replaces a subquery.
 SubqueryColumn = Callable[[exp.Expr, Scope, Mapping[str, exp.Expr]], exp.Expr]
 
 
@@ -34,7 +34,7 @@ def resolve(
     """A copy of `tree` whose columns are columns of the relation.
 
     aliases   earlier items of the SELECT list by lower-case alias, resolved; columns of FROM come first
-    subquery  what to do with subqueries, which are refused without
+    subquery  replaces a subquery; without it subqueries are refused
     """
     _refuse_constructs(tree, subquery is not None)
 
@@ -67,7 +67,7 @@ def resolve(
             ):
                 return _GROUPING_ID.copy()
             if len(node.parts) == 1 and node.name.lower() in WITHOUT_PARENTHESES:
-                what = f"{node.name} is no column here, and to Spark a function of the session"
+                what = f"{node.name} is not a column here, so Spark takes it for a function of the session"
                 raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, node)
             alias = (aliases or {}).get(node.parts[0].name.lower())
             if alias is not None:
@@ -87,9 +87,9 @@ def resolve(
 
 
 def _of_the_query_around(node: exp.Expr, scope: Scope) -> exp.Expr | None:
-    """The column that stands for an aggregate of the rows of HAVING's query, in a subquery there.
+    """In a subquery of HAVING: the column for an aggregate over the rows of HAVING's own query.
 
-    None of any other expression.
+    None for any other expression.
     """
     outer = scope.outer
     if outer is None or outer.aggregate is None or not is_called(node) or is_windowed(node):
@@ -98,25 +98,25 @@ def _of_the_query_around(node: exp.Expr, scope: Scope) -> exp.Expr | None:
     if not columns or any(scope.find(one) or not outer.find(one) for one in columns):
         return None
     if not scope.filters:
-        what = "an aggregate of the query around a subquery of HAVING, outside of the subquery's WHERE and ON"
+        what = "an aggregate of the outer query in a subquery of HAVING, outside the subquery's WHERE and ON"
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
     return outer.aggregate(resolve(node, outer))
 
 
 def is_hive_grouping_id(node: exp.Column) -> bool:
-    """Whether a name is Hive's for GROUPING_ID(), if it is no column."""
+    """Whether a name is Hive's for GROUPING_ID(), unless it is a column."""
     return len(node.parts) == 1 and node.name.lower() == "grouping__id"
 
 
 def _refuse_column_named_alike(node: exp.Expr, scope: Scope) -> None:
-    """`current_date` without parentheses is a column where there is one."""
+    """Refuse `current_date` and its like where a column has the same name."""
     name = function_name(node)
     if scope.find(exp.column(name)) or scope.find_outside(exp.column(name)):
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{name} is a function and a column", node)
 
 
 def is_subquery(node: exp.Expr) -> bool:
-    """Whether a node is an expression made of a query: scalar, EXISTS or IN."""
+    """Whether a node is an expression that contains a query: scalar, EXISTS or IN."""
     if isinstance(node, exp.Exists):
         return isinstance(node.this, exp.Query)  # not EXISTS(array, x -> …)
     return isinstance(node, (exp.Subquery, exp.Query)) or (
@@ -125,12 +125,12 @@ def is_subquery(node: exp.Expr) -> bool:
 
 
 def outside_of_subqueries(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression, those within its subqueries left out."""
+    """The nodes of an expression, without those inside its subqueries."""
     return tree.walk(prune=is_subquery)
 
 
 def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
-    """What needs rules of its own that do not exist yet."""
+    """Refuse constructs that have no rules yet."""
     for node in outside_of_subqueries(tree):
         if is_subquery(node) and not subqueries:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
@@ -141,7 +141,7 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
 
 
 def direction(node: exp.Expr) -> tuple[bool, bool]:
-    """Whether a key of ORDER BY is descending, and its NULLs come first, as Spark has it."""
+    """(descending, NULLs first) of a key of ORDER BY, with Spark's defaults."""
     descending = bool(node.args.get("desc"))
     nulls_first = node.args.get("nulls_first")
     return descending, (not descending) if nulls_first is None else bool(nulls_first)
@@ -152,7 +152,7 @@ def has_aggregate(tree: exp.Expr) -> bool:
 
 
 def aggregate_calls(tree: exp.Expr) -> list[exp.Expr]:
-    """The topmost calls of aggregates in a resolved expression, with what stands around them."""
+    """The topmost calls of aggregates in a resolved expression, with their FILTER and the like."""
     found: list[exp.Expr] = []
     waiting = [tree]
     while waiting:
@@ -165,7 +165,7 @@ def aggregate_calls(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def is_windowed(node: exp.Expr) -> bool:
-    """Whether a call is a window function, which groups nothing."""
+    """Whether a call is a window function and so groups no rows."""
     parent = node.parent
     while isinstance(parent, AROUND_AGGREGATES):
         node, parent = parent, parent.parent
@@ -178,7 +178,7 @@ def is_called(node: exp.Expr) -> bool:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node is the call of an aggregate, its FILTER or WITHIN GROUP left out."""
+    """Whether a node is the call of an aggregate itself, without FILTER or WITHIN GROUP."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower() in AGGREGATE_FUNCTIONS
     return isinstance(node, exp.AggFunc)

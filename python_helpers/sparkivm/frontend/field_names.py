@@ -1,9 +1,9 @@
-"""Fields that Spark names after columns, by the names that the query has for these: a plan has others.
+"""Fields that Spark names after columns. We write the query's names, since a plan renames columns.
 
     (k, a + 1)        STRUCT(… AS k, … AS col2)
     arrays_zip(k, a)  structs with the fields k and a, made by TRANSFORM and ZIP_WITH
 
-STRUCT's own are written out by the parser.
+The parser writes out those of STRUCT itself.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NameOf = Callable[[exp.Column], str | None]
 def with_field_names(
     node: exp.Expr, resolved: Callable[[exp.Expr], exp.Expr], name_of: NameOf
 ) -> exp.Expr | None:
-    """A resolved tuple or ARRAYS_ZIP that names its fields itself; None of anything else.
+    """A resolved tuple or ARRAYS_ZIP with explicit field names; None for anything else.
 
-    name_of  the name of a column in the query; None of what is a field of one
+    name_of  the name of a column in the query; None for a field of a column
     """
     if isinstance(node, exp.Tuple) and not isinstance(node.parent, _COMPARED):
         names = [_name(part, f"col{number}", name_of) for number, part in enumerate(node.expressions, 1)]
@@ -49,7 +49,7 @@ def _zipped(call: exp.Expr, resolved: Callable[[exp.Expr], exp.Expr], name_of: N
     names = [_name(argument, str(number), name_of) for number, argument in enumerate(call.expressions)]
     if not names or len({name.lower() for name in names}) < len(names):
         raise not_incremental(
-            Reason.OPERATOR_NOT_SUPPORTED, "ARRAYS_ZIP whose fields have no names of their own", call
+            Reason.OPERATOR_NOT_SUPPORTED, "ARRAYS_ZIP whose fields do not have distinct names", call
         )
     first, *others = (Scalar(resolved(argument)) for argument in call.expressions)
     made = [f"{_VALUE} as {quoted(names[0])}"]

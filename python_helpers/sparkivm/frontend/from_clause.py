@@ -59,7 +59,7 @@ class FromReader:
     def _lateral_view(
         self, input: Relation, scope: Scope, node: exp.Lateral, outer: bool = False
     ) -> tuple[Relation, Scope]:
-        """Each row with those that a function makes of it."""
+        """Each row, joined to the rows that a function makes from it."""
         call = self._generator(node, replace(scope, outer=self._reader.outer))
         outer = outer or bool(node.args.get("outer"))
         rows, visible = generated(input, call, _column_aliases(node), self._reader.names, outer=outer)
@@ -74,7 +74,7 @@ class FromReader:
     def _lateral(
         self, left: Relation, scope: Scope, node: exp.Lateral, join: exp.Join
     ) -> tuple[Relation, Scope]:
-        """Each row with those of a subquery, or of a function, that may use its columns."""
+        """Each row, joined to the rows of a subquery or function that may use its columns."""
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
         condition = join.args.get("on")
         if isinstance(condition, exp.Boolean) and condition.this:
@@ -103,14 +103,14 @@ class FromReader:
         return InnerJoin((left, bound.relation), tuple(predicates)), both
 
     def _condition(self, tree: exp.Expr, scope: Scope, subquery: SubqueryColumn | None = None) -> Scalar:
-        """An ON over the columns of both sides, and of the queries around this one."""
+        """An ON over the columns of both sides, and of the outer queries."""
         resolved = resolve(tree, replace(scope, outer=self._reader.outer), subquery=subquery)
         check_accepted(resolved)
         return Scalar(resolved)
 
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
         if join.this.args.get("pivots"):
-            # Spark pivots what all of the joins before it have made, but not what a comma stands before.
+            # Spark pivots the result of all joins before it, but not a relation behind a comma.
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD, "PIVOT behind a join without a condition", join.this
             )
@@ -123,7 +123,7 @@ class FromReader:
     def _pivoted(
         self, relation: Relation, scope: Scope, node: exp.Expr, alias: str = ""
     ) -> tuple[Relation, Scope]:
-        """What the PIVOT and UNPIVOT behind a table or a join make of it, by default under an alias."""
+        """Apply the PIVOT and UNPIVOT behind a table or a join; `alias` is the default alias."""
         for pivot in node.args.get("pivots") or ():
             relation, visible = pivoted(relation, scope, pivot, self._reader.names)
             scope = _aliased(_with_column_aliases(visible, pivot), pivot.alias or alias)
@@ -139,7 +139,7 @@ class FromReader:
             using = _names_of_both(left_scope, right_scope, join)
         for name in using:
             if any(_times(name, scope) != 1 for scope in (left_scope, right_scope)):
-                what = f"USING names {name}, which a side lacks or has twice"
+                what = f"USING names {name}, which one side lacks or has twice"
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
         predicates = [equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in sorted(using)]
         on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
@@ -169,7 +169,7 @@ class FromReader:
     def _merged(
         self, join: FullJoin, using: Sequence[str], left: Scope, right: Scope
     ) -> tuple[Relation, Scope]:
-        """FULL JOIN USING shows the column of whichever side is there."""
+        """FULL JOIN USING shows the column of the side that has a row."""
         if not using:
             return join, left.joined(right)
         shared: list[Visible] = []
@@ -209,7 +209,7 @@ class FromReader:
     def _values(self, node: exp.Values) -> tuple[Relation, list[Visible]]:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
         if any(len(row) == 1 and isinstance(row[0].unnest(), (exp.Struct, exp.Tuple)) for row in rows):
-            # Spark takes the fields of such a row for columns.
+            # Spark takes the fields of a single struct for columns.
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a row of VALUES that is one struct", node)
         visible = [(f"col{i + 1}", self._reader.names.fresh(f"col{i + 1}")) for i in range(len(rows[0]))]
         inputs: list[Relation] = []
@@ -242,7 +242,7 @@ class FromReader:
             if isinstance(found, CatalogView):
                 relation, visible = self._reader.read_view(found, node)
             else:
-                # By name: the plan is the same whatever order the table's columns are in.
+                # Sorted by name, so that the plan does not depend on the order of the table's columns.
                 types = {field.name: field.declared_type for field in found.fields}
                 names = {source: self._reader.names.fresh(source) for source in sorted(types)}
                 relation = Scan(found.key, tuple((name, source) for source, name in names.items()))
@@ -257,33 +257,33 @@ def _join_name(join: exp.Join) -> str:
 
 
 def _aliased(visible: list[Visible], *name: str) -> Scope:
-    """Columns under an alias, "" for none, or under the parts of a table's name."""
+    """Columns under an alias ("" for none), or under the parts of a table's name."""
     entry = (tuple(part.lower() for part in name), list(visible))
     return Scope(list(visible), [entry] if any(name) else [])
 
 
 def _is_relation(node: exp.Expr) -> bool:
-    """Whether what stands in parentheses in FROM is a relation with its joins and its alias, and no query."""
+    """Whether parentheses in FROM hold a relation with its joins and alias, rather than a query."""
     if isinstance(node, exp.Subquery):
         return any(node.args.get(part) for part in ("alias", "joins", "pivots")) or _is_relation(node.this)
     return not isinstance(node, exp.Query)
 
 
 def _names_of_both(left: Scope, right: Scope, join: exp.Join) -> list[str]:
-    """What a NATURAL join compares."""
+    """The columns that a NATURAL join compares."""
     if not all(map(has_name, (*left.star, *right.star))):
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "NATURAL JOIN of a column without a name", join)
     theirs = {name for name, _ in right.star}
     using = [name for name, _ in left.star if name in theirs]
     if len(using) < sum(1 for name, _ in left.star if _times(name, right)):
-        # It depends on Spark's version whether these are one name.
-        what = "NATURAL JOIN of columns whose names differ in case alone"
+        # Whether these count as one name depends on Spark's version.
+        what = "NATURAL JOIN of columns whose names differ only in case"
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
     return using
 
 
 def _times(name: str, scope: Scope) -> int:
-    """How many of the columns that `*` stands for have a name."""
+    """How many of the columns of `*` have this name."""
     return sum(1 for shown, _ in scope.star if shown.lower() == name.lower())
 
 
@@ -293,7 +293,7 @@ def _with_column_aliases(visible: list[Visible], node: exp.Expr) -> list[Visible
 
 
 def _column_aliases(node: exp.Expr) -> list[str]:
-    """The names that `AS alias (a, b)` gives to columns, none if it names none."""
+    """The column names in `AS alias (a, b)`; empty if there are none."""
     alias = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
     return [identifier.name for identifier in columns or ()]

@@ -18,23 +18,23 @@ from sparkivm.frontend.scope import NameAllocator, Visible
 from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import SparkType
 
-# The names of what they make, where the query gives none.
+# The default names of their columns.
 _NAMES = {"explode": ("col",), "posexplode": ("pos", "col")}
 _OF_MAPS = {"explode": ("key", "value"), "posexplode": ("pos", "key", "value")}
 _MAKES_MAPS = {"map", "map_concat", "map_filter", "map_from_arrays", "map_from_entries", "str_to_map"}
 
 
 def is_generator(node: exp.Expr) -> bool:
-    """Whether a node is the call of a function that makes rows."""
+    """Whether a node calls a function that makes rows."""
     return isinstance(node, exp.Func) and spark_name(node).removesuffix("_outer") in GENERATORS
 
 
 def generated(
     input: Relation, call: exp.Expr, given: Sequence[str], names: NameAllocator, *, outer: bool = False
 ) -> tuple[Generate, list[Visible]]:
-    """The rows that a resolved call makes, and what their columns are visible as.
+    """The rows that a resolved call makes, and the names under which its columns are visible.
 
-    given  the names of the query, if it has any
+    given  names in the query, if it has any
     """
     word = spark_name(call)
     plain = word.removesuffix("_outer")
@@ -57,7 +57,7 @@ def generated(
 
 
 def is_table_function(node: exp.Expr) -> bool:
-    """Whether a node is the call of a function in FROM that makes rows of nothing but its arguments."""
+    """Whether a node calls a function in FROM that makes rows from its arguments alone."""
     return isinstance(node, exp.Func) and spark_name(node) in TABLE_FUNCTIONS
 
 
@@ -74,28 +74,28 @@ def made_in_from(
 
 
 def _numbers(call: exp.Expr) -> exp.Expr:
-    """RANGE(end) or RANGE(start, end, step) of whole numbers that are written out, as EXPLODE."""
+    """RANGE(end) or RANGE(start, end, step) of integer literals, as EXPLODE."""
     bounds = [argument.this if isinstance(argument, exp.Neg) else argument for argument in call.expressions]
     if not 1 <= len(bounds) <= 3 or not all(isinstance(one, exp.Literal) and one.is_int for one in bounds):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE of other than whole numbers", call)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE of anything but integer literals", call)
     given = [int(argument.sql()) for argument in call.expressions]
     numbers = range(*given) if len(given) < 3 or given[2] else ()
     if not numbers:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE without a number in it", call)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE over an empty interval", call)
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     text = f"sequence({numbers[0]}L, {numbers[-1]}L, {step}L)"
     return exp.Explode(this=expression(text).tree.copy())
 
 
 def _type_of(argument: exp.Expr, input: Relation, names: NameAllocator) -> SparkType | None:
-    """The type of a column or of its field, or of a function that makes maps; None of other expressions."""
+    """The type of a column or of its field, or of a function that makes maps; None for other expressions."""
     if isinstance(argument, exp.Func) and spark_name(argument) in _MAKES_MAPS:
         return SparkType("map")
     return names.known_type(input, argument)
 
 
 def _default_names(word: str, arguments: Sequence[exp.Expr], type_: SparkType | None) -> list[str]:
-    """The names of a generator's columns where the query gives none; none if they are not known.
+    """The default names of a generator's columns; empty if they are not known.
 
     type_  of the first argument, if it is known
     """

@@ -1,7 +1,7 @@
 """GROUP BY with ROLLUP, CUBE and GROUPING SETS: which keys each set of groups has.
 
-γ_sets(A) = γ_{keys, g}(A × {0, 1, …}): each row once for each set, numbered g, with NULL for the keys that
-the set leaves out. The number tells a key that is left out from one that is NULL, and equal sets apart.
+γ_sets(A) = γ_{keys, g}(A × {0, 1, …}): each row once per set, with the set's number g and NULL for the keys
+that the set leaves out. The number distinguishes a left-out key from a NULL key, and equal sets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple[exp.Expr, str]  # resolved expression, wanted name
 
 @dataclass(frozen=True)
 class Grouping:
-    """The keys of a GROUP BY; with several sets the keys that each one has."""
+    """The keys of a GROUP BY, and the keys of each set if there are several."""
 
     keys: tuple[Key, ...]
     sets: tuple[frozenset[Scalar], ...] = ()
@@ -80,7 +80,7 @@ def numbered(relation: Relation, number: str, count: int) -> Relation:
 
 
 def ingredients(tree: exp.Expr) -> tuple[str, ...]:
-    """What an expression is made of, in any order: Spark takes a + b and b + a for one key."""
+    """The nodes of an expression, regardless of order: Spark takes a + b and b + a for one key."""
     turned: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
     return tuple(
         sorted(
@@ -92,7 +92,7 @@ def ingredients(tree: exp.Expr) -> tuple[str, ...]:
 
 
 def in_sets(number: str, sets: Iterable[int], then: Scalar, otherwise: str) -> Scalar:
-    """`then` in the sets of these numbers, another value in others."""
+    """`then` in the sets with these numbers, `otherwise` in the others."""
     listed = ", ".join(map(str, sets))
     return expression(f"case when g in ({listed or 'null'}) then x else {otherwise} end", g=number, x=then)
 

@@ -1,6 +1,6 @@
-"""Clauses of a query that are read; what else the parser finds is refused, as it would be passed over.
+"""The clauses of a query that we read. Any other clause is refused, because it would be ignored.
 
-An allow-list, as the parser knows the clauses of thirty dialects and attaches them where they stand.
+An allow-list: the parser knows the clauses of thirty dialects and attaches them wherever they occur.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from sqlglot import exp
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
 
-# They say how rows are spread over tasks, never which rows there are.
+# They say how rows are spread over tasks, never which rows the result has.
 _WITHOUT_EFFECT = frozenset({"hint", "cluster", "distribute", "sort"})
 _PRESENTED = frozenset({"with_", "order", "limit", "offset"}) | _WITHOUT_EFFECT
 _SET_OPERATION = frozenset({"this", "expression", "distinct"}) | _PRESENTED
@@ -30,7 +30,7 @@ _READ: dict[type[exp.Expr], frozenset[str]] = {
     exp.Lateral: frozenset({"this", "view", "outer", "alias"}),
     exp.TableAlias: frozenset({"this", "columns"}),
     exp.Pivot: frozenset({"this", "expressions", "fields", "alias", "unpivot", "include_nulls"})
-    # what the parser has made of the others
+    # the parser derives these from the others
     | {"columns", "pivot_column_naming"},
     exp.Group: frozenset({"expressions", "all", "rollup", "cube", "grouping_sets"}),
     exp.Order: frozenset({"this", "expressions"}),

@@ -1,4 +1,4 @@
-"""Lambdas: `transform(xs, x -> x + y)`. Their parameters get names that no column has."""
+"""Lambdas: `transform(xs, x -> x + y)`. We rename their parameters so that no column has the same name."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ def with_own_parameters(tree: exp.Expr) -> exp.Expr:
         for node in list(function.find_all(exp.Column, exp.Identifier)):
             if isinstance(node, exp.Column) and node.parts[0].name.lower() in names:
                 raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, f"{node.sql()} is a parameter in another case", node
+                    Reason.SQL_NOT_UNDERSTOOD,
+                    f"{node.sql()} is a lambda parameter written in a different case",
+                    node,
                 )
-            renamed = node.name.startswith(_PREFIX)  # within a lambda in this one
+            renamed = node.name.startswith(_PREFIX)  # by a lambda inside this one
             if (
                 isinstance(node, exp.Identifier)
                 and node.name.lower() in names
@@ -40,12 +42,12 @@ def with_own_parameters(tree: exp.Expr) -> exp.Expr:
 
 
 def parameter_name(node: exp.Identifier) -> str:
-    """What the query calls a parameter that has a name of its own by now."""
+    """The query's name of a parameter that was renamed."""
     return node.name.removeprefix(_PREFIX)
 
 
 def _is_value(node: exp.Identifier) -> bool:
-    """The parser leaves parameters as bare names; columns, fields and aliases have theirs inside others."""
+    """Whether a name is a parameter: the parser leaves these bare, and wraps columns, fields and aliases."""
     if isinstance(node.parent, (exp.Column, exp.DataType, exp.ColumnDef)):
         return False
     if isinstance(node.parent, exp.Dot):

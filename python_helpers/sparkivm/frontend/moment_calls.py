@@ -1,4 +1,4 @@
-"""Where a SELECT asks for the date or the time: to run it as of another one."""
+"""Finds where a SELECT asks for the date or time, to run it as of another moment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WITHOUT_PARENTHESES = ("current_date", "current_timestamp")
 
 
 def replace_moments(sql: str, literals: Mapping[str, str]) -> str:
-    """The text with calls of CURRENT_DATE, NOW and their like replaced, by the key of the moment."""
+    """The text with CURRENT_DATE, NOW and the like replaced by literals, one for each key of a moment."""
     tokens = SparkText().tokenize(sql)
     pieces: list[str] = []
     position = 0
@@ -28,7 +28,7 @@ def replace_moments(sql: str, literals: Mapping[str, str]) -> str:
 
 
 def _end_of_call(tokens: list[Token], index: int) -> int | None:
-    """Where the call ends that begins with a token, None if it is none: a column, an alias, a text."""
+    """The end of the call that begins at a token; None if it is a column, an alias or a text."""
     token = tokens[index]
     if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
         return None

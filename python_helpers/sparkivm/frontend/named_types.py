@@ -1,4 +1,4 @@
-"""Types that expressions name."""
+"""Types that expressions spell out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WITH_PARTS = (exp.DataType.Type.ARRAY, exp.DataType.Type.MAP, exp.DataType.Type
 
 
 def type_named_in(tree: exp.Expr) -> SparkType | None:
-    """The type that CAST names, and FROM_JSON by a schema as DDL; None of other expressions."""
+    """The type that CAST names, or FROM_JSON with a DDL schema; None for other expressions."""
     if isinstance(tree, exp.Cast):
         return _type(tree.to)
     if not isinstance(tree, exp.Func) or spark_name(tree) != "from_json":
@@ -26,7 +26,7 @@ def type_named_in(tree: exp.Expr) -> SparkType | None:
         return None
     text = schema[0].name
     struct = text if _NESTED.match(text) else f"struct<{text}>"
-    try:  # within a cast the parser does not pass over what it does not know
+    try:  # inside a cast the parser rejects types that it does not know
         cast = sqlglot.parse_one(f"cast(x as {struct})", dialect="spark")
     except SqlglotError:
         return None

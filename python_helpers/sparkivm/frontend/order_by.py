@@ -18,12 +18,12 @@ from sparkivm.reasons import Reason
 
 
 def sort_key(node: exp.Expr, name: str) -> SortKey:
-    """The key of an item of ORDER BY whose values are in a column."""
+    """The sort key of an item of ORDER BY whose values are in a column."""
     return SortKey(name, *direction(node))
 
 
 def output_key(node: exp.Expr, visible: list[Visible]) -> Scalar:
-    """What an item of ORDER BY over a set operation is: an expression over the output columns."""
+    """An item of ORDER BY over a set operation, as an expression over the output columns."""
     tree = node.this if isinstance(node, exp.Ordered) else node
     position = ordinal(tree, len(visible), "ORDER BY")
     if position is not None:
@@ -34,9 +34,9 @@ def output_key(node: exp.Expr, visible: list[Visible]) -> Scalar:
 
 
 def ordinal(tree: exp.Expr, count: int, clause: str) -> int | None:
-    """The position from 1 that a whole number means in GROUP BY or ORDER BY, None of another expression.
+    """The position from 1 that an integer literal means in GROUP BY or ORDER BY; None for other expressions.
 
-    Parentheses around it are nothing to Spark.
+    Spark ignores parentheses around it.
     """
     number = tree.unnest()
     if not isinstance(number, exp.Literal) or number.is_string or not number.this.isdigit():
@@ -48,7 +48,7 @@ def ordinal(tree: exp.Expr, count: int, clause: str) -> int | None:
 
 
 def by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.Expr]:
-    """ORDER BY ALL as the positions of all `count` columns; `names` are those that a key may have."""
+    """ORDER BY ALL as the positions of all `count` columns; `names` are those that a key may use."""
     if len(sort) != 1 or not isinstance(sort[0].this, exp.Var) or sort[0].this.name.upper() != "ALL":
         return sort
     must_be_no_name(names, sort[0])
@@ -59,13 +59,13 @@ def by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.E
 
 
 def must_be_no_name(names: Iterable[str], node: exp.Expr) -> None:
-    """GROUP BY ALL and ORDER BY ALL mean a column of this name to Spark if there is one."""
+    """Refuse a column named ALL: Spark then takes GROUP BY ALL and ORDER BY ALL for that column."""
     if any(name.lower() == "all" for name in names):
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ALL is the name of a column", node)
 
 
 def number_of(tree: exp.Query, clause: str) -> int | None:
-    """The number of a LIMIT or OFFSET, if there is one; LIMIT ALL is none."""
+    """The number of a LIMIT or OFFSET; None without one, and for LIMIT ALL."""
     node = tree.args.get(clause)
     if node is None:
         return None
@@ -74,28 +74,30 @@ def number_of(tree: exp.Query, clause: str) -> int | None:
         return None
     if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
         return int(value.this)
-    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is no number", node)
+    raise not_incremental(
+        Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is not an integer literal", node
+    )
 
 
 def takes_all(relation: Relation, offset: int | None) -> bool:
-    """Whether OFFSET and a LIMIT above 0 leave nothing to choose, as there is one row at most."""
+    """Whether OFFSET and a LIMIT above 0 leave no choice, because there is at most one row."""
     return not offset and relation.at_most_one_row
 
 
 def any_rows(tree: exp.Query) -> NotIncremental:
-    """What is wrong with a LIMIT that nothing orders."""
+    """The refusal of a LIMIT without an order."""
     return not_incremental(
         Reason.NON_DETERMINISTIC_EXPRESSION,
-        "LIMIT without ORDER BY takes any rows",
+        "LIMIT without ORDER BY takes arbitrary rows",
         tree.args.get("limit") or tree,
     )
 
 
 def takes_some(tree: exp.Query) -> bool:
-    """Whether a query says how many of its rows come."""
+    """Whether a query has a LIMIT or OFFSET."""
     return number_of(tree, "limit") is not None or number_of(tree, "offset") is not None
 
 
 def is_presented(tree: exp.Query) -> bool:
-    """Whether a query has clauses that say which of its rows come, or in which order."""
+    """Whether a query has ORDER BY, LIMIT or OFFSET."""
     return bool(tree.args.get("order")) or takes_some(tree)

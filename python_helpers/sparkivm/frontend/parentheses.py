@@ -14,7 +14,7 @@ def inside_parentheses(tree: exp.Query) -> exp.Query: ...
 @overload
 def inside_parentheses(tree: exp.Expr) -> exp.Expr: ...
 def inside_parentheses(tree: exp.Expr) -> exp.Expr:
-    """What stands in parentheses that say no more, as the LIMIT behind some does; anything else as it is."""
+    """The tree without redundant parentheses; those with a WITH, ORDER BY or LIMIT of their own stay."""
     while isinstance(tree, exp.Paren) or (
         isinstance(tree, exp.Subquery) and not is_presented(tree) and not tree.args.get("with_")
     ):

@@ -1,4 +1,4 @@
-"""The model's text: one SELECT, and what is refused before anything is tried."""
+"""The model's text: one SELECT, and what is refused right away."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CHANGES_ROWS = ("insert", "merge", "update", "delete")
 
 
 def statement_text(model: str, sql: str) -> str:
-    """The model's query without what is around it: byte order mark, comments, trailing semicolons.
+    """The model's query without byte order mark, surrounding comments and trailing semicolons.
 
-    Raises: ModelError if there is no statement, are several, or the one is a command and not a query.
+    Raises: ModelError if there is no statement, there are several, or it is a command.
     """
     start, end = _extent(sql)
     text = sql[start:end]
@@ -41,7 +41,7 @@ def statement_text(model: str, sql: str) -> str:
             _place_at(sql, start, word),
         )
     if text.endswith("\\"):
-        what = "the model ends with a backslash, which to Spark continues a comment in the next line"
+        what = "the model ends with a backslash, so Spark would continue a comment into the next line"
         raise ModelError(model, what, "remove it")
     tokens = _tokens(sql) or []
     _refuse_several(model, tokens)
@@ -62,7 +62,7 @@ def statement_end(sql: str) -> int:
 
 
 def _tokens(sql: str) -> list[Token] | None:
-    """None where the parser cannot divide the text."""
+    """None where the parser cannot tokenize the text."""
     try:
         return sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
     except SqlglotError:
@@ -70,7 +70,7 @@ def _tokens(sql: str) -> list[Token] | None:
 
 
 def _extent(sql: str) -> tuple[int, int]:
-    """From the first token to behind the last one that is not a semicolon."""
+    """[start, end) from the first token to the last one that is not a semicolon."""
     tokens = _tokens(sql)
     if tokens is None:
         return len(sql) - len(sql.lstrip("\ufeff \t\r\n")), len(sql.rstrip().rstrip(";"))
@@ -89,18 +89,18 @@ def _refuse_several(model: str, tokens: Sequence[Token]) -> None:
     if len(starts) > 1:
         raise ModelError(
             model,
-            f"the model holds {len(starts)} statements",
+            f"the model has {len(starts)} statements",
             "keep one SELECT statement",
             _place_of_token(starts[1]),
         )
 
 
 def _command(tokens: Sequence[Token]) -> Token | None:
-    """The word that makes a command of what begins as a query: FROM … INSERT, WITH … MERGE."""
+    """The word that makes a command of a text that begins like a query: FROM … INSERT, WITH … MERGE."""
     outside = _outside_of_parentheses(tokens)
     main = 0
     if outside and _word(outside[0]) == "with":
-        # Behind the last `name AS (…)`: what follows `(…)` there continues the WITH in no other way.
+        # Behind the last `name AS (…)`: no other token after `)` continues the WITH.
         behind = (
             i
             for i, (before, token) in enumerate(pairwise(outside), 1)
@@ -119,7 +119,7 @@ def _command(tokens: Sequence[Token]) -> Token | None:
 
 
 def _outside_of_parentheses(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens of the outermost level, of parentheses the closing ones."""
+    """The tokens outside of parentheses, and the outermost closing parentheses."""
     depth, found = 0, []
     for token in tokens:
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
@@ -129,7 +129,7 @@ def _outside_of_parentheses(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _word(token: Token) -> str:
-    """A keyword or name in lower case; "" for what is between quotes."""
+    """A keyword or name in lower case; "" for quoted text."""
     quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
     return "" if quoted else token.text.lower()
 
@@ -146,8 +146,8 @@ def _place_at(sql: str, position: int, text: str) -> Place:
 def parse_model(model: str, sql: str) -> exp.Query:
     """The syntax tree of a model's SELECT; positions are those of `sql`.
 
-    Raises: ModelError for several statements or none; NotIncremental where the parser gives up, as Spark
-    may not.
+    Raises: ModelError for several statements or none; NotIncremental where the parser fails, since Spark may
+    not.
     """
     statement_text(model, sql)
     _refuse_compiled_sqlglot(model)
@@ -160,18 +160,18 @@ def parse_model(model: str, sql: str) -> exp.Query:
     trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
     if len(trees) > 1:
         raise ModelError(
-            model, f"the model holds {len(trees)} statements", "keep one SELECT statement", place_of(trees[1])
+            model, f"the model has {len(trees)} statements", "keep one SELECT statement", place_of(trees[1])
         )
     if not trees or not isinstance(trees[0], exp.Query):
         found = type(trees[0]).__name__ if trees else "nothing"
         if trees and isinstance(trees[0], exp.DDL):
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement is read as {found}"))
+        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement parses as {found}"))
     return _with_units(trees[0])
 
 
 def _with_units(tree: exp.Query) -> exp.Query:
-    """DATEDIFF(day, a, b): to Spark the first of three arguments is a unit, also beside a column `day`."""
+    """DATEDIFF(day, a, b): the first of three arguments is a unit for Spark, even beside a column `day`."""
     for call in tree.find_all(exp.Anonymous):
         if call.name.lower() in _WITH_UNIT and len(call.expressions) == 3:
             unit = call.expressions[0]
@@ -182,20 +182,20 @@ def _with_units(tree: exp.Query) -> exp.Query:
 
 @contextmanager
 def not_too_deep() -> Generator[None, None, None]:
-    """Raises: NotIncremental for a query that is nested more deeply than Python's functions may be."""
+    """Raises: NotIncremental for a query nested more deeply than Python's recursion limit allows."""
     try:
         yield
     except RecursionError:
-        detail = "it is nested too deeply for the compiler"
+        detail = "the query is nested too deeply for the compiler"
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from None
 
 
 def _refuse_compiled_sqlglot(model: str) -> None:
-    """Python code cannot extend the classes of sqlglot's compiled build, as `SparkText` does."""
+    """`SparkText` extends sqlglot's classes, which is impossible in its compiled build."""
     if not sqlglot.parser.__file__.endswith(".py"):
         raise ModelError(
             model,
-            "the installed sqlglot is its compiled build, and sparkivm needs the plain one",
+            "the installed sqlglot is the compiled build; sparkivm needs the pure Python one",
             "pip uninstall sqlglotc",
         )
 

@@ -1,6 +1,6 @@
-"""The values of PIVOT, each of which Spark casts to the type of the column that it compares with it.
+"""The values of PIVOT: Spark casts each to the type of the column that it is compared with.
 
-A comparison would cast to a type of both: '01' and 1 are equal as numbers, and not as strings.
+A plain comparison would cast both to a common type: '01' and 1 are equal as numbers, but not as strings.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import SparkType
 
 _END_OF_WHOLE_NUMBERS = {exp.DataType.Type.INT: 2**31, exp.DataType.Type.BIGINT: 2**63}
-_UNCLEAR = ("", "char", "time", "void")  # CHAR may be padded; the parser has no other three
+_UNCLEAR = ("", "char", "time", "void")  # CHAR may be padded; the parser lacks the other three
 _DATES_AND_TIMES = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ)
 
 
 def is_value(key: exp.Expr, value: exp.Expr, type_: SparkType | None) -> exp.Expr:
-    """Whether a key has a value.
+    """A predicate: the key has the value.
 
-    type_  of the key, if it is known; where it is not it may be a string, as which numbers and dates compare
-           otherwise than as themselves
-    Raises: NotIncremental if it depends on the type how they compare.
+    type_  of the key, if it is known; otherwise it may be a string, and numbers and dates compare differently
+           as strings
+    Raises: NotIncremental if the comparison depends on the type.
     """
     pair = {"k": Scalar(key), "v": Scalar(value)}
     if isinstance(value, exp.Null):
@@ -45,7 +45,7 @@ def is_value(key: exp.Expr, value: exp.Expr, type_: SparkType | None) -> exp.Exp
 
 
 def _is_of(value: exp.Expr, type_: exp.DataType) -> bool:
-    """Whether a literal has a type as it stands."""
+    """Whether a literal has a type without a cast."""
     if type_.is_type(exp.DataType.Type.TEXT):
         return _is_string(value)
     if type_.is_type(exp.DataType.Type.BOOLEAN):

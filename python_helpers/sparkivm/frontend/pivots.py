@@ -32,18 +32,18 @@ _NULL_OF_NULL = (
 _DOUBLE = SparkType("double")
 _ADDING = ("avg", "mean", "sum")
 _OF_ARGUMENT = (*_ADDING, "max", "max_by", "min", "min_by", "mode")
-# What Spark's PivotFirst has a rule for.
+# The types that Spark's PivotFirst supports.
 _PIVOTED_AT_ONCE = frozenset("tinyint smallint int bigint float double boolean decimal".split())
 
 
 def pivoted(
     relation: Relation, scope: Scope, pivot: exp.Pivot, names: NameAllocator
 ) -> tuple[Relation, list[Visible]]:
-    """What FROM has for a relation with PIVOT or UNPIVOT behind it.
+    """A relation of FROM after its PIVOT or UNPIVOT.
 
     PIVOT (f(x) FOR k IN (v, …))    γ over all columns that neither f nor FOR names; for each v the column
-                                    f(x) FILTER (WHERE k <=> v); if the group has no such row it is NULL,
-                                    unless an f is of a type that Spark pivots by another plan
+                                    f(x) FILTER (WHERE k <=> v); NULL if the group has no such row, unless
+                                    Spark pivots the type of some f by another plan
     UNPIVOT (x FOR k IN (c, …))     ⊎ over c of π_{others, 'c' as k, c as x}, without rows whose x is NULL
     """
     if len(pivot.args["fields"]) != 1 or not isinstance(pivot.args["fields"][0], exp.In):
@@ -53,7 +53,7 @@ def pivoted(
 
 @dataclass(frozen=True)
 class _Entry:
-    """One item of IN: what it stands for, and the name that it gets."""
+    """One item of IN: its values or columns, and its alias."""
 
     trees: tuple[exp.Expr, ...]
     alias: str
@@ -94,8 +94,8 @@ def _pivot(
         triples = zip(keys, entry.trees, types, strict=True)
         found = exp.and_(*(is_value(key, value, type_) for key, value, type_ in triples))
         if at_once and Scalar(found) in seen:
-            # Spark's fast plan fills the last one's column alone.
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a value of PIVOT that is there twice", pivot)
+            # Spark's fast plan fills only the column of the last one.
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a value of PIVOT that is listed twice", pivot)
         seen.add(Scalar(found))
         for alias, call in calls:
             value = _where(call, found)
@@ -112,9 +112,9 @@ def _pivot(
 
 
 def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator, pivot: exp.Pivot) -> bool:
-    """Whether the value of a group without rows is NULL whatever the aggregates are, as in Spark's fast plan.
+    """Whether a group without rows has NULL for every aggregate, as in Spark's fast plan.
 
-    It is taken if all of them have plain types. In the other one they aggregate no rows.
+    Spark takes it if all aggregates have plain types. Its other plan aggregates over empty input.
     """
     if len(calls) > 1 and not all(node.alias for node in pivot.expressions):
         raise not_incremental(
@@ -136,7 +136,7 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
 
 
 def _is_null_over_no_rows(tree: exp.Expr) -> bool:
-    """Whether an expression of aggregates is NULL over no rows."""
+    """Whether an expression of aggregates is NULL over empty input."""
     if is_aggregate(tree):
         function = FUNCTIONS.get(spark_name(tree))
         return function is not None and function.over_no_rows == "null"
@@ -158,7 +158,7 @@ def _type_of(call: exp.Expr, relation: Relation, names: NameAllocator) -> SparkT
 
 
 def _where(tree: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    """An expression of aggregates, each over the rows that fulfill the condition."""
+    """An expression of aggregates, each restricted to the rows that meet the condition."""
 
     def replacement(node: exp.Expr) -> exp.Expr | None:
         if not is_aggregate(node):
@@ -166,12 +166,12 @@ def _where(tree: exp.Expr, condition: exp.Expr) -> exp.Expr:
         return exp.Filter(this=node.copy(), expression=exp.Where(this=condition.copy()))
 
     if any(isinstance(node, AROUND_AGGREGATES) for node in tree.walk()):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with FILTER or the like", tree)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with FILTER or a similar clause", tree)
     return replace_nodes(tree, replacement)
 
 
 def _name_of(entry: _Entry, pivot: exp.Pivot) -> str:
-    """The column of a value without an alias: the value as text."""
+    """The column name of a value without an alias: the value as text."""
     texts = [_text_of(value) for value in entry.trees]
     if None in texts:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a value of PIVOT without an alias", pivot)
@@ -179,7 +179,7 @@ def _name_of(entry: _Entry, pivot: exp.Pivot) -> str:
 
 
 def _text_of(value: exp.Expr) -> str | None:
-    """A string, a whole number or NULL as Spark prints it, None for others."""
+    """A string, an integer or NULL as Spark prints it; None for other values."""
     if isinstance(value, exp.Null):
         return "null"
     sign = "-" if isinstance(value, exp.Neg) else ""
@@ -220,8 +220,8 @@ def _unpivot(
 
 
 def _column(tree: exp.Expr, scope: Scope, pivot: exp.Pivot) -> Visible:
-    """A column of UNPIVOT; the rows show its name as the query has it."""
+    """A column of UNPIVOT; the result shows its name as the query writes it."""
     name = Scalar(resolve(tree, scope)).as_column
     if name is None or all(name != mine for _, mine in scope.star):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNPIVOT of what is no column", pivot)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNPIVOT of a non-column", pivot)
     return tree.name, name

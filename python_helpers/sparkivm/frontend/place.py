@@ -1,4 +1,4 @@
-"""Where in the model's SQL a node stands."""
+"""The place of a node in the model's SQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST_EXCERPT = 80
 
 
 def place_of(node: exp.Expr | None) -> Place | None:
-    """The first position known of a node or anything in it."""
+    """The first known position of a node or a part of it."""
     if node is None:
         return None
     for part in node.walk():

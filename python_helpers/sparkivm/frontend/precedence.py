@@ -1,8 +1,8 @@
-"""Operators without parentheses that Spark binds otherwise than the parser.
+"""Operators without parentheses for which Spark's precedence differs from the parser's.
 
-Spark's grammar has a level for each of `<<`, `&`, `^` and `|`, has `||` beside `+`, and takes `a = b IN (…)`
-for `(a = b) IN (…)`. The parser groups these in its own way, and prints the same text again, so that no
-comparison of texts finds it. Such SQL is refused.
+Spark's grammar has one level each for `<<`, `&`, `^` and `|`, puts `||` on the level of `+`, and reads
+`a = b IN (…)` as `(a = b) IN (…)`. The parser groups these differently but prints the same text, so comparing
+texts cannot find the difference. We refuse such SQL.
 
 source  valueExpression, predicate and booleanExpression in Spark's SqlBaseParser.g4
 """
@@ -16,7 +16,7 @@ from sqlglot import exp
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
 
-# From what binds tightest.
+# Tightest binding first.
 _OPERATORS: tuple[tuple[type[exp.Expr], ...], ...] = (
     (exp.Neg, exp.BitwiseNot),
     (exp.Mul, exp.Div, exp.Mod, exp.IntDiv),
@@ -40,7 +40,7 @@ _ASSOCIATIVE = (exp.And, exp.Or)
 
 
 def refuse_other_precedence(tree: exp.Expr) -> None:
-    """Raises: NotIncremental for the first operator whose operands Spark delimits otherwise."""
+    """Raises: NotIncremental for the first operator whose operands Spark groups differently."""
     for node in tree.walk():
         level = _LEVELS.get(type(node))
         if level is None:
@@ -49,13 +49,13 @@ def refuse_other_precedence(tree: exp.Expr) -> None:
             if _LEVELS.get(type(operand), 0) > most:
                 raise not_incremental(
                     Reason.SQL_NOT_UNDERSTOOD,
-                    f"{node.sql(dialect='spark')} without parentheses is something else to Spark; set some",
+                    f"{node.sql(dialect='spark')} without parentheses is read differently by Spark; add some",
                     node,
                 )
 
 
 def _operands(node: exp.Expr, level: int) -> Iterator[tuple[exp.Expr, int]]:
-    """The operands of an operator, and the level up to which each may stand without parentheses."""
+    """The operands of an operator, and the highest level that each may have without parentheses."""
     first, second = node.this, node.args.get("expression")
     if isinstance(node, exp.Escape):
         return

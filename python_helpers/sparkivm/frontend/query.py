@@ -1,4 +1,4 @@
-"""Queries around SELECT: WITH, set operations, ORDER BY … LIMIT, and where the names in FROM lead to."""
+"""Queries around SELECT: WITH, set operations, ORDER BY … LIMIT, and the lookup of names in FROM."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_query(
 ) -> Query:
     """The query of a parsed SELECT.
 
-    names  those of queries that are going to be parts of one plan with it
+    names  shared with other queries that become parts of the same plan
     Raises: NotIncremental for the first construct without a rule, with its place.
     """
     _refuse_unread(tree)
@@ -66,13 +66,13 @@ def read_query(
 
 
 def _refuse_unread(tree: exp.Query) -> None:
-    """What would be passed over, or taken for something else."""
+    """Refuse what we would ignore or misread."""
     refuse_unknown_clauses(tree)
     refuse_other_precedence(tree)
 
 
 def _are_called(visible: Sequence[Visible], names: Sequence[str]) -> bool:
-    """Whether columns have names, as far as they have any that is known."""
+    """Whether columns have these names; a column whose name we do not know matches any."""
     pairs = zip(visible, names, strict=False)
     return len(visible) == len(names) and all(
         one[0].lower() == name.lower() for one, name in pairs if has_name(one)
@@ -80,7 +80,7 @@ def _are_called(visible: Sequence[Visible], names: Sequence[str]) -> bool:
 
 
 def _without_rows(relation: Relation) -> Filter:
-    """What LIMIT 0 leaves, whatever the order is."""
+    """The result of LIMIT 0, in any order."""
     return Filter(relation, expression("false"))
 
 
@@ -96,7 +96,7 @@ class QueryReader:
         depth: int,
         outer: Scope | None = None,
     ) -> None:
-        """outer: what a subquery sees of the query around it."""
+        """outer: the columns of the outer query that a subquery sees."""
         self._catalog, self._namespace, self.names = catalog, namespace, names
         self._ctes, self._depth, self.outer = ctes, depth, outer
 
@@ -109,12 +109,12 @@ class QueryReader:
         return self._catalog.lookup(parts, self._namespace)
 
     def instance_of(self, cte: _Cte) -> tuple[Relation, list[Visible]]:
-        """A CTE where it is used: a relation with columns of its own each time."""
+        """A use of a CTE: each one is a relation with columns of its own."""
         relation, visible = self._within(cte.before).rows(cte.body)
         return relation, under_names(visible, cte.columns, cte.body) if cte.columns else visible
 
     def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[Visible]]:
-        """A view where it is used: its text, read in its own namespace."""
+        """A use of a view: its text, read in the view's own namespace."""
         if self._depth >= _DEEPEST_VIEW:
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node
@@ -123,28 +123,26 @@ class QueryReader:
             tree = sqlglot.parse_one(view.text, dialect=SparkText)
         except SqlglotError as error:
             raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, f"the text of the view {view.key}: {error}", node
+                Reason.SQL_NOT_UNDERSTOOD, f"cannot parse the text of the view {view.key}: {error}", node
             ) from None
         if not isinstance(tree, exp.Query):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is no SELECT", node)
+            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is not a SELECT", node)
         _refuse_unread(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         relation, visible = inner.rows(with_chosen_rows(tree))
         names = [field.name for field in view.fields]
         if has_star(tree) and not _are_called(visible, names):
-            what = (
-                f"the view {view.key} is a SELECT *, whose columns have other names or another order by now"
-            )
+            what = f"the view {view.key} is a SELECT *, and its columns have since been renamed or reordered"
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
         return relation, under_names(visible, names, node)
 
     def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
-        """A subquery of an expression, which may use columns of `scope`; and the columns that it returns."""
+        """A subquery of an expression, which may use columns of `scope`, and the columns that it returns."""
         query = inside_parentheses(tree)
         if not isinstance(query, exp.Query):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this subquery", tree)
         if exists and not query.args.get("offset") and number_of(query, "limit") != 0:
-            query = query.copy()  # whether there is a row
+            query = query.copy()  # EXISTS asks only whether there is a row
             query.set("limit", None)
         inner = QueryReader(self._catalog, self._namespace, self.names, self._ctes, self._depth, scope)
         return inner.rows(query)
@@ -153,7 +151,7 @@ class QueryReader:
         return QueryReader(self._catalog, self._namespace, self.names, ctes, self._depth, self.outer)
 
     def _with(self, tree: exp.Query) -> QueryReader:
-        """The reader inside of a query's own WITH."""
+        """The reader that knows the CTEs of a query's own WITH."""
         clause = tree.args.get("with_")
         if clause is None:
             return self
@@ -161,7 +159,7 @@ class QueryReader:
         for node in clause.expressions:
             columns = tuple(identifier.name for identifier in node.args["alias"].args.get("columns") or ())
             if not isinstance(node.this, exp.Query):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a CTE that is no SELECT", node)
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a CTE that is not a SELECT", node)
             ctes[node.alias.lower()] = _Cte(node.this, dict(ctes), columns)
         return self._within(ctes)
 
@@ -202,13 +200,13 @@ class QueryReader:
         return Project(relation, tuple(items)), output, sort
 
     def rows(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
-        """A query whose rows are used by another one."""
+        """A query whose rows another query uses."""
         if takes_some(tree):
             return self._with(tree)._limited(tree)
         return self._with(tree)._body(tree)
 
     def _limited(self, tree: exp.Query) -> tuple[Relation, list[Visible]]:
-        """ORDER BY … LIMIT below the top: the rows by their position in the order, ties settled."""
+        """ORDER BY … LIMIT below the top: the rows by their position in the order, with ties broken."""
         relation, visible, sort = self._sorted(tree)
         limit, offset = number_of(tree, "limit"), number_of(tree, "offset") or 0
         if limit == 0:
@@ -218,9 +216,7 @@ class QueryReader:
                 raise any_rows(tree)
             return relation, visible
         if reads_outer_columns_only_among_themselves(relation):
-            what = (
-                "ORDER BY … LIMIT takes any rows for Spark where nothing compares outer columns with its own"
-            )
+            what = "ORDER BY … LIMIT takes arbitrary rows if nothing compares outer columns with its own"
             raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, tree.args.get("limit") or tree)
         order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
         position = self.names.fresh("position")
@@ -229,7 +225,7 @@ class QueryReader:
         return Filter(Window(relation, (), (call,)), expression(kept, p=position)), visible
 
     def _sorted(self, tree: exp.Query) -> tuple[Relation, list[Visible], list[SortKey]]:
-        """A query without its WITH, and the columns that its ORDER BY names."""
+        """A query without its WITH, and the columns of its ORDER BY."""
         nodes = list(tree.args["order"].expressions) if tree.args.get("order") else []
         if isinstance(tree, exp.Select):
             return SelectReader(self).read(tree, nodes)

@@ -18,9 +18,9 @@ from sparkivm.spark.data_types import SparkType
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
 
-# Delta refuses these in the columns of a state; a source may have them, by its column mapping.
+# Delta refuses these in a state's columns; a source with column mapping may have them.
 _NO_NAME = re.compile(r"[ ,;{}()\n\t=]")
-_UNNAMED = "\0expression_"  # no column of a table is named so
+_UNNAMED = "\0expression_"  # no table column has such a name
 
 
 class NameAllocator:
@@ -28,11 +28,11 @@ class NameAllocator:
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
-        self.types: dict[str, SparkType] = {}  # of columns of tables, CHAR(n) as that
-        self.computed: dict[str, SparkType] = {}  # types of columns that are computed
+        self.types: dict[str, SparkType] = {}  # of table columns; CHAR(n) stays CHAR(n)
+        self.computed: dict[str, SparkType] = {}  # of computed columns
 
     def fresh(self, wanted: str) -> str:
-        # A source may be another view's state; its hidden columns are ordinary ones here.
+        # A source may be another view's state; here its hidden columns are ordinary columns.
         wanted = wanted.removeprefix("\0")
         while is_reserved(wanted):
             wanted = wanted[len(RESERVED_PREFIX) :]
@@ -48,9 +48,9 @@ class NameAllocator:
         return f"{wanted}_{number}"
 
     def name_for(self, scalar: Scalar, relation: Relation, wanted: str) -> str:
-        """The name of a column that holds an expression over a relation: that of a column which it has.
+        """The name of a column that holds an expression over a relation: its own if it is a column there.
 
-        One of a query around this one gets a name of its own, as it is going to stand beside that query's.
+        A column of an outer query gets a new name, because it will occur beside that query's column.
         """
         name = scalar.as_column
         if name is not None and name in relation.columns:
@@ -62,11 +62,11 @@ class NameAllocator:
         return new
 
     def same_when_equal(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
-        """Whether two expressions, each over its relation, are known to be the same value if equal."""
+        """Whether two expressions, each over its relation, are known to be identical when equal."""
         return self._of_types(SparkType.same_when_equal, one, other)
 
     def same_to_expressions(self, one: tuple[Relation, Scalar], other: tuple[Relation, Scalar]) -> bool:
-        """Whether an expression may read the one for the other where both are equal."""
+        """Whether an expression may read either of the two where they are equal."""
         return self._of_types(SparkType.same_to_expressions, one, other)
 
     def _of_types(
@@ -79,7 +79,7 @@ class NameAllocator:
         return left is not None and right is not None and rule(left, right)
 
     def known_type(self, relation: Relation, tree: exp.Expr) -> SparkType | None:
-        """The type of a column, of one that was computed with a type, of a field of it; None if not known."""
+        """The type of a table column, a typed computed column, or a field of either; None if not known."""
         fields: list[str] = []
         while isinstance(tree, exp.Dot):
             fields.insert(0, tree.name)
@@ -91,11 +91,11 @@ class NameAllocator:
         return found and found.field(fields)
 
     def type_of_column(self, name: str) -> SparkType | None:
-        """The type that is noted of a column."""
+        """The type recorded for a column."""
         return self.types.get(name) or self.computed.get(name)
 
     def type_of(self, relation: Relation, scalar: Scalar) -> SparkType | None:
-        """The type of a column that is passed on from a table, None of other expressions."""
+        """The type of a column that is passed on from a table; None for other expressions."""
         if scalar.as_column is None:
             return None
         owner, source = relation.origin(scalar.as_column)
@@ -104,20 +104,20 @@ class NameAllocator:
 
 @dataclass
 class Scope:
-    """FROM's result: `star` is what `*` stands for, `entries` what each alias stands for."""
+    """FROM's columns: `star` lists those of `*`, `entries` those of each alias."""
 
     star: list[Visible] = field(default_factory=list)
-    # By the parts of the name, those of the table's own one where there is no alias. Several may have one.
+    # By the parts of the alias, or else of the table's name. Several entries may share a name.
     entries: list[tuple[tuple[str, ...], list[Visible]]] = field(default_factory=list)
-    hidden: list[Visible] = field(default_factory=list)  # for their alias alone: USING shows another side's
-    outer: Scope | None = None  # of the query around this one
-    made: list[Visible] = field(default_factory=list)  # for the SELECT beside FROM, and no part of `*`
-    # In HAVING: the column that stands for an aggregate in WHERE and ON of the subqueries there.
+    hidden: list[Visible] = field(default_factory=list)  # seen only by alias: USING shows the other side's
+    outer: Scope | None = None  # of the outer query
+    made: list[Visible] = field(default_factory=list)  # visible in SELECT beside FROM's, but not part of `*`
+    # In HAVING: the column for an outer aggregate in WHERE and ON of its subqueries.
     aggregate: Callable[[exp.Expr], exp.Expr] | None = None
-    filters: bool = True  # whether names are looked up for WHERE or ON
+    filters: bool = True  # whether the expression is a WHERE or ON
 
     def joined(self, other: Scope, using: Iterable[str] = (), keep_right: bool = False) -> Scope:
-        """Both scopes side by side; a column of USING shows once, from the side that a join preserves."""
+        """Both scopes side by side; a column of USING appears once, from the side that the join preserves."""
         pairs = [(self.named(name), other.named(name)) for name in using]
         shown = [pair[keep_right] for pair in pairs]
         hidden = [pair[not keep_right] for pair in pairs]
@@ -126,12 +126,12 @@ class Scope:
         return Scope([*shown, *rest], entries, [*hidden, *self.hidden, *other.hidden])
 
     def led_by(self, using: Iterable[str]) -> Scope:
-        """The scope with the columns of USING first, as behind a join that shows one side alone."""
+        """The scope with the columns of USING first, as after a join that shows only one side."""
         keys = [self.named(name) for name in using]
         return replace(self, star=[*keys, *(one for one in self.star if one not in keys)])
 
     def named(self, name: str) -> Visible:
-        """What a name of USING stands for."""
+        """The column that a name of USING refers to."""
         return next(visible for visible in self.star if visible[0].lower() == name.lower())
 
     def find(self, node: exp.Column) -> tuple[str, list[str]] | None:
@@ -147,14 +147,14 @@ class Scope:
         return None if found is None else (found, parts[1:])
 
     def find_outside(self, node: exp.Column) -> tuple[str, list[str]] | None:
-        """The same in the queries around this one."""
+        """The same in the outer queries."""
         if self.outer is None:
             return None
         return self.outer.find(node) or self.outer.find_outside(node)
 
     @property
     def outside(self) -> frozenset[str]:
-        """Columns of the queries around this one."""
+        """Columns of the outer queries."""
         if self.outer is None:
             return frozenset()
         return self.outer.columns | self.outer.outside
@@ -168,19 +168,19 @@ class Scope:
     def expand(self, qualifier: list[str], node: exp.Expr) -> list[Visible]:
         """What `alias.*` stands for, or `*` without a qualifier.
 
-        To Spark the columns of an alias are, of those that a join hides and those that it shows, the alias's.
+        As in Spark, `alias.*` lists the columns that a join hides before those that it shows.
         """
         if not qualifier:
             return self.star
         entry = self._entry(qualifier)
         if entry is None:
             raise not_incremental(
-                Reason.OPERATOR_NOT_SUPPORTED, "expanding a struct whose fields are not known", node
+                Reason.OPERATOR_NOT_SUPPORTED, "the expansion of a struct whose fields are not known", node
             )
         return [one for one in (*self.hidden, *self.star) if one in entry]
 
     def is_alias(self, parts: list[str]) -> bool:
-        """Whether these are a name of something in FROM."""
+        """Whether these parts name something in FROM."""
         return self._entry(parts) is not None
 
     def _entry(self, parts: list[str]) -> list[Visible] | None:
@@ -197,7 +197,7 @@ class Scope:
 
 
 def unnamed(position: int) -> str:
-    """What stands for the name of an item without an alias, whose text is its name to Spark alone."""
+    """A placeholder name for an item without an alias; only Spark knows the name it derives from the text."""
     return f"{_UNNAMED}{position}"
 
 
@@ -207,7 +207,7 @@ def has_name(visible: Visible) -> bool:
 
 
 def with_fields(tree: exp.Expr, fields: Iterable[str]) -> exp.Expr:
-    """A field of a field … of a struct."""
+    """A nested field of a struct."""
     for name in fields:
         tree = exp.Dot(
             this=tree if isinstance(tree, (exp.Column, exp.Dot)) else exp.Paren(this=tree.copy()),
@@ -219,10 +219,10 @@ def with_fields(tree: exp.Expr, fields: Iterable[str]) -> exp.Expr:
 def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr) -> list[Visible]:
     """The same columns, visible under other names.
 
-    Raises: NotIncremental if there are more or fewer names, as where the parser drops a column called ALL.
+    Raises: NotIncremental if the numbers differ, for example because the parser drops a column called ALL.
     """
     if len(names) != len(visible):
-        what = f"{len(names)} names stand for {len(visible)} columns"
+        what = f"{len(names)} names for {len(visible)} columns"
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
     return [(name, column) for name, (_, column) in zip(names, visible, strict=True)]
 

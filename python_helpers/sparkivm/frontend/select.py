@@ -47,7 +47,7 @@ _CASTS = frozenset(
 
 @dataclass
 class _Item:
-    """One item of a SELECT list: the name it is visible by, and its expression over FROM."""
+    """One item of a SELECT list: its visible name, and its expression over FROM."""
 
     name: str
     tree: exp.Expr
@@ -61,7 +61,7 @@ class SelectReader:
         self._reader, self._names = reader, reader.names
 
     def read(self, tree: exp.Select, sort: list[exp.Expr]) -> tuple[Relation, list[Visible], list[SortKey]]:
-        """Its rows, the columns that it returns, and those that `sort`, the items of its ORDER BY, names."""
+        """Its rows, the columns that it returns, and the sort keys for `sort`, the items of its ORDER BY."""
         relation, scope = FromReader(self._reader).read(tree)
         scope = replace(scope, outer=self._reader.outer)
         subqueries, windows = Subqueries(self._reader), Windows(self._names)
@@ -120,7 +120,7 @@ class SelectReader:
                 columns[name] = scalar
             visible.append((item.name, name))
         if any(is_star(item.source) and isinstance(item.tree, exp.Column) for item in items):
-            columns = dict(sorted(columns.items()))  # whatever order a table has its columns in
+            columns = dict(sorted(columns.items()))  # independent of the order of the table's columns
         if distinct:
             relation = Project(relation, tuple(columns.items()))
             relation = Aggregate(relation, relation.columns, ())
@@ -158,9 +158,9 @@ class SelectReader:
             in_having = replace(scope, aggregate=subqueries.aggregate)
             condition = self._over_output(having.this, aliases, in_having, subqueries, keys)
             if not isinstance(condition.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
-                condition = exp.cast(condition, "boolean")  # as Spark does
+                condition = exp.cast(condition, "boolean")  # as in Spark
         grouping = self._grouping(tree, scope, items, subqueries)
-        # What is grouped or aggregated has to be there before, all else is computed from the groups.
+        # Subqueries in keys and aggregates are joined before grouping, all others to the groups.
         trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]
         trees += [*([condition] if condition is not None else []), *subqueries.of_groups]
         early = [key for key, _ in grouping.keys] + [call for one in trees for call in aggregate_calls(one)]
@@ -177,7 +177,7 @@ class SelectReader:
         if beside:
             own = ((name, column(name)) for name in result.columns)
             result = Project(result, (*own, *beside.items()))
-        # The value of such a key is in a column of another name.
+        # The value of such a key is in a column with another name.
         if subqueries.read & frozenset(relation.columns) - frozenset(result.columns):
             raise not_incremental(
                 Reason.OPERATOR_NOT_SUPPORTED,
@@ -201,7 +201,7 @@ class SelectReader:
                     (one.tree.unnest(), one.name) for one in items if not subqueries.has_aggregate(one.tree)
                 )
             )
-        aliases = {item.name.lower(): item.tree for item in reversed(items)}  # the first one of a name counts
+        aliases = {item.name.lower(): item.tree for item in reversed(items)}  # the first of a name counts
 
         def key(node: exp.Expr) -> Key:
             position = ordinal(node, len(items), "GROUP BY")
@@ -219,7 +219,7 @@ class SelectReader:
     def _made_rows(
         self, tree: exp.Select, relation: Relation, scope: Scope
     ) -> tuple[Relation, dict[int, list[Visible]]]:
-        """EXPLODE and its like in the SELECT list: the rows that they make, and the columns of each item."""
+        """EXPLODE and the like in the SELECT list: the rows that they make, and the columns of each item."""
         made: dict[int, list[Visible]] = {}
         for node in tree.expressions:
             call = node.this if isinstance(node, (exp.Alias, exp.Aliases)) else node
@@ -277,7 +277,7 @@ class SelectReader:
         if position is not None:
             return items[position - 1].tree
         if isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name.lower() in aliases:
-            return aliases[tree.name.lower()]  # a column of FROM by the same name stands back
+            return aliases[tree.name.lower()]  # it hides a column of FROM with the same name
         return self._over_output(tree, aliases, scope, subqueries)
 
     @staticmethod
@@ -290,10 +290,10 @@ class SelectReader:
     ) -> exp.Expr:
         """An expression of ORDER BY or HAVING: over output columns and columns of FROM.
 
-        Where a name is both, and they differ, Spark takes the output column; but in HAVING a column of FROM
-        by which the query is grouped.
+        If a name is both, and they differ, Spark takes the output column; except in HAVING, where a column of
+        FROM by which the query is grouped takes precedence.
 
-        keys  what HAVING's query is grouped by, as it is written; None if that is no plain list
+        keys  what HAVING's query is grouped by, as written; None if that is not a plain list
         """
         tree, aliases = tree.copy(), dict(aliases)
         calls = [call for call in outside_of_subqueries(tree) if is_aggregate(call)]
@@ -302,7 +302,7 @@ class SelectReader:
             if is_of_columns(node):
                 raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* in ORDER BY or HAVING", node)
             if not isinstance(node, exp.Column) or id(node) in in_calls:
-                continue  # an aggregate's argument is a matter of FROM
+                continue  # arguments of aggregates refer to FROM
             parts = [part.name for part in node.parts]
             alias = aliases.get(parts[0].lower())
             found = scope.find(node)
@@ -324,14 +324,14 @@ class SelectReader:
                     f"{parts[0]} is both a column and another expression's alias",
                     node,
                 )
-            name = f"\0{parts[0].lower()}"  # which is no column's
+            name = f"\0{parts[0].lower()}"  # no column has this name
             aliases[name] = alias
             node.set("this", exp.to_identifier(name, quoted=True))
         return resolve(tree, scope, aliases, subqueries.column)
 
 
 def _keys_as_written(tree: exp.Select, items: Sequence[_Item]) -> list[exp.Expr] | None:
-    """What a query is grouped by, ordinals as their items; None for ALL and for grouping sets."""
+    """The expressions of GROUP BY, ordinals replaced by their items; None for ALL and grouping sets."""
     group = tree.args.get("group")
     if group is None:
         return []
@@ -346,7 +346,7 @@ def _keys_as_written(tree: exp.Select, items: Sequence[_Item]) -> list[exp.Expr]
 
 
 def _refuse_two_names(grouping: Grouping, scope: Scope, tree: exp.Select) -> None:
-    """Two names of one column below are two columns to Spark, of which a set may leave out one."""
+    """Refuse keys with two names for one column: to Spark they are two, and a set may leave out one."""
     group = tree.args["group"]
     nodes = [node for part in (*tree.expressions, group) for node in part.walk()]
     written = {node.name.lower() for node in nodes if isinstance(node, exp.Column)}
@@ -356,7 +356,7 @@ def _refuse_two_names(grouping: Grouping, scope: Scope, tree: exp.Select) -> Non
     for name in frozenset().union(*(Scalar(key).columns for key, _ in grouping.keys)):
         same = sorted(shown for shown, column in names if column == name)
         if len(same) > 1:
-            what = f"grouping sets where {' and '.join(same)} are the same column below"
+            what = f"grouping sets where {' and '.join(same)} are the same underlying column"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, group)
 
 
@@ -365,13 +365,13 @@ def _is_column(tree: exp.Expr, name: str) -> bool:
 
 
 def _may_be_key(key: exp.Expr, node: exp.Column) -> bool:
-    """Whether a column in HAVING is maybe part of an expression that Spark recognizes as a key."""
+    """Whether a column in HAVING may be part of an expression that Spark recognizes as a key."""
     compared = isinstance(node.parent, exp.Predicate) and not isinstance(key, exp.Predicate)
     return not compared and any(_is_column(one, node.name) for one in key.find_all(exp.Column))
 
 
 def _over_distinct(scalar: Scalar, known: Mapping[Scalar, str], node: exp.Expr) -> Scalar:
-    """An item of ORDER BY over the columns of a SELECT DISTINCT, by what these are."""
+    """An item of ORDER BY rewritten over the output columns of SELECT DISTINCT."""
 
     def replacement(part: exp.Expr) -> exp.Expr | None:
         name = known.get(Scalar(part))
@@ -379,14 +379,14 @@ def _over_distinct(scalar: Scalar, known: Mapping[Scalar, str], node: exp.Expr) 
 
     found = Scalar(replace_nodes(scalar.tree, replacement))
     if not found.columns <= set(known.values()):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of what DISTINCT does not return", node)
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of an expression outside DISTINCT", node)
     return found
 
 
 def _implicit_name(node: exp.Expr, resolved: exp.Expr, position: int) -> str:
-    """The name that Spark gives to an item without an alias, if it is not the text of an expression.
+    """The name that Spark gives to an item without an alias, unless it is the text of an expression.
 
-    A cast of a column is called like the column.
+    A cast of a column has the column's name.
     """
     argument = _cast_argument(node)
     if argument is not None and isinstance(_cast_argument(resolved), exp.Column):

@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT, each also ALL."""
+"""UNION, INTERSECT and EXCEPT, each with and without ALL."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from sparkivm.reasons import Reason
 
 
 class SetOperations:
-    """Reads them over the queries that are their branches."""
+    """Reads set operations over their branches."""
 
     def __init__(
         self, rows: Callable[[exp.Query], tuple[Relation, list[Visible]]], names: NameAllocator
     ) -> None:
-        """rows: what a branch returns."""
+        """rows: reads a branch, returns its rows and columns."""
         self._rows, self._names = rows, names
 
     def union(self, tree: exp.Union) -> tuple[Relation, list[Visible]]:
-        """UNION: all rows of all branches; without ALL, one of each."""
-        # A chain of a thousand branches leans to the left; it is walked, not recursed into.
+        """UNION: all rows of all branches; without ALL, distinct rows."""
+        # A chain of branches nests to the left and may be long: we loop instead of recursing.
         branches: list[exp.Expr] = [tree.expression]
         left = tree.this
         while (
@@ -46,10 +46,10 @@ class SetOperations:
         return union, output
 
     def counted(self, tree: exp.Intersect | exp.Except) -> tuple[Relation, list[Visible]]:
-        """INTERSECT and EXCEPT: rows grouped by all columns, and counted in each of both inputs.
+        """INTERSECT and EXCEPT: rows grouped by all columns, counted per input.
 
-        With counts a, b a row is in A ∩ B if a > 0 and b > 0, in A − B if a > 0 and b = 0; with ALL it is
-        there min(a, b) or a − b times.
+        With counts a and b, a row is in A ∩ B if a > 0 and b > 0, in A − B if a > 0 and b = 0; with ALL,
+        min(a, b) or a − b times.
         """
         branches, output = self._branches((tree.this, tree.expression), "a set operation")
         counts = (self._names.fresh("left_rows"), self._names.fresh("right_rows"))
@@ -70,7 +70,7 @@ class SetOperations:
         return only(Repeat(some, times), keys), output
 
     def _branches(self, trees: Iterable[exp.Expr], what: str) -> tuple[list[Project], list[Visible]]:
-        """The branches of a set operation, their columns under the names of the first one's."""
+        """The branches of a set operation, with the column names of the first one."""
         inputs: list[Project] = []
         output: list[Visible] = []
         for branch in trees:
@@ -81,7 +81,7 @@ class SetOperations:
                 output = [(name, self._names.fresh(name)) for name, _ in visible]
             if len(visible) != len(output):
                 raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their columns", branch
+                    Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their number of columns", branch
                 )
             pairs = [(new, old) for (_, new), (_, old) in zip(output, visible, strict=True)]
             inputs.append(renamed(relation, pairs))

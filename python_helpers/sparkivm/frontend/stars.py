@@ -1,4 +1,4 @@
-"""`*`, `alias.*`, `* EXCEPT (…)` and `struct.*`: the columns and fields that they stand for."""
+"""`*`, `alias.*`, `* EXCEPT (…)` and `struct.*`: the columns and fields they expand to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, with_fields
 from sparkivm.reasons import Reason
 
-# Their arguments are one in `this` and a list in `expressions`; any number of them will do.
+# Functions of any number of arguments: the first is in `this`, the others in `expressions`.
 _ONE_AND_OTHERS = (exp.Coalesce, exp.Count, exp.Greatest, exp.Least)
 
 
@@ -20,12 +20,12 @@ def is_star(node: object) -> bool:
 
 
 def is_of_columns(node: exp.Expr) -> bool:
-    """Whether a node is a star that stands for columns, as all do but the one of COUNT(*)."""
+    """Whether a node is a star that stands for columns: any star but that of COUNT(*)."""
     return is_star(node) and not counts_rows(node.parent)
 
 
 def counts_rows(call: exp.Expr | None) -> bool:
-    """Whether a call is COUNT(*); with more in it, a star is all columns, which have to have values."""
+    """Whether a call is COUNT(*). Beside other arguments the star means all columns, counted if non-NULL."""
     if not isinstance(call, exp.Count) or call.expressions:
         return False
     return isinstance(call.this, exp.Star) and not _left_out(call.this)
@@ -37,7 +37,7 @@ def has_star(tree: exp.Expr) -> bool:
 
 
 def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
-    """What a star stands for in a SELECT list, or among the arguments of a function."""
+    """The columns of a star in a SELECT list or among a function's arguments."""
     left_out = _left_out(node)
     for part in left_out:
         if isinstance(part, exp.Column) and part.table:
@@ -47,7 +47,7 @@ def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
 
 
 def items_of_star(node: exp.Expr, scope: Scope, names: NameAllocator) -> list[tuple[str, exp.Expr]]:
-    """The items of a SELECT list that a star is: (name, expression); of a struct its fields."""
+    """The items (name, expression) that a star in a SELECT list expands to; for a struct, its fields."""
     fields = _fields_of_struct(node, scope, names)
     if fields is not None:
         return fields
@@ -55,9 +55,9 @@ def items_of_star(node: exp.Expr, scope: Scope, names: NameAllocator) -> list[tu
 
 
 def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], exp.Expr]) -> exp.Expr | None:
-    """A call with resolved arguments if stars are among them, which STRUCT takes for fields; None if not.
+    """A call with its arguments resolved and stars among them expanded; None if there are no stars.
 
-    What Spark gives no meaning to stays as it is.
+    STRUCT takes them for its fields. A star to which Spark gives no meaning stays.
     """
     if not isinstance(call, (exp.Func, exp.Distinct)) or counts_rows(call):
         return None
@@ -74,12 +74,12 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
             value = column(name).tree.copy()
             if isinstance(call, exp.Struct):
                 if not has_name((shown, name)):
-                    what = "a struct of a column without a name"
+                    what = "a STRUCT(*) over a column without a name"
                     raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, argument)
                 value = exp.PropertyEQ(this=exp.to_identifier(shown, quoted=True), expression=value)
             whole.append(value)
     if not whole:
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* without a column", call)
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* that stands for no columns", call)
     new = call.copy()
     if first:
         new.set("this", whole.pop(0))
@@ -90,7 +90,7 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
 def _fields_of_struct(
     node: exp.Expr, scope: Scope, names: NameAllocator
 ) -> list[tuple[str, exp.Expr]] | None:
-    """The same of `struct.*`; None of another star, and where the struct's fields are not known."""
+    """The same for `struct.*`; None for other stars, and if the struct's fields are not known."""
     qualifier = _qualifier(node)
     if not qualifier or scope.is_alias(qualifier) or _left_out(node):
         return None
@@ -107,7 +107,7 @@ def _fields_of_struct(
 
 
 def _left_out(node: exp.Expr) -> list[exp.Expr]:
-    """What a star's EXCEPT names."""
+    """The columns that a star's EXCEPT names."""
     star = node.this if isinstance(node, exp.Column) else node
     return star.args.get("except_") or []
 

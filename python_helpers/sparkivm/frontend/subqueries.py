@@ -1,14 +1,14 @@
-"""Subqueries in expressions: scalar, EXISTS and IN, each joined to the rows in whose expression it stands.
+"""Subqueries in expressions (scalar, EXISTS, IN): each is joined to the rows of the expression.
 
-I(f) are the rows of the subquery for a row of A; see correlation.py for what they are joined by.
+I(f) are the subquery's rows for a row of A; correlation.py says how they are joined.
 
     EXISTS, IN in a conjunct     A ⋉ I
     NOT EXISTS in a conjunct     A ▷ I
     x NOT IN I in a conjunct     (A ▷_{x = y} I) ▷ σ_{y is null}(I), and ▷ I if x is NULL
     EXISTS elsewhere             A ⟕ γ(I), more than 0 rows
     scalar                       A ⟕ γ(I), the one value; two rows are an error
-    x IN I elsewhere             TRUE if x is found; else unknown if I has a NULL, or x is NULL and I has
-                                 rows; else FALSE. To Spark unknown is FALSE, of NOT IN too, as in a conjunct.
+        x IN I elsewhere             TRUE if x is found; else unknown if I has a NULL, or x is NULL and I has
+                                     rows; else FALSE. Spark takes unknown for FALSE, also for NOT IN.
 """
 
 from __future__ import annotations
@@ -59,41 +59,41 @@ _IN_COUNTED = "case when h > 0 then true when u > 0 then {unknown} else false en
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A subquery whose column has a name, but is not computed yet."""
+    """A subquery whose column has a name, but is not joined yet."""
 
     kind: Kind
     rows: Relation
     values: tuple[str, ...]  # the columns that it returns
     operands: tuple[Scalar, ...]  # left of IN
-    unknown: str  # the value of an IN of which it is not known
+    unknown: str  # the value of an IN that is neither TRUE nor FALSE
     node: exp.Expr
 
     @property
     def read(self) -> frozenset[str]:
-        """Columns from outside."""
+        """The outer columns that it reads."""
         return free_columns(self.rows).union(*(operand.columns for operand in self.operands))
 
 
 class Subqueries:
-    """The subqueries of one SELECT: read where they stand, joined when it is known to what."""
+    """The subqueries of one SELECT: read where they occur, joined once the relation is known."""
 
     def __init__(self, reader: QueryReader) -> None:
         self._reader = reader
         self._waiting: dict[str, _Waiting] = {}
-        self._aggregates: dict[Scalar, str] = {}  # of the groups, which subqueries read, and their columns
+        self._aggregates: dict[Scalar, str] = {}  # outer aggregates that subqueries read, and their columns
 
     @property
     def waiting(self) -> frozenset[str]:
-        """Columns of subqueries that no relation has yet."""
+        """The columns of subqueries that are not joined yet."""
         return frozenset(self._waiting)
 
     @property
     def read(self) -> frozenset[str]:
-        """Columns from outside that the waiting subqueries read."""
+        """The outer columns that the waiting subqueries read."""
         return frozenset().union(*(one.read for one in self._waiting.values()))
 
     def column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
-        """The column that stands for a subquery from now on."""
+        """The column that replaces a subquery."""
         kind: Kind = "scalar"
         query: exp.Expr = node
         operands: tuple[Scalar, ...] = ()
@@ -109,7 +109,7 @@ class Subqueries:
                     check_accepted(part)
             operands = tuple(map(Scalar, parts))
             if len(operands) == 1 and not operands[0].columns and parts[0].find(exp.Null, exp.Nullif):
-                # Spark folds it to NULL, as it does for no other operand.
+                # Spark folds the IN to NULL only for such an operand.
                 raise not_incremental(
                     Reason.OPERATOR_NOT_SUPPORTED, "IN of a constant that may be NULL", node
                 )
@@ -118,21 +118,21 @@ class Subqueries:
         expected = {"scalar": 1, "in": len(operands), "exists": len(values)}[kind]
         if len(values) != expected:
             raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, f"a subquery returns {len(values)} columns for {expected}", node
+                Reason.SQL_NOT_UNDERSTOOD, f"a subquery returns {len(values)} columns, not {expected}", node
             )
         name = self._reader.names.fresh("subquery")
         self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, _unknown(node), node)
         return column(name).tree
 
     def has_aggregate(self, tree: exp.Expr) -> bool:
-        """Whether a resolved expression has aggregates, be they operands of a subquery that waits."""
+        """Whether a resolved expression has aggregates, also as operands of a waiting subquery."""
         if has_aggregate(tree):
             return True
         waiting = (self._waiting[name] for name in Scalar(tree).columns & self.waiting)
         return any(self.has_aggregate(operand.tree) for one in waiting for operand in one.operands)
 
     def aggregate(self, tree: exp.Expr) -> exp.Expr:
-        """The column that stands for an aggregate over FROM in a subquery; see `over_groups`."""
+        """The column that replaces an outer query's aggregate in a subquery; see `over_groups`."""
         scalar = Scalar(tree)
         if scalar not in self._aggregates:
             self._aggregates[scalar] = self._fresh("aggregate")
@@ -140,15 +140,15 @@ class Subqueries:
 
     @property
     def of_groups(self) -> list[exp.Expr]:
-        """The expressions of which `over_groups` makes those over the groups."""
+        """The expressions that `over_groups` rewrites over the groups."""
         operands = [operand.tree for one in self._waiting.values() for operand in one.operands]
         return [*operands, *(scalar.tree for scalar in self._aggregates)]
 
     def over_groups(self, rewrite: Callable[[exp.Expr, exp.Expr], Scalar]) -> dict[str, Scalar]:
-        """Bring what waits from the rows to their groups: the operands, and the aggregates that it reads.
+        """Rewrite the waiting subqueries over the groups: their operands, and the aggregates that they read.
 
-        rewrite  an expression over FROM, and what it is a part of, as one over the groups
-        Returns: by name, the columns that the groups need beside their own.
+        rewrite  turns an expression over FROM, and the node that contains it, into one over the groups
+        Returns: by name, the columns that the groups need in addition to their own.
         """
         for name, one in self._waiting.items():
             operands = tuple(rewrite(operand.tree, one.node) for operand in one.operands)
@@ -156,21 +156,21 @@ class Subqueries:
         return {name: rewrite(scalar.tree, scalar.tree) for scalar, name in self._aggregates.items()}
 
     def same_column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
-        """That of an equal subquery that waits, as of a SELECT item which GROUP BY repeats; or a new one."""
+        """The column of an equal waiting subquery (GROUP BY may repeat a SELECT item), or a new one."""
         same = inside_parentheses(node)
         equal_ones = (name for name, one in self._waiting.items() if inside_parentheses(one.node) == same)
         name = next(equal_ones, None)
         return self.column(node, scope, aliases) if name is None else column(name).tree
 
     def joined(self, relation: Relation, wanted: frozenset[str]) -> Relation:
-        """The relation with the columns of those subqueries that are in `wanted`."""
+        """The relation joined to the subqueries whose columns are in `wanted`."""
         for name in list(self._waiting):
             if name in wanted and name in self._waiting:
                 relation = self._join(relation, name)
         return relation
 
     def filtered(self, relation: Relation, predicate: Scalar) -> Relation:
-        """The rows for which a predicate is TRUE that may have subqueries."""
+        """The rows for which a predicate, which may contain subqueries, is TRUE."""
         kept = [p for p in conjuncts(predicate) if not p.columns & self.waiting]
         if kept:
             relation = _filter(relation, conjunction(kept))
@@ -183,13 +183,13 @@ class Subqueries:
         return relation
 
     def beside(self, left: Relation, right: Relation, join: exp.Expr) -> tuple[Relation, Relation]:
-        """The sides of an outer or semi join, each with the columns of those subqueries in ON that read it.
+        """The sides of an outer or semi join, each joined to those subqueries of ON that read it.
 
-        A subquery that reads neither stands beside the left side.
+        A subquery that reads neither side is joined to the left one.
         """
         for name in list(self._waiting):
             if name not in self._waiting:
-                continue  # an operand of one that came before
+                continue  # already joined, as an operand of an earlier one
             waiting = self._waiting[name]
             if waiting.read & frozenset(right.columns):
                 if waiting.read & frozenset(left.columns):
@@ -204,7 +204,7 @@ class Subqueries:
     # EXISTS and IN as conjuncts
 
     def _tested(self, relation: Relation, conjunct: Scalar) -> Relation | None:
-        """The rows that pass a conjunct that is nothing but EXISTS or IN, or its negation."""
+        """The rows that pass a conjunct that is just EXISTS or IN, or its negation; None for others."""
         tree, anti = conjunct.tree, False
         while isinstance(tree, (exp.Not, exp.Paren)):
             anti ^= isinstance(tree, exp.Not)
@@ -233,7 +233,7 @@ class Subqueries:
     def _without_unknown(
         self, relation: Relation, rows: Relation, predicates: tuple[Scalar, ...], x: str, y: str
     ) -> Relation:
-        """The rows of which it is known that x is none of the values y: no NULL, or no value at all."""
+        """The rows for which x NOT IN y is TRUE: neither x nor any y is NULL, or there is no y at all."""
         read = sorted(frozenset().union(*(p.columns for p in predicates)) & frozenset(rows.columns))
         for some, condition in (
             (Filter(rows, expression("y is null", y=y)), ()),
@@ -282,7 +282,7 @@ class Subqueries:
     def _single_row(
         self, relation: Relation, waiting: _Waiting, correlation: Correlation
     ) -> tuple[Relation, Scalar] | None:
-        """An aggregate of everything, with projections and HAVING on top: its groups are what is joined."""
+        """An aggregate without keys, below projections and HAVING: we join its groups directly."""
         value: Scalar = column(waiting.values[0])
         having: list[Scalar] = []
         node = waiting.rows
@@ -352,7 +352,7 @@ class Subqueries:
         bound: Bound,
         operands: tuple[str, ...],
     ) -> tuple[Relation, Scalar]:
-        """x is compared with each value, for each x that occurs."""
+        """IN by comparing each distinct operand x with each value."""
         every = correlation.ranging(bound, operands)
         mine = tuple(every.columns[x] for x in operands)
         condition = conjunction(self._matches(waiting, every.relation, mine, every.relation))
@@ -368,7 +368,7 @@ class Subqueries:
     def _matches(
         self, waiting: _Waiting, relation: Relation, operands: Sequence[str], rows: Relation
     ) -> tuple[Scalar, ...]:
-        """How IN compares its operands, columns of the relation, with the values among `rows`."""
+        """How IN compares its operands (columns of the relation) with its values (columns of `rows`)."""
         types = self._reader.names.types
         for x, y in zip(operands, waiting.values, strict=True):
             lengths = (char_length(relation, x, types), char_length(rows, y, types))
@@ -381,7 +381,7 @@ class Subqueries:
         )
 
     def _beside(self, relation: Relation, bound: Bound, calls: tuple[Call, ...]) -> Relation:
-        """Each row with the aggregate of the subquery's rows that belong to it; NULLs if there are none."""
+        """Each row, joined to the aggregate of its rows in the subquery; NULLs if there are none."""
         if not bound.columns:
             return InnerJoin((relation, Aggregate(bound.relation, (), calls)), ())
         names = {of: self._fresh(of) for of in bound.columns}
@@ -394,7 +394,7 @@ class Subqueries:
     ) -> tuple[Relation, tuple[str, ...]]:
         """The relation with each expression as a column, and the names of these."""
         for scalar in scalars:
-            check_accepted(scalar.tree)  # an aggregate is no column unless there are groups
+            check_accepted(scalar.tree)  # an aggregate becomes a column only by grouping
         new = {
             self._fresh("operand"): scalar for scalar in scalars if scalar.as_column not in relation.columns
         }
@@ -409,9 +409,9 @@ class Subqueries:
 
 
 def _unknown(node: exp.Expr) -> str:
-    """What Spark takes IN for where it is neither TRUE nor FALSE: what makes the condition around it FALSE.
+    """The value of an IN that is neither TRUE nor FALSE: the one that makes the condition around it FALSE.
 
-    It joins the subquery for IN, or for NOT IN, and then knows only of matches; NOT goes inwards before
+    Spark pushes NOT inwards, then joins the subquery for IN or NOT IN, and the join knows only matches
     (docs/decisions/018-in-is-never-null.md).
     """
     negated = False
@@ -438,6 +438,6 @@ def _semi_join(left: Relation, right: Relation, predicates: tuple[Scalar, ...], 
 
 
 def _renamed_keys(grouped: Aggregate, bound: Bound, names: Mapping[str, str]) -> Project:
-    """Groups with keys of their own, as several of one relation may be joined to the same rows."""
+    """Groups with keys of their own, because several of one relation may be joined to the same rows."""
     keys = ((names[of], mine) for of, mine in bound.columns.items())
     return renamed(grouped, (*keys, *((call.name, call.name) for call in grouped.calls)))

@@ -1,4 +1,4 @@
-"""Which relations a SELECT names, and where in its text: to read them at a fixed version."""
+"""The relations that a SELECT names, with their places in the text, to read them at a fixed version."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sqlglot import exp
 
 @dataclass(frozen=True)
 class TableReference:
-    """One mention of a table or view: its name's parts, and the name's place [start, end) in the text."""
+    """One mention of a table or view: the parts of its name, and the name's place [start, end)."""
 
     parts: tuple[str, ...]
     start: int
     end: int
     aliased: bool
-    fixed: bool  # the text names a version of its own
+    fixed: bool  # the text itself names a version
 
 
 def table_references(tree: exp.Expr) -> list[TableReference] | None:
-    """The tables that are no CTEs, in the order of the text; None if a place is not known."""
+    """The tables that are not CTEs, in text order; None if a place is not known."""
     found: dict[int, TableReference] = {}
     for table in tree.find_all(exp.Table):
         # The names in a hint are aliases.
@@ -37,9 +37,9 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
 
 
 def names_in(tree: exp.Expr) -> frozenset[str]:
-    """Every name in a query that may stand for a value, in lower case: columns, fields, bare words.
+    """All names in a query that may be values, in lower case: columns, fields, bare words.
 
-    Those of relations and of the functions that are called are no such names.
+    Names of relations and of called functions are left out.
     """
     found = {
         node.name.lower()
@@ -50,7 +50,7 @@ def names_in(tree: exp.Expr) -> frozenset[str]:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether a WITH around a mention has its name: upper or lower case, as in Spark."""
+    """Whether a WITH around a mention defines its name; as in Spark, case does not matter."""
     if len(table.parts) > 1:
         return False
     node: exp.Expr = table
@@ -69,7 +69,7 @@ def _is_cte(table: exp.Table) -> bool:
 def replace_references(
     sql: str, references: list[TableReference], text_of: Callable[[TableReference], str | None]
 ) -> str:
-    """The text with table names replaced; where `text_of` is None a name stays."""
+    """The text with table names replaced; a name stays where `text_of` returns None."""
     pieces: list[str] = []
     position = 0
     for reference in references:

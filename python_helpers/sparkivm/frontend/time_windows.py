@@ -1,8 +1,8 @@
-"""WINDOW(time, length [, slide [, start]]): a row for each span of time that holds a row's time.
+"""WINDOW(time, length [, slide [, start]]): one row for each span of time that contains a row's time.
 
-γ_{window(t)}(R) = γ_w(G(R)),  G(R) = {(r, w) | r ∈ R, w a span that holds r.t}: none where t is NULL
+γ_{window(t)}(R) = γ_w(G(R)),  G(R) = {(r, w) | r ∈ R, w a span that contains r.t}: none where t is NULL
 
-Spark lets one such call stand in a SELECT, and calls its column `window` there.
+Spark allows one such call in a SELECT, and names its column `window`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _NAME = "window"
 def with_time_windows(
     select: exp.Select, relation: Relation, scope: Scope, names: NameAllocator
 ) -> tuple[exp.Select, Relation, Scope]:
-    """The SELECT with a column in place of such calls, over rows that have it; as it is if there are none."""
+    """The SELECT with a column in place of such calls, and rows that have it; unchanged without calls."""
     calls = {Scalar(resolve(node, scope)) for node in _calls(select)}
     if not calls:
         return select, relation, scope
     call = calls.pop()
     if calls:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "several windows of time in one SELECT", select)
+        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "several WINDOW calls in one SELECT", select)
     for argument in call.tree.expressions:
         check_accepted(argument)
     column = names.fresh(_NAME)
@@ -49,7 +49,7 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
         for node in outside_of_subqueries(tree):
             if not isinstance(node, exp.Anonymous):
                 continue
-            if spark_name(node) == "session_window":  # its column has a name, so others would be blamed first
+            if spark_name(node) == "session_window":  # before its column's name is reported as unknown
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "SESSION_WINDOW", node)
             if spark_name(node) == _NAME:
                 yield node

@@ -1,8 +1,8 @@
-"""What dbt-spark's date macros put around each call: an assertion that cannot fail.
+"""The assertion that dbt-spark's date macros put around each call; it cannot fail.
 
     COALESCE(x, NVL2(x, ASSERT_TRUE(x IS NOT NULL), NULL)) = x
 
-If x is a value, that is the result. If it is NULL, NVL2 takes its third argument, which is NULL.
+If x is not NULL, the result is x. If x is NULL, NVL2 takes its third argument, which is NULL.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from sqlglot import exp
 
 
 def within_assertion(node: exp.Expr) -> exp.Expr | None:
-    """The x of such an expression; None of anything else."""
+    """The x of such an expression; None for other expressions."""
     if not isinstance(node, exp.Coalesce):
         return None
     x = node.this

@@ -1,4 +1,4 @@
-"""Window functions of one SELECT: each becomes a column, and one operator computes those of one partition."""
+"""Window functions of one SELECT: each becomes a column; one operator computes all of a partition."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.reasons import Reason
 
-# They number the rows of a partition, or point at some: which of several that tie comes first shows.
+# They number or pick rows of a partition, so the order of ties is visible.
 _OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
-# Rows that tie share a value.
+# Tied rows share a value.
 _OF_PEERS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
-# Some row of a frame. Unless it counts rows, a frame has all or none of those that tie: any may be its last.
+# They take one row of a frame. A frame not in ROWS holds all or none of the tied rows: any may be the last.
 _OF_THE_FRAME = frozenset({"last_value", "last", "nth_value"})
 _FIRST = frozenset({"first_value", "first", "any_value"})
 
 
 def with_named_windows(tree: exp.Expr, definitions: Sequence[exp.Expr]) -> exp.Expr:
-    """The expression with the windows of the WINDOW clause written where their names stand.
+    """The expression with the definitions of WINDOW in place of their names.
 
-    A name that is not defined there is refused: it may be of a query around this one.
+    A name that is not defined there is refused: it may belong to an outer query.
     """
     if not any(map(_window_name, outside_of_subqueries(tree))):
         return tree
@@ -50,10 +50,10 @@ def with_named_windows(tree: exp.Expr, definitions: Sequence[exp.Expr]) -> exp.E
 
 
 def _by_name(definitions: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
-    """What each name stands for; to Spark their case counts, and one may stand for another one's window."""
+    """The window of each name; in Spark case matters, and one name may refer to another's window."""
     written = {str(one.name): one for one in definitions}
     if len({name.lower() for name in written}) < len(definitions):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "windows of one name", definitions[0])
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "two windows have the same name", definitions[0])
     known = dict(written)
     for name, one in written.items():
         other = _window_name(one)
@@ -65,7 +65,7 @@ def _by_name(definitions: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
 
 
 def _window_name(node: exp.Expr) -> str:
-    """The name of another window that a window has instead of its parts."""
+    """The name by which a window refers to another one; "" if it has its own parts."""
     name = node.args.get("alias") if isinstance(node, exp.Window) else None
     return name.name if name is not None else ""
 
@@ -75,20 +75,20 @@ def _undefined(name: str, node: exp.Expr) -> NotIncremental:
 
 
 class Windows:
-    """Window functions, read where they stand and computed together."""
+    """Window functions, read where they occur and computed together."""
 
     def __init__(self, names: NameAllocator) -> None:
         self._names = names
         self._known: dict[Scalar, str] = {}
-        self._calls: dict[tuple[Scalar, ...], list[WindowCall]] = {}  # by what they are partitioned by
+        self._calls: dict[tuple[Scalar, ...], list[WindowCall]] = {}  # by partition
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that window functions became."""
+        """The columns of the window functions."""
         return frozenset(self._known.values())
 
     def lifted(self, tree: exp.Expr) -> exp.Expr:
-        """A resolved expression in which columns stand for the window functions."""
+        """A resolved expression with columns in place of window functions."""
 
         def replacement(node: exp.Expr) -> exp.Expr | None:
             return column(self._column(node)).tree if isinstance(node, exp.Window) else None
@@ -149,23 +149,23 @@ class Windows:
         spec = node.args.get("spec")
         frame = spec.sql(dialect="spark") if spec is not None else ""
         if spec is not None and spec.find(exp.Column):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a frame that is not constant", node)
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a window frame that is not constant", node)
         by_rows = frame.upper().startswith("ROWS")
         sorted_by = (*(one.key for one in order), *map(Scalar, node.args.get("partition_by") or ()))
         first = function in _FIRST and _has_the_first_row(spec) and not _passes_over_nulls(call, inner)
         chosen = function in _OF_THE_FRAME | _FIRST and not (by_rows or first)
         if chosen and not _are_told_by(sorted_by, parts):
-            what = f"{function.upper()} of any of the rows that tie; write ROWS BETWEEN … behind ORDER BY"
+            what = f"{function.upper()} may take any of the tied rows; write ROWS BETWEEN … after ORDER BY"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
-        # More keys of ORDER BY leave a frame as it is only if it counts rows, or its end does not matter.
+        # Further ORDER BY keys leave a frame unchanged only if it counts rows, or its end does not matter.
         settled = function in _OF_ONE_ROW or first or (by_rows and function not in _OF_PEERS)
         if first and not by_rows:
-            frame = ""  # Spark takes a distance with one key of ORDER BY only
+            frame = ""  # Spark allows a distance only with a single ORDER BY key
         return WindowCall(name, Scalar(call), order, frame, settled)
 
 
 def _has_the_first_row(spec: exp.Expr | None) -> bool:
-    """Whether each row's frame does, which never is empty then; that of a window without one does."""
+    """Whether every frame begins at the partition's first row, and so is never empty; the default does."""
     if spec is None:
         return True
     start, start_side, end_side = (spec.text(part).upper() for part in ("start", "start_side", "end_side"))
@@ -174,28 +174,28 @@ def _has_the_first_row(spec: exp.Expr | None) -> bool:
     match spec.args.get("end"):
         case None | "CURRENT ROW":
             return True
-        case "UNBOUNDED" | exp.Literal():  # any other distance may be below 0
+        case "UNBOUNDED" | exp.Literal():  # any other distance may be negative
             return end_side == "FOLLOWING"
         case _:
             return False
 
 
 def _passes_over_nulls(call: exp.Expr, function: exp.Expr) -> bool:
-    """IGNORE NULLS, or a second argument that may say so."""
+    """Whether there is IGNORE NULLS, or a second argument that may mean it."""
     return call.find(exp.IgnoreNulls) is not None or len(arguments_of(function)) > 1
 
 
 def _are_told_by(keys: Sequence[Scalar], parts: Sequence[exp.Expr]) -> bool:
-    """Whether expressions are the same for all rows that are equal in some keys."""
+    """Whether expressions are functions of some keys."""
     columns = {name for key in keys if (name := key.as_column)}
     return all(Scalar(part) in keys or Scalar(part).columns <= columns for part in parts)
 
 
 def _told_apart(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:
-    """Calls that may be computed together: one at most that settles ties.
+    """Calls that may be computed together: at most one of them breaks ties.
 
-    Equal rows get different numbers from it. A second one that settles them by its own order would pair its
-    numbers with those as the engine likes; computed later it takes the first one's into account.
+    Such a call gives equal rows different numbers. A second one would break ties in its own order, so the
+    engine could combine their numbers arbitrarily. Computed later, it takes the first one's into account.
     """
     settled = [call for call in calls if call.settled]
     first = tuple(call for call in calls if call not in settled[1:])

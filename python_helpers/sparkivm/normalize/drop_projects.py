@@ -1,6 +1,6 @@
-"""Projections that only leave columns out disappear: columns are pruned later, and joins meet without them.
+"""Drops projections that only leave out columns: columns are pruned later, and joins become adjacent.
 
-π_c(A) = A    as columns are known by name, and nothing but UNION ALL looks at their order or number
+π_c(A) = A    columns are known by name, and only UNION ALL depends on their order or number
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A row has one match at most among groups that it is compared with by all of their keys: IN becomes a join.
+"""IN becomes a join: a row that is compared with all keys of groups matches at most one group.
 
 A ⋉_on B = π_A(A ⋈_on B)    B = groups by keys k, `on` holds a = k for each of them
 
-The change of a join is a sum of joins; a semi-join has to find out of each key whether a match was its last.
+The delta of a join is a sum of joins; a semi-join must find out for each key whether a match was its last.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _joined(node: Relation) -> Relation:
 
 
 def _is_unique(relation: Relation, columns: frozenset[str]) -> bool:
-    """Whether it is groups below filters and projections, and `columns` hold all of their keys."""
+    """Whether it is groups below filters and projections, and `columns` include all of their keys."""
     while isinstance(relation, (Filter, Project)):
         sources = (relation.source_of(name) for name in columns)
         columns = frozenset(source[1] for source in sources if source is not None)

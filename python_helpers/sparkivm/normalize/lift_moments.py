@@ -1,4 +1,4 @@
-"""Moments stand in filters and projections alone: what else reads one reads a column that holds it.
+"""Moves moments into filters and projections: any other operator reads a column that holds the moment.
 
 A ⋈_{p(now)} B = σ_{p(now)}(A × B)
 f_{now}(A, …) = f_c(π_{*, now as c}(A), …)   for LEFT, FULL and SEMI JOIN, aggregates, windows, generators

@@ -1,4 +1,4 @@
-"""Passes: named rewrites, each of which keeps the rows of a relation; those of a query in their order."""
+"""Passes: named rewrites that keep a relation's rows; and the sequence of passes for a query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparkivm.normalize.prune_columns import prune_columns
 from sparkivm.normalize.push_filters import push_filters
 from sparkivm.normalize.share_parts import share_parts
 
-# A name, and what is done.
+# (name, rewrite)
 Pass = tuple[str, Callable[[Relation], Relation]]
 
 
@@ -27,12 +27,12 @@ class Rewritten:
     relation: Relation
 
 
-# What each pass made of a relation, in their order.
+# A relation after each pass, in order.
 Trace = tuple[Rewritten, ...]
 
 
 def traced(name: str, relation: Relation, passes: Iterable[Pass]) -> Trace:
-    """The relation, under a name, and after each pass; the last one is the result."""
+    """The relation under a name, then after each pass; the last one is the result."""
     trace = [Rewritten(name, relation)]
     for by, change in passes:
         relation = change(relation)
@@ -41,7 +41,7 @@ def traced(name: str, relation: Relation, passes: Iterable[Pass]) -> Trace:
 
 
 def normalization(needed: Columns) -> tuple[Pass, ...]:
-    """To the form that the rules are made for, with at least the columns in `needed`."""
+    """The passes to the form that the rules expect, with at least the columns in `needed`."""
     return (
         ("join_groups", join_groups),
         ("drop_projects", drop_projects),

@@ -1,6 +1,6 @@
-"""Columns that nothing reads are left out, down to the scans: updates of them then change nothing.
+"""Columns that nothing reads are dropped, down to the scans, so updates of them change nothing.
 
-What stands in a plan several times keeps the columns that any of its readers needs, and stays one part.
+A relation that occurs several times keeps the columns that any reader needs, and stays shared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sparkivm.algebra.relation import Columns, Pruned
 
 
 def prune_columns(relation: Relation, needed: Iterable[str]) -> Relation:
-    """The relation with at least the columns in `needed`, in an order of its own."""
+    """The relation with at least the columns in `needed`, in any order."""
     nodes = list(relation.walk())
     wanted: dict[Relation, set[str]] = {node: set() for node in nodes}
     wanted[relation] |= set(needed)

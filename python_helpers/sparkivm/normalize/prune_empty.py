@@ -1,4 +1,4 @@
-"""Terms of a delta that are empty, because an input did not change, disappear."""
+"""Drops the terms of a delta that are empty because an input did not change."""
 
 from __future__ import annotations
 

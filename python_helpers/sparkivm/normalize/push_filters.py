@@ -1,4 +1,4 @@
-"""Filters down to the scans, joins flattened, LEFT JOIN to INNER JOIN where its padding cannot survive.
+"""Pushes filters to the scans, flattens joins, turns LEFT into INNER JOIN where padding cannot survive.
 
 σ_p(π_e(A)) = π_e(σ_{p∘e}(A))            σ_p(A ⊎ B) = σ_p(A) ⊎ σ_p(B)
 σ_p(ρ_n(A)) = ρ_n(σ_p(A))
@@ -31,7 +31,7 @@ def push_filters(relation: Relation) -> Relation:
 
 
 def _push(node: Relation, predicates: Predicates, not_null: frozenset[str]) -> Relation:
-    """`node` under `predicates`; rows where a column of `not_null` is NULL do not matter to what is above."""
+    """`node` under `predicates`; rows in which a column of `not_null` is NULL are irrelevant above."""
     node = operator(node)
     match node:
         case ra.Filter():
@@ -95,7 +95,7 @@ def _push_into_join(node: ra.InnerJoin, predicates: Predicates, not_null: frozen
         _push(child, tuple(ps), rejected & frozenset(child.columns))
         for child, ps in zip(inputs, local, strict=True)
     )
-    if any(isinstance(child, ra.InnerJoin) for child in pushed):  # a LEFT JOIN became an inner one
+    if any(isinstance(child, ra.InnerJoin) for child in pushed):  # a LEFT JOIN became an INNER JOIN
         return _push_into_join(ra.InnerJoin(pushed, tuple(across)), (), not_null)
     return ra.InnerJoin(pushed, tuple(across))
 
@@ -135,7 +135,7 @@ def _push_into_left_join(node: ra.LeftJoin, predicates: Predicates, not_null: fr
 
 
 def _push_into_full_join(node: ra.FullJoin, predicates: Predicates, not_null: frozenset[str]) -> Relation:
-    """A side whose NULLs cannot survive pads nothing: the join is a LEFT JOIN of that side."""
+    """If rows with NULLs for a side cannot survive, the join is a LEFT JOIN that preserves that side."""
     rejected = not_null | all_rejected(predicates)
     for preserved, other, on in (
         (node.left, node.right, node.on),

@@ -1,8 +1,8 @@
-"""Groups that a query reads in several places, as of a CTE or view, become one part of its plan.
+"""Groups that a query reads in several places, for example from a CTE or view, become one shared part.
 
-Each mention of a CTE is read with column names of its own. Where two of them are still the same after filters
-have been pushed into them, the second one is the first under other names: its changes are derived and
-computed once.
+Each mention of a CTE is read with its own column names. If two of them are still equal after filters have
+been pushed into them, the second becomes the first under other names: its changes are derived and computed
+once.
 
 γ ⊙ γ' = γ ⊙ π_names(γ)    if γ' is γ with other column names
 """
@@ -22,20 +22,20 @@ _Label = Hashable  # of a column, the same for all relations of a kind
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a relation is but for the names of its columns; two of a kind have the same labels."""
+    """What a relation is, regardless of column names; equal kinds have the same labels."""
 
     number: int
     labels: Mapping[str, _Label]  # by name
 
 
 def share_parts(relation: Relation) -> Relation:
-    """The same relation, in which equal groups are one object."""
+    """The same relation, with equal groups as one object."""
     alike = _alike(relation)
     return _Sharing(alike).visit(relation)[0] if alike else relation
 
 
 def _alike(relation: Relation) -> frozenset[int]:
-    """Ids of the relations in groups that may be equal: the same operators over the same tables."""
+    """Ids of the relations in groups that may be equal: with the same operators over the same tables."""
     shapes: dict[int, Hashable] = {}
     numbers: dict[Hashable, int] = {}
     found: dict[int, list[Relation]] = {}
@@ -58,11 +58,11 @@ class _Sharing:
     def __init__(self, alike: Collection[int]) -> None:
         self._alike = alike
         self._numbers: dict[Hashable, int] = {}
-        self._first: dict[int, tuple[Relation, _Kind]] = {}  # by the number of the kind
-        self._done: dict[int, tuple[Relation, _Kind]] = {}  # by the id of the relation as it was
+        self._first: dict[int, tuple[Relation, _Kind]] = {}  # by the kind's number
+        self._done: dict[int, tuple[Relation, _Kind]] = {}  # by the id of the original relation
 
     def visit(self, node: Relation) -> tuple[Relation, _Kind]:
-        """The relation with parts of it shared, and its kind."""
+        """The relation with shared parts, and its kind."""
         if id(node) not in self._done:
             self._done[id(node)] = self._visited(node)
         return self._done[id(node)]
@@ -139,11 +139,11 @@ class _Sharing:
                 raise no_rule(node)
         key = (type(node), below, identity)
         if len(set(labels.values())) < len(labels):
-            key = (type(node), below, id(node))  # a field under two names
+            key = (type(node), below, id(node))  # one field has two names
         return _Kind(self._numbers.setdefault(key, len(self._numbers)), labels)
 
 
 def _named_by_labels(children: Iterable[_Kind]) -> Callable[[Scalar], Scalar]:
-    """Expressions over some relations with labels in the place of names."""
+    """Rewrites expressions over some relations, with labels in place of names."""
     names = {name: f"{i} {label}" for i, one in enumerate(children) for name, label in one.labels.items()}
     return lambda scalar: scalar.rename(names)

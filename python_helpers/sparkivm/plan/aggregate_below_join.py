@@ -1,10 +1,10 @@
-"""Counts and sums over a join, added up below it first: eager aggregation.
+"""Counts and sums over a join, aggregated below it first: eager aggregation.
 
 γ_{G; Σ e}(D ⋈ F)  =  γ_{G; Σ s}(D ⋈ E),   E entries that add up to γ_{b; s = Σ e}(F)
 
-G is of D, e and b are of F, and b are the columns that D meets. A group whose count adds up to 0 is none.
-Where rows of D change, the right side looks for them among the groups of F instead of its rows. So it pays
-where the groups are kept, as a view of their own; its entries need not be added up in between.
+G are columns of D, e and b are columns of F, and b are those that D is joined by. A group exists only if its
+count is not 0. Where rows of D change, they are looked up in the groups of F instead of its rows. So this
+pays only if the groups are kept as an auxiliary view; its entries need not be added up in between.
 
 source  Yan and Larson 1995, "Eager Aggregation and Lazy Aggregation"
 tested  tests/laws/test_aggregate_below_join_law.py
@@ -26,17 +26,17 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.split import Split
 from sparkivm.spark.data_types import BIGINT, SparkType
 
-_Part = tuple[AggregateFunction, Scalar | None]  # of a group: a function, and its argument
+_Part = tuple[AggregateFunction, Scalar | None]  # a function of a group, and its argument
 
 
 @dataclass(frozen=True)
 class BelowJoin:
-    """An aggregate over a join in its other form.
+    """An aggregate over a join, in its other form.
 
     inner     the groups of F
-    others    D, and the predicates by which it is joined with F
+    others    D, and the predicates that join it with F
     calls     of the whole, over the columns of `inner`
-    formulas  the calls that the aggregate had, over the columns of the whole
+    formulas  the original calls, over the columns of the whole
     is_there  whether a group has rows
     """
 
@@ -49,11 +49,11 @@ class BelowJoin:
     is_there: Scalar
 
     def over(self, entries: Relation) -> Aggregate:
-        """The whole, with entries of the groups of F that have their columns."""
+        """The whole, over entries with the columns of F's groups."""
         return Aggregate(InnerJoin((*self.others, entries), self.predicates), self.keys, self.calls)
 
     def split(self, halves: Split, entries: Relation) -> Split:
-        """The halves of a query that has the aggregate as its core, over entries."""
+        """The halves of a query whose core is the aggregate, over entries."""
         having = [*([halves.having.substitute(self.formulas)] if halves.having else []), self.is_there]
         return replace(
             halves,
@@ -65,9 +65,9 @@ class BelowJoin:
 
 
 def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> BelowJoin | None:
-    """The other form of an aggregate, None if it has none.
+    """The other form of an aggregate; None if it has none.
 
-    types  of the arguments of its calls, None of calls that do not ask for them
+    types  of the arguments of its calls; None for calls that do not need them
     """
     if not isinstance(core, Aggregate) or core.signed or not (core.keys and core.calls):
         return None
@@ -105,7 +105,7 @@ def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> B
 
 
 def _parts(calls: Iterable[Call]) -> list[Call]:
-    """What is added up: the rows, and of each argument its values, and their sum."""
+    """What is added up: the row count and, for each argument, the count of values and their sum."""
     parts: dict[_Part, Call] = {(COUNT_ROWS, None): Call("rows", COUNT_ROWS)}
     for call in calls:
         if call.argument is not None:
@@ -115,7 +115,7 @@ def _parts(calls: Iterable[Call]) -> list[Call]:
 
 
 def _formula(call: Call, found: Mapping[_Part, str]) -> Scalar:
-    """A call over the sums of its parts; without a value a sum is NULL."""
+    """A call over the sums of its parts; SUM is NULL if there are no values."""
     if call.function == SUM:
         values, total = found[COUNT, call.argument], found[SUM, call.argument]
         return expression("case when n <> 0 then s end", n=values, s=total)
@@ -123,9 +123,9 @@ def _formula(call: Call, found: Mapping[_Part, str]) -> Scalar:
 
 
 def _adds_up_twice(call: Call, type: SparkType | None) -> bool:
-    """Whether a sum of its values over parts of a group is its value over the group, to the last digit.
+    """Whether adding up its values over parts of a group gives exactly its value over the group.
 
-    Sums of BIGINT may overflow in a part of a group that adds up as a whole.
+    A BIGINT sum may overflow in one part although the sum of the whole group does not.
     """
     if call.function in (COUNT_ROWS, COUNT):
         return True
@@ -134,9 +134,9 @@ def _adds_up_twice(call: Call, type: SparkType | None) -> bool:
 
 
 def _facts(join: InnerJoin, core: Aggregate) -> tuple[Relation, ...]:
-    """F: the inputs that the arguments are of, and those that are joined with them alone.
+    """F: the inputs that the arguments read, and inputs that are joined only with those.
 
-    Without an argument, all inputs that no key is of.
+    Without arguments: all inputs that have no key column.
     """
     read, keys = _read_by(core.calls), frozenset(core.keys)
     free = [child for child in join.inputs if keys.isdisjoint(child.columns)]

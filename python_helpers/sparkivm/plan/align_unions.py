@@ -1,9 +1,9 @@
 """UNION ALL whose branches differ in type: each branch is cast to the type of the whole.
 
-Spark looks at all rows of VALUES, and widens a chain of UNION from its left end, two branches at a time: of
-an INT, a DOUBLE and a STRING the first becomes '1' there and '1.0' here. In a delta some branches are
-missing, so the casts are made explicit; otherwise `1` and `1.0` would be the same row in the query and
-different ones in its delta.
+Spark considers all rows of VALUES, but widens a chain of UNION from the left, two branches at a time: of an
+INT, a DOUBLE and a STRING the first becomes '1' in VALUES and '1.0' in UNION. In a delta some branches are
+missing, so we write the casts explicitly; otherwise `1` and `1.0` would be the same row in the query but
+different rows in its delta.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.spark.data_types import SparkType
 
-_NULL = SparkType("void")  # the type of NULL, which any other type widens
+_NULL = SparkType("void")  # the type of NULL, which widens to any other type
 
 
 def align_unions(relation: Relation, types_of: TypesOf) -> Relation:

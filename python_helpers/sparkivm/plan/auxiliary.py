@@ -1,11 +1,11 @@
-"""Inner aggregates that a view may keep as views of their own.
+"""Inner aggregates that a view may keep as auxiliary views.
 
-γ(R) below other operators = V,  V := γ(R) a view that is refreshed first; also where γ is below a join in the
-other form of the view alone
+γ(R) below other operators = V,  V := γ(R) a view that is refreshed first; also if γ is below a join only in
+the other form of the view
 
-Below a join or another aggregate, the groups that a refresh needs are read again from R, where their rows
-may lie anywhere. As a view they are stored: V changes by what changes in R alone, and what stands above it
-reads V and its changes, as of any other source.
+Below a join or another aggregate, the groups that a refresh needs are read again from R, where their rows may
+be anywhere. An auxiliary view stores them: V changes only by what changes in R, and the operators above read
+V and its changes like any other source.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ Views = Mapping[str, tuple[Relation, Columns]]
 
 
 def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
-    """Inner aggregates that change by the changes of their tables alone, in the order of the plan.
+    """Inner aggregates that change only by the changes of their tables, in plan order.
 
-    These are the ones of counts and sums over tables that are read row by row. Others would read as much for
-    a view of their own as for this one.
+    These are counts and sums over tables that are read row by row. For others, an auxiliary view would read
+    as much as this view does.
     """
     inner = [node.written for node in plan.core.walk() if isinstance(node, Totals)]
     return tuple(node for node in inner if node is not None and node.keys and can_be_view(node))
 
 
 def below_join(plan: ViewPlan) -> BelowJoin | None:
-    """The other form of the groups that are the state, if the groups in it can be a view."""
+    """The other form of the state's groups, if its inner groups can be a view."""
     written, state = plan.written, plan.state
     if plan.finalizer.split.windows is not None or not isinstance(state, GroupState):
         return None
-    if state.core.calls != getattr(written, "calls", None):  # some are of DISTINCT arguments
+    if state.core.calls != getattr(written, "calls", None):  # some calls have DISTINCT arguments
         return None
     found = aggregate_below_join(written, state.types)
     return found if found is not None and can_be_view(found.inner) else None
 
 
 def can_be_view(node: Aggregate) -> bool:
-    """Whether its columns and what it reads are those that a view may have."""
+    """Whether a view may have its columns and read its tables."""
     reserved = any(name.startswith(RESERVED_PREFIX) for name in node.columns)
     return not reserved and not any(map(is_moment, node.tables))
 
@@ -57,10 +57,10 @@ def can_be_view(node: Aggregate) -> bool:
 def read_from_auxiliaries(
     core: Relation, text_of: Callable[[Relation], str], views: Views
 ) -> tuple[Relation, Mapping[str, Aggregate]]:
-    """The core with inner aggregates replaced by the views that have their texts; and which were, by text.
+    """The core with inner aggregates replaced by the views with their texts; and the aggregates, by text.
 
-    text_of  a relation as the query of an auxiliary view
-    views    by such a text: the view's relation, and its columns in order
+    text_of  the query of an auxiliary view for a relation
+    views    by query: the view's relation, and its columns in order
     """
     found: dict[str, Aggregate] = {}
 
@@ -76,7 +76,7 @@ def read_from_auxiliaries(
 def read_below_join(
     halves: Split, text_of: Callable[[Relation], str], types_of: TypesOf, views: Views
 ) -> tuple[Split, Mapping[str, Aggregate]]:
-    """The halves of a query in the other form of its groups, if that is over one of the views."""
+    """The halves of a query in the other form of its groups, if one of the views has the inner groups."""
     if not views or halves.windows is not None or not isinstance(halves.core, Aggregate):
         return halves, {}
     below = aggregate_below_join(halves.core, argument_types(halves.core, types_of))

@@ -1,4 +1,4 @@
-"""How the delta of a core changes a bag state: copies to add, copies to take away."""
+"""How the delta of a core changes a bag state: copies to add, copies to delete."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ _STORED = f"{RESERVED_PREFIX}stored"
 
 
 def changes(state: BagState, d: Derivation) -> Relation:
-    """dV under the table's column names, one row per value, with its weight as the column WEIGHT_COLUMN."""
+    """dV under the table's column names, one row per value, with its weight in WEIGHT_COLUMN."""
     return Unweigh(Consolidate(renamed(d.delta(state.core), state.columns)), WEIGHT_COLUMN)
 
 
 def appended(state: BagState, changed: Relation) -> Relation:
-    """The copies to insert, for changes that take nothing away; a negative weight is an error."""
+    """The copies to insert, for changes that delete nothing; a negative weight is an error."""
     return _copies(state, _not_negative(changed, "a row would be deleted that no refresh inserted"))
 
 
 def replaced(state: BagState, changed: Relation, part: Keys | None = None) -> Relation:
-    """The whole state after the change: V₁ = V₀ ⊎ dV. With `part` only its rows with these keys.
+    """The whole state after the change: V₁ = V₀ ⊎ dV. With `part`, only its rows with these keys.
 
-    law  V₁|K = V₀|K ⊎ dV|K, and V₁ = V₀ outside of K if K holds the keys of dV. Any columns are a key.
+    law  V₁|K = V₀|K ⊎ dV|K, and V₁ = V₀ outside K if K contains the keys of dV. Any columns can be the key.
     """
     net = Unweigh(Consolidate(plus(stored(state, part), _weighed(state, changed))), WEIGHT_COLUMN)
     return _copies(state, _not_negative(net, "the state lacks a row that has to be deleted"))
 
 
 def merged(state: BagState, changed: Relation) -> Relation:
-    """Rows with the column MATCH: true, delete the row wherever it is stored; false, insert it.
+    """Rows with the column MATCH: true, delete all stored copies of the row; false, insert it.
 
-    Values that lose copies are deleted with all their copies, and those that remain are inserted again.
+    Values that lose copies are deleted with all their copies, and the remaining copies are inserted again.
 
-    So the state may hold equal rows, and needs no key.
+    So the state may contain equal rows and needs no key.
     """
     less = Filter(changed, expression("w < 0", w=WEIGHT_COLUMN))
     more = Filter(changed, expression("w > 0", w=WEIGHT_COLUMN))
@@ -78,7 +78,7 @@ def _weighed(state: BagState, counted: Relation) -> Relation:
 
 
 def _copies(state: BagState, counted: Relation) -> Relation:
-    """Rows with a weight column, none negative, as plain copies."""
+    """Rows with a weight column, without negative weights, as plain copies."""
     return Copies(_weighed(state, counted))
 
 

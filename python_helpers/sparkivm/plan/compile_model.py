@@ -1,4 +1,4 @@
-"""A query → the plan of a view: what is stored, what is presented."""
+"""A query → the plan of a view: what it stores, and what it presents."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from sparkivm.plan.types_of import TypesOf
 
 @dataclass(frozen=True)
 class ViewPlan:
-    """What a view stores and how it is read; everything a refresh derives its statements from.
+    """What a view stores and how it is read. A refresh derives its statements from this.
 
     written  the core as the query has it, without what only its changes need: a rebuild computes this
-    trace    the query, and what the passes made of it until it was the core
+    trace    the query, and the relation after each pass, up to the core
     """
 
     state: State
@@ -43,7 +43,7 @@ class ViewPlan:
 
     @property
     def content(self) -> Relation:
-        """What the state's table holds after a rebuild."""
+        """The content of the state table after a rebuild."""
         if isinstance(self.state, BagState):
             return renamed(self.written, self.state.columns)
         assert isinstance(self.written, Aggregate), "a state of groups is an aggregate's"
@@ -72,16 +72,16 @@ def compile_query(
     """The plan of a query.
 
     fields    the public columns, as Spark names and types them for the user's text
-    types_of  Spark's types of a relation's columns: of those that are compared, of branches of UNION ALL, of
-              arguments of aggregates
-    read_from_views  the core with parts that are kept as views of their own read from these
-    read_below_join  the halves in the other form of the groups, if that is over such a view
+    types_of  Spark's types of a relation's columns: compared ones, branches of UNION ALL, and arguments of
+              aggregates
+    read_from_views  the core with parts read from the auxiliary views that keep them
+    read_below_join  the halves in the other form of the groups, if an auxiliary view has the inner groups
     laid_out_by  public columns, in lower case, that the state has even if they are constants
     """
     columns = query.root.columns
     of_query: tuple[Pass, ...] = (
         ("exact_equalities", partial(with_exact_equalities, types_of=types_of)),
-        # Predicates are pushed below a UNION with the types that its columns have above.
+        # Before predicates are pushed below a UNION: there they need the types of the whole.
         ("align_unions", partial(align_unions, types_of=types_of)),
         *normalization(columns),
         ("order_columns", lambda root: root if root.columns == columns else only(root, columns)),

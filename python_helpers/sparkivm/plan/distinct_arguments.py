@@ -1,11 +1,11 @@
-"""COUNT, SUM and AVG of DISTINCT arguments at the top of a query, as counts and sums that add up.
+"""COUNT, SUM and AVG of DISTINCT arguments at a query's top, as counts and sums that add up.
 
-γ_g(R; f(y), h(DISTINCT x)) = γ_g(U; f(y), h(x))      f, h pass over NULLs; COUNT(*) counts what is marked
-U = π_{g, y, NULL as x, 1 as marked}(R) ⊎ π_{g, NULL as y, x, NULL as marked}(V),   a V for each x
+γ_g(R; f(y), h(DISTINCT x)) = γ_g(U; f(y), h(x))      f, h ignore NULLs; COUNT(*) counts marked rows
+U = π_{g, y, NULL as x, 1 as marked}(R) ⊎ π_{g, NULL as y, x, NULL as marked}(V),   one V for each x
 V = γ_{g,x}(σ_{x is not null}(R))
 
-Otherwise a group that changes is read again as a whole. V changes by the values that come and go, for which
-only the rows with these values are read (algebra/totals.py), and the groups add the difference up.
+Otherwise each changed group is read again as a whole. V changes by the values that come and go, for which we
+read only the rows with these values (algebra/totals.py), and the groups add up the difference.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Values = tuple[Scalar, ...]  # the arguments of one DISTINCT, over the columns o
 
 @dataclass(frozen=True)
 class DistinctArguments:
-    """An Aggregate whose DISTINCT arguments are taken apart.
+    """An Aggregate with separated DISTINCT arguments.
 
     core       the Aggregate over U, with the same columns
-    plain      what columns of U stand for in R, those of V left out; None for the mark
-    values     the same for columns of V: the arguments that the column was one of
+    plain      columns of U, except those of V, as expressions over R; None for the mark
+    values     the same for columns of V: the arguments of the DISTINCT that the column belongs to
     """
 
     written: Aggregate
@@ -45,7 +45,7 @@ class DistinctArguments:
     values: Mapping[str, Values]
 
     def groups(self, state: GroupState) -> Relation:
-        """The state's rows from R itself, which is read once."""
+        """The state's rows, computed from R itself, which is read once."""
         calls: list[Call] = []
         rows = [Call(f"{state.columns[0].name}rows", COUNT_ROWS)]
         for number, arguments in enumerate(dict.fromkeys(self.values.values()), 1):
@@ -68,7 +68,7 @@ class DistinctArguments:
 
 
 def with_distinct_arguments_apart(core: Relation, types_of: TypesOf) -> Relation:
-    """The core with its DISTINCT arguments taken apart, if it is an Aggregate and its state adds up then."""
+    """The core with separated DISTINCT arguments, if it is an Aggregate and its state then adds up."""
     found = taken_apart(core) if isinstance(core, Aggregate) else None
     if found is None or group_state(found.core, types_of).recomputed:
         return core
@@ -76,7 +76,7 @@ def with_distinct_arguments_apart(core: Relation, types_of: TypesOf) -> Relation
 
 
 def taken_apart(written: Aggregate) -> DistinctArguments | None:
-    """None if no call has DISTINCT arguments, or another one needs the whole group."""
+    """None if no call has DISTINCT arguments, or another call needs the whole group."""
     if written.keys and not is_row_by_row(written.input):
         return None
     used = {name.lower() for name in written.columns}
@@ -130,7 +130,7 @@ def taken_apart(written: Aggregate) -> DistinctArguments | None:
 
 
 def _read(call: Call) -> tuple[QueryAggregate, Values] | None:
-    """Function and arguments of a call with DISTINCT; what its FILTER leaves out is NULL."""
+    """Function and arguments of a call with DISTINCT; rows that its FILTER leaves out become NULL."""
     if not isinstance(call.function, Evaluated) or call.argument is None:
         return None
     tree = call.argument.tree
@@ -139,7 +139,7 @@ def _read(call: Call) -> tuple[QueryAggregate, Values] | None:
     function = FUNCTIONS.get(spark_name(inner))
     arguments = arguments_of(inner)
     if function is None or not function.may_add_up or function.name != spark_name(inner):
-        return None  # of COUNT_IF the argument is another one than of COUNT
+        return None  # COUNT_IF's argument differs from COUNT's
     if len(arguments) != 1 or not isinstance(arguments[0], exp.Distinct):
         return None
     values = [Scalar(value) for value in arguments[0].expressions]
@@ -149,7 +149,7 @@ def _read(call: Call) -> tuple[QueryAggregate, Values] | None:
 
 
 def _distinct(call: Call, values: Values) -> Call:
-    """The aggregate of the distinct ones of some values in R."""
+    """The aggregate over the distinct values of some expressions in R."""
     tree = expression(call.function.text("distinct x")).tree.copy()
     arguments = tree.find(exp.Distinct)
     assert arguments is not None, "DISTINCT was written"

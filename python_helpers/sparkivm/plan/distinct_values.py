@@ -1,8 +1,8 @@
-"""How many values a join column has: a guess without statistics.
+"""How many distinct values a join column has: a guess without statistics.
 
-Columns that a query equates have the values of the smallest table among them: customers and suppliers that
-meet in a nation have as many nations as the table of nations has rows, whatever subqueries call the columns.
-That tells a lookup by key from a multiplication.
+Equated columns have the values of the smallest table among them: customers and suppliers joined by nation
+have as many nations as the table of nations has rows, whatever names subqueries give the columns. This
+distinguishes a lookup by key from a join that multiplies rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sparkivm.algebra.scalar import equality
 
 
 def distinct_values(relation: Relation, rows: Mapping[str, float]) -> dict[str, float]:
-    """Values of each column that is equated somewhere in `relation`; `rows` by table."""
+    """The number of values of each column that is equated in `relation`; `rows` by table."""
     parents: dict[str, str] = {}
 
     def root(column: str) -> str:
@@ -44,7 +44,7 @@ def _equal_columns(relation: Relation) -> Iterator[tuple[str, str]]:
 
 
 def _other_names(relation: Relation) -> Iterator[tuple[str, str]]:
-    """Names of columns, and their names below; none that branches of a union give to different columns."""
+    """(name, name below) of columns, except names that union branches give to different columns."""
     found = defaultdict[str, set[str]](set)
     for node in relation.walk():
         if isinstance(node, Project):

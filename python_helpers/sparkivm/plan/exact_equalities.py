@@ -1,8 +1,8 @@
-"""Columns that compare as equal though they are not: '1' and '01' both equal the number 1.
+"""Columns that compare equal although they differ: '1' and '01' both equal the number 1.
 
-Rules look keys up under the name of an equal column, and take what equals the same for the same. That holds
-where equal values of both types are one value. Other comparisons are written so that no rule takes them for
-an equality of columns: they decide which rows match, and nothing else.
+Rules look up keys under the name of an equal column, and treat equal columns as identical. That is correct if
+equal values of both types are identical. Other comparisons are written so that no rule recognizes them as an
+equality of columns: they only decide which rows match.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import SparkType
 
-# Operators whose expressions compute values. Those of all others decide which rows match or are counted.
+# Operators whose expressions compute values; in all others they decide which rows match or are counted.
 _COMPUTING = (Project, Generate, Repeat, Window)
 
 _Column = tuple[Relation, str]  # a column of a relation
 
 
 def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
-    """The same relation, in which each equality of two columns is one of values of both types.
+    """The same relation, in which the columns of each equality have types whose equal values are identical.
 
-    Raises: NotIncremental where IN compares others, as it does so by a rule of its own.
+    Raises: NotIncremental where IN compares other types, because it has a comparison rule of its own.
     """
     compared = [found for node in relation.walk() for found in _compared(node)]
     if not compared:
         return relation
     origins = list(dict.fromkeys(column for found in compared for column in found.origins))
     types = dict(zip(origins, _types(origins, types_of), strict=True))
-    # By name, which may stand for several columns: then all are taken for what one of them is.
+    # By name. If several columns share one, a single inexact one makes all of them inexact.
     inexact: set[tuple[str, str]] = set()
     for found in compared:
         one, other = (types[column] for column in found.origins)
         if one.same_when_equal(other):
             continue
         if found.within is not None:
-            detail = f"IN compares {one} with {other}, not as = does"
+            detail = f"IN compares {one} with {other}, which differs from ="
             raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail, found.within.place))
         inexact.add(found.pair)
 
@@ -61,7 +61,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
 class _Compared:
     """Two columns that an operator compares, and where each comes from.
 
-    within  the IN that compares them, None where = does
+    within  the IN that compares them; None for =
     """
 
     pair: tuple[str, str]
@@ -80,7 +80,7 @@ def _compared(node: Relation) -> Iterator[_Compared]:
         for within in memberships(scalar):
             yield of(within.operand, within.value, within)
         pair = _pair(scalar)
-        # What an aggregate counts by is no equality of the rows that come out.
+        # What an aggregate counts by does not hold for the result's rows.
         if pair is not None and not isinstance(node, Aggregate):
             yield of(*pair)
 
@@ -91,11 +91,11 @@ def _pair(predicate: Scalar) -> tuple[str, str] | None:
 
 
 def _origin(node: Relation, name: str) -> _Column:
-    """Where a column below `node` comes from."""
+    """The origin of a column below `node`."""
     return next(child for child in node.children if name in child.columns).origin(name)
 
 
 def _types(origins: Sequence[_Column], types_of: TypesOf) -> tuple[SparkType, ...]:
-    """Of columns of different relations, asked at once."""
+    """Types of columns of different relations, in one question to Spark."""
     columns = [renamed(relation, [(f"c{i}", name)]) for i, (relation, name) in enumerate(origins)]
     return types_of(InnerJoin(tuple(columns), ()) if len(columns) > 1 else columns[0])

@@ -42,17 +42,17 @@ class Finalizer:
 
     @property
     def without_run_constants(self) -> Finalizer:
-        """The same, whatever these literals are."""
+        """The same with these literals replaced by NULL."""
         output = tuple(null() if is_run_constant(scalar) else scalar for scalar in self.split.output)
         return replace(self, split=replace(self.split, output=output))
 
     def text(
         self, state_table: str, entries: Entries, dialect: SqlDialect = SPARK, keeps: Keeps = lambda _: True
     ) -> str:
-        """The SELECT that presents the state; reads nothing else, so a reader always sees one commit.
+        """The SELECT that presents the state; it reads nothing else, so a reader always sees one commit.
 
-        entries  "several": entries of one group are added up, so a refresh may append some
-        keeps    whether the state has a column of a type as this type
+        entries  "several": it adds up the entries of a group, so that a refresh may append some
+        keeps    whether the state stores a column of a type as this type
         """
         formulas, source = self._formulas(), self._source(state_table, entries, dialect)
         if self.split.windows is not None and isinstance(self.state, GroupState):
@@ -78,9 +78,9 @@ class Finalizer:
         return text
 
     def text_of_entries(self, state_table: str, dialect: SqlDialect = SPARK) -> str | None:
-        """The SELECT that presents the entries of groups: whoever reads them adds them up.
+        """The SELECT that presents the entries of groups, for readers that add them up.
 
-        Of a sum it has what is added, also where no value is left. None for what cannot be added up so.
+        A sum is shown as stored, even without values. None if the view cannot be added up this way.
         """
         if not (isinstance(self.state, GroupState) and self.state.linear):
             return None
@@ -99,9 +99,9 @@ class Finalizer:
         return f"select {', '.join(items)}\nfrom {state_table}"
 
     def _sort(self, formulas: Mapping[str, Scalar], dialect: SqlDialect) -> list[str]:
-        """The items of ORDER BY, which say whose columns they read: a bare name is an output column first.
+        """The items of ORDER BY, with qualified columns, because a bare name is an output column first.
 
-        A constant sorts nothing, and as a number it would be a position.
+        Constants are left out: they sort nothing, and a number would be a position.
         """
         keys = [(scalar.substitute(formulas), key) for scalar, key in self.split.sort]
         if isinstance(self.state, GroupState):
@@ -119,7 +119,7 @@ class Finalizer:
         return {mine: column(name) for name, mine in self.state.columns}
 
     def _typed(self, scalar: Scalar, field: Field, dialect: SqlDialect, keeps: Keeps) -> str:
-        """Type and nullability of a table's column: one made from a query may hold NULL everywhere."""
+        """Gives an expression the type and nullability of a column of a table made from a query: nullable."""
         text = scalar.sql(dialect.scalars)
         of_bag = isinstance(self.state, BagState) and not is_run_constant(scalar)
         stored = of_bag or scalar.as_column in getattr(self.state, "keys", ())
@@ -144,7 +144,7 @@ def _nested(text: str) -> str:
 
 
 def _of_stored(scalar: Scalar) -> Scalar:
-    """The expression over the columns of what is read."""
+    """The expression with its columns qualified by the item that is read."""
 
     def replacement(node: exp.Expr) -> exp.Expr | None:
         return exp.column(node.this.copy(), table=_STORED) if isinstance(node, exp.Column) else None
@@ -153,7 +153,7 @@ def _of_stored(scalar: Scalar) -> Scalar:
 
 
 class _StateText:
-    """SourceTexts of which the state is the only one."""
+    """SourceTexts with the state as the only source."""
 
     def __init__(self, item: str) -> None:
         self._item = item
@@ -171,7 +171,7 @@ class _StateText:
 
 
 def _over_state(node: Relation, state: GroupState) -> Relation:
-    """Windows and what stands between them and the groups, which are those of the state."""
+    """Windows, and the operators between them and the groups, over the state's groups."""
     if not isinstance(node, Aggregate):
         return node.with_children(tuple(_over_state(child, state) for child in node.children))
     return Project(stored(state), (*((key, column(key)) for key in state.keys), *state.formulas))

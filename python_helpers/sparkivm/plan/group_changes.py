@@ -35,7 +35,7 @@ _REDO = f"{RESERVED_PREFIX}redo"
 
 @dataclass(frozen=True)
 class GroupRows:
-    """The new rows of the groups that may have changed: `rows` replaces what the state holds for `keys`.
+    """The new rows of the groups that may have changed: `rows` replace the state's rows for `keys`.
 
     A group whose count of rows is 0 or NULL is gone.
     """
@@ -45,7 +45,7 @@ class GroupRows:
 
 
 def entries(state: GroupState, d: Derivation) -> Relation:
-    """dS = γ±(d core input): for a linear state, the entries whose addition is the refresh."""
+    """dS = γ±(d core input): for a linear state, the entries that the refresh adds."""
     grouped = Aggregate(d.delta(state.core.input), state.keys, state.columns, signed=True)
     effects = {f"c{i}": entry.name for i, entry in enumerate(state.columns)}
     effect = " or ".join(f"coalesce({c}, 0) <> 0" for c in effects)
@@ -54,12 +54,12 @@ def entries(state: GroupState, d: Derivation) -> Relation:
 
 
 def folded(state: GroupState, *more: Relation, part: Keys | None = None) -> Relation:
-    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), groups without rows gone.
+    """The state and `more` entries, one row per group: S₁(g) = Σ entries(g), if it has rows.
 
-    With `part`, which holds the keys of `more`, only the groups with these keys.
+    With `part`, which contains the keys of `more`, only the groups with these keys.
     """
     calls = tuple(Call(entry.name, entry.additive.adder, column(entry.name)) for entry in state.columns)
-    # Without keys there is one row whatever the table holds.
+    # Without keys there is always one row.
     total = Aggregate(plus(stored(state, part), *more), state.keys, calls)
     alive = expression("n > 0", n=state.columns[0].name)
     return guarded(state, Filter(total, alive) if state.keys else total)
@@ -72,7 +72,7 @@ def touched_groups(state: GroupState, d: Derivation) -> Relation:
 
 
 def arguments(state: GroupState, d: Derivation) -> Relation:
-    """dR in the columns that keys and aggregates read, as changes of others cancel; weights in a column."""
+    """dR in the columns that keys and aggregates read, since other changes cancel; weights in a column."""
     read = dict.fromkeys(state.keys)
     for entry in state.columns:
         read.update(dict.fromkeys(sorted(entry.argument.columns)) if entry.argument is not None else {})
@@ -96,7 +96,7 @@ def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> 
 
 
 def _reread(state: GroupState, changed: Relation) -> GroupRows:
-    """S₁|K = γ(R₁|K): right for every aggregate."""
+    """S₁|K = γ(R₁|K): correct for every aggregate."""
     if not state.keys:
         return GroupRows(groups_of(state, state.core.input), changed)
     narrowed = state.core.input.restrict(Keys.of(changed, ((key, key) for key in state.keys)))
@@ -106,7 +106,7 @@ def _reread(state: GroupState, changed: Relation) -> GroupRows:
 
 
 def _merged(state: GroupState, changed: Relation) -> GroupRows:
-    """What adds up: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again."""
+    """Columns that add up: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again."""
     keys = state.keys
     extrema = [(e, e.function) for e in state.columns if isinstance(e.function, StoredExtremum)]
     grouped = Aggregate(changed, keys, tuple(_delta_calls(state)))
@@ -157,11 +157,11 @@ def _delta_calls(state: GroupState) -> Iterator[Call]:
 
 
 def _prefixed(relation: Relation, keys: tuple[str, ...]) -> Relation:
-    """The relation with its key columns under a prefix."""
+    """The relation with a prefix before its key columns."""
     return renamed(relation, ((_NEW + name if name in keys else name, name) for name in relation.columns))
 
 
 def _beside(left: Relation, right: Relation, keys: tuple[str, ...], prefix: str) -> Relation:
-    """Rows of `left`, each with the row of `right`, if there is one, whose prefixed keys are the same."""
+    """Rows of `left`, each with the row of `right`, if any, whose prefixed keys are equal."""
     pairs = tuple(Pair(key, prefix + key, null_safe=True) for key in keys)
     return LeftJoin(left, right, JoinCondition(pairs))

@@ -1,4 +1,4 @@
-"""Inner aggregates of counts and exact sums over a table, as formulas over these like those of a state."""
+"""Inner aggregates over a table, as formulas over counts and exact sums, like those of a state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROW_BY_ROW = (Scan, Filter, Project, Generate, Repeat, UnionAll)
 
 
 def with_inner_totals(core: Relation, types_of: TypesOf) -> Relation:
-    """The core with aggregates below its top as `Totals`, where the delta of their input is cheap."""
+    """The core with aggregates below its top as `Totals` if the delta of their input is cheap."""
 
     def change(node: Relation) -> Relation:
         return (_totals(node, types_of) or node) if isinstance(node, Aggregate) else node
@@ -34,14 +34,14 @@ def with_inner_totals(core: Relation, types_of: TypesOf) -> Relation:
 
 
 def rewrite_inner(core: Relation, change: Callable[[Relation], Relation]) -> Relation:
-    """The core with `change` applied to each relation but for the groups at its top, which are the state."""
+    """The core with `change` applied to each relation except the groups at its top, which are the state."""
     if isinstance(core, Aggregate):
         return core.with_children((rewrite(core.input, change),))
     return rewrite(core, change)
 
 
 def is_row_by_row(relation: Relation) -> bool:
-    """Whether its delta comes from the changes of its tables alone, which meet constants at most."""
+    """Whether its delta needs only its tables' changes, which are joined to nothing but constants."""
 
     def by_row(node: Relation) -> bool:
         meets_constants = isinstance(node, InnerJoin) and sum(bool(side.tables) for side in node.inputs) == 1

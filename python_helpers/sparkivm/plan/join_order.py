@@ -1,7 +1,7 @@
 """The order of the joins in a delta: from the delta outwards, the small side broadcast.
 
-Spark keeps the order in which a delta's joins are written, and takes the size of a change feed for 8 EiB,
-so it would never broadcast one. Any order and any hint is right; this only decides the cost.
+Spark keeps the order in which a delta's joins are written, and estimates a change feed at 8 EiB, so it would
+never broadcast one. Any order and any hint is correct; they only affect cost.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED
 
-# Rows of a relation that is sent to every task.
+# Up to this many rows a relation is broadcast.
 BROADCAST_ROWS = 500_000
-# A table of at most this many rows is sent rather than the delta that it meets, which is not collected then.
+# A table of at most this many rows is broadcast instead of the delta, which is then not collected.
 _SMALL_TABLE_ROWS = 200_000
 _FILTER_KEEPS = 0.5
 _ROWS_PER_KEY = 4.0
@@ -31,19 +31,19 @@ _UNKNOWN_ROWS = 1e6
 
 @dataclass(frozen=True)
 class Sizes:
-    """Estimated rows of the sources, and how many of them changed."""
+    """Estimated rows of the sources, and of their changes."""
 
     rows: Mapping[str, float] = field(default_factory=dict)
     changed: Mapping[str, float] = field(default_factory=dict)
 
     def within(self, parts: Mapping[str, TablePart]) -> Sizes:
-        """Those of a plan that reads only parts of tables."""
+        """The sizes for a plan that reads only parts of tables."""
         shares = {key: part.share for key, part in parts.items()}
         return replace(self, rows={key: n * shares.get(key, 1.0) for key, n in self.rows.items()})
 
 
 def order_joins(relation: Relation, sizes: Sizes) -> Relation:
-    """The same relation, its joins in a cheap order and with hints."""
+    """The same relation, with its joins in a cheap order and with hints."""
     estimate = RowEstimate(sizes, distinct_values(relation, sizes.rows))
 
     def change(node: Relation) -> Relation:
@@ -61,7 +61,7 @@ def order_joins(relation: Relation, sizes: Sizes) -> Relation:
 
 
 def _ordered(node: ra.InnerJoin, estimate: RowEstimate) -> Relation:
-    """Left-deep, next the input of which a row meets the fewest. The columns' order changes."""
+    """Left-deep; the next input is the one with the fewest matches per row. Columns change their order."""
     waiting = sorted(node.inputs, key=estimate)
     current = next((child for child in waiting if estimate.reads_changes(child)), None)
     if current is None or estimate(current) > BROADCAST_ROWS:
@@ -83,7 +83,7 @@ def _next(
 ) -> Relation:
     """The input to join next; `waiting` is sorted by size.
 
-    Of equals, one that later predicates narrow down further waits for them.
+    Among equals, an input that later predicates restrict further comes last.
     """
     connected = []
     near = frozenset[str]().union(*(p.columns for p in predicates if p.columns & known))
@@ -104,7 +104,7 @@ def _smaller(current: float, other: float) -> int | None:
 
 
 class RowEstimate:
-    """Rows of a relation, roughly: a delta is small, what is joined or restricted by it stays small."""
+    """A rough row count: a delta is small, and so is what is joined to it or restricted by it."""
 
     def __init__(self, sizes: Sizes, values: Mapping[str, float] = MappingProxyType({})) -> None:
         """`values` counts the distinct values of columns."""
@@ -114,7 +114,7 @@ class RowEstimate:
         self._of_changes: dict[Relation, bool] = {}
 
     def reads_changes(self, relation: Relation) -> bool:
-        """Whether a relation is made of changes, so that it may be small where tables are large."""
+        """Whether a relation reads changes, so that it may be small even if tables are large."""
         if relation not in self._of_changes:
             itself = isinstance(relation, ra.Changes) or (
                 isinstance(relation, ra.Scan) and relation.table == STAGED
@@ -128,7 +128,7 @@ class RowEstimate:
         return self._known[relation]
 
     def met_by_a_row(self, child: Relation, predicates: Sequence[Scalar]) -> float:
-        """How many rows of `child` a row meets under predicates that compare the two."""
+        """How many rows of `child` match one row under predicates that compare the two."""
         rows = self(child)
         return rows * self._kept(predicates, rows)
 
@@ -171,7 +171,7 @@ class RowEstimate:
         rows = list(map(self, relation.inputs))
         if not relation.predicates:
             return math.prod(max(count, 1.0) for count in rows)
-        # Whole tables are as many as the largest one (foreign keys); a row of a delta meets some others.
+        # Joined tables have as many rows as the largest (foreign keys); a row of a delta matches several.
         if not any(map(self.reads_changes, relation.inputs)):
             return max(rows)
         return max(
@@ -179,7 +179,7 @@ class RowEstimate:
         )
 
     def _kept(self, predicates: Sequence[Scalar], rows: float) -> float:
-        """The share of combinations of rows that satisfy the equalities; `rows` if values are unknown."""
+        """The share of row combinations that satisfy the equalities; `rows` serves if values are unknown."""
         share = 1.0
         for left, right, _ in filter(None, map(equality, predicates)):
             share /= max(1.0, self._values.get(left) or self._values.get(right) or rows / _ROWS_PER_KEY)

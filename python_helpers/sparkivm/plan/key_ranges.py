@@ -1,8 +1,8 @@
-"""The part of a table in which a plan finds all rows that it needs, between the outermost changed keys.
+"""The part of a table that contains all rows a plan needs: between the outermost changed keys.
 
-A lookup of changed keys in a large table reads all of its files, as Delta skips files by literals only, and
-the keys are known when the changes have been read. So the rows that are needed are cut out by the smallest
-and the largest of these keys, as literals. Orders that changed are mostly young ones, and lie in few files.
+A lookup of changed keys in a large table reads all of its files, because Delta skips files only by literals,
+and the keys are known only after the changes have been read. So we cut out the needed rows by the smallest
+and the largest of these keys, as literals. Changed orders are mostly recent, and lie in few files.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from sparkivm.algebra.scalar import conjunction, disjunction, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.needed_rows import ChangedColumn, Need, Within, needs
 
-# A larger part of a table is not worth a condition.
+# Conditions for larger parts of a table do not pay.
 _LARGEST_SHARE = 0.5
-# Numbers of keys are mostly given out one after the other, with gaps, and meet some rows each.
+# Keys are mostly assigned in sequence, with gaps, and each matches several rows.
 _ROWS_PER_NUMBER = 8.0
-# Numbers up to this many times as many as there are, are most of those between 1 and the largest.
+# If the largest key is at most this many times the number of keys, most numbers up to it are keys.
 _DENSE = 1.2
 
 
 @dataclass(frozen=True)
 class Span:
-    """The whole numbers from `low` to `high`."""
+    """The integers from `low` to `high`, both included."""
 
     low: int
     high: int
 
     def share(self, rows: float, numbers: float = math.inf) -> float:
-        """The part of so many rows that have a number of this span, roughly; of `numbers` at most."""
+        """The rough share of `rows` with a key in this span; `numbers` is the most keys there may be."""
         width = self.high - self.low + 1
         found = _ROWS_PER_NUMBER * width / rows
         if self.low >= 0 and self.high <= _DENSE * numbers < math.inf:
@@ -42,11 +42,11 @@ class Span:
 
 @dataclass(frozen=True)
 class KeyRanges:
-    """What is known of columns of whole numbers.
+    """Known facts about integer columns.
 
-    changed  spans of changed columns; None of one without a value
-    rows     of large tables, about, for each of their columns of whole numbers; others are not looked at
-    numbers  how many such a column may have, if it is compared with that of a smaller table
+    changed  spans of changed columns; None for a column without values
+    rows     approximate rows of large tables, for each integer column; other columns are ignored
+    numbers  how many values such a column may have, if it is compared with one of a smaller table
     """
 
     changed: Mapping[ChangedColumn, Span | None] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class KeyRanges:
     numbers: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def parts(self, relation: Relation, staged: Relation | None = None) -> dict[str, TablePart]:
-        """The parts of tables in which a plan finds all that it needs, where they are small."""
+        """The parts of tables that contain all rows a plan needs, if they are small."""
         found = {
             table: self._part(table, alternatives) for table, alternatives in needs(relation, staged).items()
         }
@@ -69,7 +69,7 @@ class KeyRanges:
             if not usable:
                 return None
             found.add(self._box(usable))
-        # The readers of a table mostly ask for the same rows, or for some of these.
+        # A table's readers mostly need the same rows, or a subset of these.
         boxes = [one for one in found if not any(o is not one and _covers(o, one) for o in found)]
         share = sum(min(self._share(table, interval) for interval in box) for box in boxes)
         conditions = (conjunction(i.condition for i in sorted(box, key=repr)) for box in boxes)
@@ -102,7 +102,7 @@ class KeyRanges:
 
 @dataclass(frozen=True)
 class TablePart:
-    """The rows of a table for which `condition` is true: about so large a share of it."""
+    """The rows of a table for which `condition` is true, and their estimated share."""
 
     condition: Scalar
     share: float
@@ -110,7 +110,7 @@ class TablePart:
 
 @dataclass(frozen=True)
 class _Interval:
-    """A column has a value of `span`; with `or_null`, or is NULL."""
+    """A column has a value in `span`, or, with `or_null`, is NULL."""
 
     column: str
     span: Span | None
@@ -133,10 +133,10 @@ class _Interval:
         return self.span.low <= other.span.low and other.span.high <= self.span.high
 
 
-# What is true of the rows that a reader needs, at most one interval for each column: all of it.
+# A conjunction that holds for the rows that a reader needs; at most one interval per column.
 _Box = frozenset[_Interval]
 
 
 def _covers(one: _Box, other: _Box) -> bool:
-    """Whether all rows of the other are in the one."""
+    """Whether `one` contains all rows of `other`."""
     return all(any(mine.covers(its) for its in other) for mine in one)

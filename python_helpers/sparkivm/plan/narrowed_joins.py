@@ -1,9 +1,9 @@
-"""Which inputs of a join are cut down before changed groups are read again, told by their sizes.
+"""Which inputs of a join are restricted before changed groups are read again, decided by size.
 
-A view of a few parts joined with sums over all sales: of ten thousand parts whose sums change, maybe ten are
-among the few. So only ten sums are looked up in the sales. The few are read once more for it.
+Take a view that joins a few parts with sums over all sales: of ten thousand parts whose sums change, maybe
+ten are among the few. Then only ten sums are looked up in the sales; the few parts are read once more for it.
 
-If the sales themselves stand in the join as well, those of the ten parts are read once for both.
+If the sales themselves are also in the join, those of the ten parts are read once for both.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from sparkivm.algebra.derivation import Narrowing, is_table
 from sparkivm.algebra.scalar import conjuncts, is_not_null
 from sparkivm.plan.join_order import Sizes
 
-# How many times as many rows the tables of the groups have to have, and how many the few may be picked from:
-# in all, and for each row that changed, as few changes are looked up sooner than the few are read.
+# How many times more rows the groups' tables must have, and how many rows the few may be picked from: in
+# total, and per changed row, because few changes are looked up faster than the few are read.
 _TIMES_LARGER = 4.0
 _MOST_ROWS = 4e6
 _ROWS_PER_CHANGE = 50.0
-# Rows of a table that are worth being read once, not twice; values of its keys, so that groups are small.
+# Rows of a table for which one read instead of two pays; and key values, so that groups are small.
 _LARGE_ROWS = 4e6
 _MANY_VALUES = 1e5
-# Rows of a table that is sent to every task. To send the changes to it first, they are computed twice.
+# A table up to this size is broadcast whole; restricting it first would compute the changes twice.
 _SENT_WHOLE_ROWS = 5e4
 
 
 @dataclass(frozen=True)
 class NarrowedJoins(Narrowing):
-    """By what is much smaller and picked out by a condition; and what is large and read for groups anyway.
+    """Restricts by what is much smaller and filtered, and restricts what is large and read for groups anyway.
 
-    values  of columns that are equated, as many as are known
+    values  number of values of equated columns, as far as known
     """
 
     sizes: Sizes
@@ -44,14 +44,14 @@ class NarrowedJoins(Narrowing):
         few = rows <= min(_MOST_ROWS, _ROWS_PER_CHANGE * changed)
         if not few or self._rows(changing) <= _TIMES_LARGER * rows:
             return False
-        # Of other groups, each part of the delta would be narrowed by itself.
+        # For other groups, each part of the delta would be restricted separately.
         return _is_picked(staying) and all(isinstance(n, Totals) for n in changing.walk() if n.groups)
 
     def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
         if not is_table(table) or not any(isinstance(node, Totals) for node in groups.walk()):
             return False
         rows = self._rows(table)
-        # A number that another table has told: that of the table itself says nothing of how large groups are.
+        # The number must come from another table: the table's own rows say nothing about group sizes.
         many = any(_MANY_VALUES <= self.values.get(column, 0.0) <= rows / 2 for column in columns)
         return many and table.tables <= groups.tables and rows >= _LARGE_ROWS
 
@@ -64,7 +64,7 @@ class NarrowedJoins(Narrowing):
 
 
 def _is_picked(relation: Relation) -> bool:
-    """Whether a condition leaves few of its rows, as it seems."""
+    """Whether a condition probably leaves few of its rows."""
     return any(
         (isinstance(node, Filter) and not _only_not_null(node.predicate))
         or (isinstance(node, SemiJoin) and not node.anti)

@@ -1,9 +1,9 @@
-"""Which rows of a table a plan can need, told by the changed values that their columns are compared with.
+"""Which rows of a table a plan can need, derived from the changed values that its columns are compared with.
 
-Going down a plan from its root, what is true of the rows that are needed is what joins and lookups compare
-them with. Where all of that comes out of changes, rows with other values are needed by nobody.
+We go down a plan from its root. Joins and lookups give conditions that the needed rows satisfy. If a column
+is compared only with values from changes, rows with other values are not needed.
 
-Law: a plan gives the same rows if a table is cut down to the rows for which one of its `Need`s holds.
+Law: a plan gives the same rows if a table is restricted to the rows for which one of its `Need`s holds.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class ChangedColumn:
 
 @dataclass(frozen=True)
 class Within:
-    """`column` has a value of one of `changed`; with `or_null`, or is NULL."""
+    """`column` has a value that occurs in one of `changed`, or, with `or_null`, is NULL."""
 
     column: str
     changed: frozenset[ChangedColumn]
     or_null: bool
 
 
-# What is true of the rows that one of a table's readers needs: all of it, by fields of the table.
+# A conjunction, over a table's fields, that holds for the rows that one of its readers needs.
 Need = frozenset[Within]
 
 
 def needs(relation: Relation, staged: Relation | None = None) -> dict[str, frozenset[Need]]:
     """The needs of each table's readers; one that reads all rows has the empty need.
 
-    staged  what the plan reads as the table STAGED
+    staged  the relation that the plan reads as the table STAGED
     """
     found = _Needs(staged)
     found.visit(relation, frozenset())
@@ -57,7 +57,7 @@ class _Needs:
         self._origins: dict[tuple[int, str], frozenset[ChangedColumn] | None] = {}
 
     def visit(self, node: Relation, wanted: Need) -> None:
-        """Go down with what is true of the rows of `node` that are needed."""
+        """Go down with conditions that hold for the needed rows of `node`."""
         if (id(node), wanted) in self._visited:
             return
         self._visited.add((id(node), wanted))
@@ -71,7 +71,7 @@ class _Needs:
             self.visit(child, frozenset(one for one in passed_on if one.column in child.columns))
 
     def _below(self, node: Relation, wanted: Need) -> Iterator[tuple[Relation, Iterable[Within]]]:
-        """Each child, and what is true of those of its rows that are needed."""
+        """Each child, and the conditions that hold for its needed rows."""
         node = operator(node)
         match node:
             case ra.Filter() | ra.Generate() | ra.Weigh() | ra.Consolidate() | ra.Unweigh():
@@ -111,7 +111,7 @@ class _Needs:
                 raise no_rule(node)
 
     def _met(self, other: Relation, pairs: Iterable[Pair], wanted: Iterable[Within] = ()) -> Iterator[Within]:
-        """What is true of rows that match a row of `other` of which `wanted` is true.
+        """Conditions for rows that match a row of `other` for which `wanted` holds.
 
         pairs  of (mine, other's)
         """
@@ -124,7 +124,7 @@ class _Needs:
                     yield Within(pair.left, one.changed, one.or_null and pair.null_safe)
 
     def _origin(self, node: Relation, column: str) -> frozenset[ChangedColumn] | None:
-        """Changed columns that have every value of a column, NULL aside; None if there are others."""
+        """Changed columns that contain all non-NULL values of a column; None if it may have others."""
         key = (id(node), column)
         if key not in self._origins:
             self._origins[key] = self._traced(node, column)

@@ -1,12 +1,12 @@
-"""Values that depend on the order in which Spark reads rows, and what they must not decide.
+"""Values that depend on the order in which Spark reads rows, and what must not depend on them.
 
-law  dF(A) = F(A₁) − F(A₀) takes away the rows that are stored only if F(A₀), computed again, is what it was
+law  dF(A) = F(A₁) − F(A₀) deletes the stored rows only if computing F(A₀) again gives the same rows
 
-The last digits of a sum of DOUBLE, the order of COLLECT_LIST, or which of two rows that tie MAX_BY takes, may
-come out otherwise the second time. In a
-column of a stored row this is found: the row to take away is missing, and the view is rebuilt. In a filter, a
-join, a key, a count or an extremum it would not be; so there they have to come from a view that stores them.
-At the top of a query such values are computed again for each group that changes, and never taken away.
+The last digits of a sum of DOUBLE, the order of COLLECT_LIST, or which of two tied rows MAX_BY takes, may
+differ the second time. In a column of a stored row this is noticed: the row to delete is missing, and the
+view is rebuilt. In a filter, join, key, count or extremum it would not be noticed, so there the values must
+come from a view that stores them. At a query's top they are computed again for each changed group, and never
+subtracted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sparkivm.plan.types_of import TypesOf
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import BIGINT, SparkType
 
-# In the order of rows, in which of those that tie is taken, in their last digits.
+# Aggregates that depend on the order: by the order of a list, by the choice among ties, by last digits.
 _IN_ORDER = frozenset("array_agg collect_list collect_set histogram_numeric listagg string_agg".split())
 _IN_TIES = frozenset("approx_percentile approx_top_k max_by min_by mode percentile_approx".split())
 _IN_DIGITS = frozenset(
@@ -47,7 +47,7 @@ _IN_DIGITS = frozenset(
 )
 _ADDING = frozenset("avg mean sum try_avg try_sum".split())
 _DOUBLE = SparkType("double")
-# The same for a list in any order.
+# Functions that ignore the order of a list.
 _WHATEVER_THE_ORDER = frozenset(
     "array_contains array_max array_min array_size array_sort cardinality size sort_array".split()
 )
@@ -55,9 +55,9 @@ _WHATEVER_THE_ORDER = frozenset(
 
 @dataclass(frozen=True)
 class Decided:
-    """What is decided by such values.
+    """The decisions that depend on such values.
 
-    by      aggregates which, kept as views of their own, would make the values the same each time
+    by      aggregates that would make the values stable if they were auxiliary views
     reason  the first of the decisions
     """
 
@@ -66,21 +66,21 @@ class Decided:
 
 
 def decided_by_order(core: Relation, types_of: TypesOf) -> Decided | None:
-    """Which values that depend on the order decide what a state of the core stores; None if none does.
+    """Which order-dependent values decide what a state of the core stores; None if none does.
 
-    Raises: NotIncremental where a window function does, which is no view of its own.
+    Raises: NotIncremental for a window function, which cannot be an auxiliary view.
     """
     try:
         if _Walk(None).decided(core) is None:
             return None
     except NotIncremental:
         pass
-    return _Walk(types_of).decided(core)  # of sums only those of some types are meant
+    return _Walk(types_of).decided(core)  # only sums of some types depend on the order
 
 
 @dataclass(frozen=True)
 class _Value:
-    """A column whose values depend on the order: what it is for the user, and the groups it comes from."""
+    """A column with order-dependent values: its text for the user, and the groups that it comes from."""
 
     what: str
     nodes: frozenset[Aggregate]
@@ -90,7 +90,7 @@ _Values = dict[str, _Value]
 
 
 class _Walk:
-    """types_of  None takes each sum for one of DOUBLE"""
+    """types_of  None: treat each sum as one of DOUBLE"""
 
     def __init__(self, types_of: TypesOf | None) -> None:
         self._types_of = types_of
@@ -140,7 +140,7 @@ class _Walk:
             case Generate():
                 made = _read(node.generator, below)
                 return below | (dict.fromkeys(node.names, made) if made else {})
-        # What any other operator reads may decide which rows there are.
+        # What other operators read may decide which rows exist.
         self._decide(node.scalars, below)
         return below
 
@@ -160,14 +160,14 @@ class _Walk:
         return values
 
     def _check_groups(self, node: Aggregate, below: _Values, *, stored: bool) -> None:
-        """Keys, and calls that are followed without a look at the group's rows: those of the state."""
+        """Check keys, and calls that the state updates without reading the group's rows."""
         self._decide(map(column, node.keys), below)
         for call in node.calls:
             argument = call.argument
             followed = _is_counted(call) or (stored and call.called.follows_values)
             if argument is None or not followed or _read(argument, below) is None:
                 continue
-            # Where types are not known yet, one that decides is meant: what is added may be cast to a number.
+            # If the type is unknown, assume that the value decides: the argument may be cast to a number.
             known = call.called.asks_type and self._types_of is not None
             if not (known and self._type(node.input, argument).floating):
                 self._decide([argument], below)
@@ -190,9 +190,7 @@ class _Walk:
             value = _read(scalar, values)
             if value is None:
                 continue
-            detail = (
-                f"{scalar.sql('spark')} is decided by {value.what}, which depends on the order of the rows"
-            )
+            detail = f"{scalar.sql('spark')} depends on {value.what}, which depends on the order of the rows"
             reason = Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail)
             if not value.nodes:
                 raise NotIncremental(reason)
@@ -200,7 +198,7 @@ class _Walk:
             self._by |= value.nodes
 
     def _own(self, input: Relation, argument: Scalar, function: AggregateFunction | None = None) -> str:
-        """What an aggregate is if its own value depends on the order; empty if it does not.
+        """The text of an aggregate if its own value depends on the order, else "".
 
         function  None if the argument is the whole call
         """
@@ -227,12 +225,12 @@ class _Walk:
 
 
 def _is_counted(call: Call) -> bool:
-    """Whether a call counts by more than whether a column is NULL, which no order changes."""
+    """Whether a call counts by more than whether a column is NULL, which does not depend on the order."""
     return call.function == COUNT and call.argument is not None and call.argument.as_column is None
 
 
 def _read(scalar: Scalar, values: _Values) -> _Value | None:
-    """The values of this kind that an expression reads, as one; None if its own does not depend on any."""
+    """The order-dependent values that an expression reads, combined; None if it depends on none."""
     found: _Value | None = None
     waiting = [scalar.tree]
     while waiting:
@@ -240,7 +238,7 @@ def _read(scalar: Scalar, values: _Values) -> _Value | None:
         if isinstance(node, exp.Column) and node.name in values:
             found = _both(found, values[node.name])
         elif isinstance(node, exp.Is) and isinstance(node.this, exp.Column):
-            waiting.append(node.expression)  # whether it is NULL is known
+            waiting.append(node.expression)  # whether it is NULL does not depend on the order
         elif _is_of_any_order(node, values):
             waiting.extend(_arguments(node)[1:])
         else:
@@ -249,7 +247,7 @@ def _read(scalar: Scalar, values: _Values) -> _Value | None:
 
 
 def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
-    """Whether a function gives the same for a list in any order."""
+    """Whether a call reads such a list and ignores its order."""
     if not isinstance(node, exp.Func) or spark_name(node) not in _WHATEVER_THE_ORDER:
         return False
     first = _arguments(node)[0]
@@ -265,6 +263,6 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
 def _both(one: _Value | None, other: _Value) -> _Value:
     if one is None:
         return other
-    # What is no aggregate of its own cannot be helped by storing the other.
+    # If one of them does not come from an aggregate, storing the other does not help.
     nodes = one.nodes | other.nodes if one.nodes and other.nodes else frozenset()
     return _Value(one.what, nodes)

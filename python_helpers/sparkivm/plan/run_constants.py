@@ -1,7 +1,7 @@
-"""Columns of a query that are a literal, the same in every row: the time or the id of a dbt run.
+"""Columns of a query that are the same literal in every row: the time or the id of a dbt run.
 
-The state leaves such a column out, and the public view has it. With another value at the next run, the view
-is replaced and no row is computed.
+The state leaves out such a column; only the public view has it. If the value changes at the next run, the
+view is replaced and no row is computed.
 
 tested  test_run_constants.py in tests/unit, tests/refresh and tests/spark
 """
@@ -20,7 +20,7 @@ from sparkivm.algebra.project import only
 from sparkivm.normalize.drop_projects import drop_projects
 from sparkivm.normalize.prune_columns import prune_columns
 
-# What Spark casts for certain: other texts may fail, and have to fail when the view is refreshed.
+# Texts that Spark certainly casts. Others may fail, and must fail when the view is refreshed.
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _TIME = re.compile(_DATE.pattern + r"[ T](\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)?")
 _OF_TIME = (  # sqlglot reads Spark's TIMESTAMP as TIMESTAMPTZ
@@ -31,9 +31,9 @@ _OF_TIME = (  # sqlglot reads Spark's TIMESTAMP as TIMESTAMPTZ
 
 
 def is_run_constant(scalar: Scalar) -> bool:
-    """Whether an expression is a literal, or a literal that is cast to text, a date or a time.
+    """Whether an expression is a literal, or a literal cast to text, a date or a time.
 
-    As this query has it, or as the public view of another one has it, which may be NULL to Spark.
+    It has the form of this query, or that of another view's public view, which is nullable for Spark.
     """
     tree = scalar.tree
     if isinstance(tree, exp.Cast):
@@ -45,7 +45,7 @@ def is_run_constant(scalar: Scalar) -> bool:
 def _of_public_view(cast: exp.Cast) -> bool | None:
     """Whether `cast(if(true, x, null) as type)` is a constant of text or time; None for anything else.
 
-    `Finalizer._typed` writes a constant so, and a view over that view reads it.
+    `Finalizer._typed` writes constants in this form, and a view over that view reads it.
     """
     choice = cast.this
     if not (
@@ -59,7 +59,7 @@ def _of_public_view(cast: exp.Cast) -> bool | None:
 
 
 def _is_certain(cast: exp.Cast) -> bool:
-    """Whether a text is cast to a type in which Spark has a value for it."""
+    """Whether Spark can certainly cast a text to this type."""
     literal, type_ = cast.this, cast.to
     if not isinstance(literal, exp.Literal) or not literal.is_string or type_.expressions:
         return False
@@ -71,9 +71,9 @@ def _is_certain(cast: exp.Cast) -> bool:
 
 
 def without_run_constants(root: Relation, kept: Collection[str]) -> tuple[Relation, dict[str, Scalar]]:
-    """A relation without its columns that are constants, and these; as it is if nothing else would be left.
+    """A relation without its constant columns, and these; unchanged if no other column would be left.
 
-    kept  columns that stay in any case
+    kept  columns that always stay
     """
     found = {name: _constant(root, name) for name in root.columns if name not in kept}
     constants = {name: scalar for name, scalar in found.items() if scalar is not None}
@@ -85,7 +85,7 @@ def without_run_constants(root: Relation, kept: Collection[str]) -> tuple[Relati
 
 
 def _constant(node: Relation, name: str) -> Scalar | None:
-    """The constant that a column is in every row, None if it is not one."""
+    """The constant that a column has in every row; None if it is not constant."""
     while True:
         match node:
             case ra.Project():
@@ -106,7 +106,7 @@ def _constant(node: Relation, name: str) -> Scalar | None:
 
 
 def _exists(found: re.Match[str] | None) -> bool:
-    """Whether a date is in the calendar, and a time in the day."""
+    """Whether a date exists in the calendar, and a time in a day."""
     if found is None:
         return False
     try:

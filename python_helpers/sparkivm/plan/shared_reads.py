@@ -1,9 +1,9 @@
-"""Several lookups in one large table become one reading of it.
+"""Several lookups in one large table become one read of it.
 
-A join of which all inputs change looks up the changes of each in all others, so a plan reads a large table
-once for each of them. Here the lookups of a table are brought together: its rows that any of them asks for
-are a slice, found in one pass, and each lookup reads the slice. That is right for any set of lookups, as
-each still compares the keys; a lookup whose keys come out of a slice cannot be part of it.
+If all inputs of a join change, the changes of each are looked up in all others, so a plan reads a large table
+once for each of them. We combine a table's lookups: the rows that any of them needs form a slice, found in
+one pass, and each lookup reads the slice. That is correct for any set of lookups, because each still compares
+its keys; but a lookup whose keys come from a slice cannot be part of it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate
 
-# Smaller tables are sliced only by the way.
+# Smaller tables are not sliced.
 _LARGE_ROWS = 200_000
-# Values that have to be saved, so that the tables that hold slices are worth it: about 50 MB, a second.
+# Slices are kept in tables. That pays if it saves reading this many fields, over all rows: about 50 MB, or
+# one second.
 WORTH_SLICING = 12e6
 _KEY = f"{RESERVED_PREFIX}key_"
 
 
 def share_reads(relation: Relation, estimate: RowEstimate) -> Relation:
-    """The same relation, large tables read once for as many of their lookups as can be."""
+    """The same relation, with each large table read once for as many of its lookups as possible."""
     slices = _assigned(relation, estimate)
     saved = sum(estimate(read.scan) * len(read.scan.fields) for one in slices for read in one[1:])
     return _Rewrite(slices).visit(relation) if saved >= WORTH_SLICING else relation
@@ -50,10 +51,10 @@ class _Read:
     """A node that looks keys up in a table below one of its children."""
 
     node: Relation
-    child: Relation  # the table, with filters, projections and its own changes around it
+    child: Relation  # the table with the filters, projections and own changes around it
     scan: Scan
     keys: Relation
-    pairs: tuple[Pair, ...]  # (field of the table, column of `keys`), as far as keys are compared with fields
+    pairs: tuple[Pair, ...]  # (field of the table, column of `keys`), for keys that are compared with fields
 
 
 # The lookups that share a slice.
@@ -105,7 +106,7 @@ def _reads(node: Relation, estimate: RowEstimate) -> Iterator[_Read]:
 
 
 def _read_as_keys(relation: Relation, estimate: RowEstimate) -> frozenset[int]:
-    """Tables, by their ids, that others are narrowed by as a whole: no slice of one spares a reading."""
+    """Ids of tables that are used as a whole to restrict others: slicing them saves no read."""
     sources = (node.keys.source for node in relation.walk() if isinstance(node, Restricted))
     return frozenset(
         id(scan)
@@ -117,7 +118,7 @@ def _read_as_keys(relation: Relation, estimate: RowEstimate) -> frozenset[int]:
 
 
 def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, tuple[Pair, ...]]]:
-    """What is narrowed, by which keys, on which (narrowed column, column of the keys)."""
+    """(restricted relation, keys, pairs of (restricted column, column of the keys))."""
     match node:
         case Restricted() if not node.excluded:
             yield node.input, node.keys.source, node.keys.comparisons
@@ -128,7 +129,7 @@ def _lookups(node: Relation) -> Iterator[tuple[Relation, Relation, tuple[Pair, .
 
 
 def _scans(child: Relation) -> Iterator[tuple[Scan, dict[str, str]]]:
-    """Tables of which `child` is made row by row, and which of its columns are which of their fields."""
+    """Tables from which `child` is computed row by row, each with a map from its columns to fields."""
     match child:
         case Scan(at=At.NEW):
             yield child, dict(child.fields)
@@ -144,7 +145,7 @@ def _scans(child: Relation) -> Iterator[tuple[Scan, dict[str, str]]]:
 
 
 class _Rewrite:
-    """The relation with each read of `slices` over its slice; what stood in several places still does."""
+    """The relation with each read of `slices` over its slice; shared parts stay shared."""
 
     def __init__(self, slices: list[_Reads]) -> None:
         self._slice_of = {(id(read.node), id(read.scan)): one for one in slices for read in one}
@@ -164,7 +165,7 @@ class _Rewrite:
         return self._done[id(node)]
 
     def _with_slices(self, part: Relation, reader: Relation) -> Relation:
-        """What `reader` looks up, over slices of its tables."""
+        """The part in which `reader` looks up keys, over slices of its tables."""
         found = [self._slice_of.get((id(reader), id(scan))) for scan, _ in _scans(part)]
         key = (id(part), *map(id, found))
         if key not in self._parts:
@@ -189,7 +190,7 @@ class _Rewrite:
         return self._built[id(reads)]
 
     def _by_fields(self, reads: _Reads) -> Iterator[Lookup]:
-        """One for all keys that are compared with the same fields."""
+        """One lookup for all keys that are compared with the same fields."""
         keys: dict[tuple[tuple[str, bool], ...], dict[tuple[int, tuple[str, ...]], Relation]] = {}
         for read in reads:
             compared = tuple((pair.left, pair.null_safe) for pair in read.pairs)

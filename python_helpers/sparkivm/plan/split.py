@@ -1,4 +1,4 @@
-"""query = finalizer(core): the core is stored, the finalizer is computed by whoever reads the view."""
+"""query = finalizer(core): the core is stored, readers of the view compute the finalizer."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sparkivm.plan.run_constants import without_run_constants
 class Split:
     """The two halves.
 
-    core     an Aggregate, if the query has one at its top, else the whole relation
-    windows  window functions over the core's groups, with what stands between, if readers compute them
+    core     the Aggregate at the query's top, if there is one, else the whole relation
+    windows  window functions over the core's groups, and operators between them, if readers compute them
     output   the public columns in order, as expressions over the columns of `windows`, or else the core
-    having   what a row has to fulfill to be public
+    having   the condition for a row to be public
     """
 
     core: Relation
@@ -32,17 +32,17 @@ class Split:
 
     @property
     def takes_all(self) -> bool:
-        """Whether all rows that `having` leaves are public."""
+        """Whether all rows that satisfy `having` are public."""
         return self.limit is None and self.offset is None
 
 
 def split(query: Query, kept: Collection[str] = ()) -> Split:
-    """Cut below what stands on the topmost Aggregate: projections, HAVING, windows over all groups.
+    """Cut below what is above the topmost Aggregate: projections, HAVING, windows over all groups.
 
-    Without an Aggregate at the top, the core is all but the columns that are constants. What reads a moment
-    is stored: the public view would have the moment at which it is read.
+    Without an Aggregate at the top, the core is everything except constant columns. What reads a moment is
+    stored: in the public view it would have the moment of the reader's query.
 
-    kept  columns of the query that the core has in any case
+    kept  columns of the query that the core always has
     """
     scalars = {name: column(name) for name in query.root.columns}
     having: list[Scalar] = []
@@ -73,10 +73,10 @@ def split(query: Query, kept: Collection[str] = ()) -> Split:
 
 
 def _grouped(windows: Window) -> Aggregate | None:
-    """The groups below windows that look at all of them: such a window would be written again as a whole.
+    """The groups below windows that read all groups: a stored window of this kind is rewritten as a whole.
 
-    None if there are no groups, or if each window looks at the groups of some of their keys: then only
-    partitions that changed are written again.
+    None if there are no groups, or if each window reads only the groups that share some keys: then only
+    changed partitions are rewritten.
     """
     chain = list(_chain(windows))
     core = chain[-1]
@@ -93,7 +93,7 @@ def _grouped(windows: Window) -> Aggregate | None:
 
 
 def _chain(node: Relation) -> Iterator[Relation]:
-    """Windows, projections and filters over each other, and what they stand on."""
+    """A chain of windows, projections and filters, then the relation below it."""
     yield node
     if isinstance(node, (Project, Filter, Window)):
         yield from _chain(node.input)

@@ -14,17 +14,17 @@ from sparkivm.names import COUNT, RESERVED_PREFIX
 from sparkivm.plan.types_of import TypesOf, argument_types
 from sparkivm.spark.data_types import SparkType
 
-# Keys of a statement's tables that are no sources: the state, and changes that were computed beforehand.
+# Keys of a statement's tables that are not sources: the state, and staged changes.
 STATE = f"{RESERVED_PREFIX}state"
 STAGED = f"{RESERVED_PREFIX}staged"
-WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"  # of changes whose weights are an ordinary column
+WEIGHT_COLUMN = f"{RESERVED_PREFIX}weight"  # of changes whose weights are in an ordinary column
 
 
 @dataclass(frozen=True)
 class GroupState:
-    """The state of an Aggregate: keys, hidden columns, the public aggregates as formulas over them.
+    """The state of an Aggregate: keys, hidden columns, and the public aggregates as formulas over them.
 
-    types  of the arguments of the core's calls, None of calls that do not ask for them
+    types  of the arguments of the core's calls; None for calls that do not need them
     """
 
     core: Aggregate
@@ -43,18 +43,18 @@ class GroupState:
 
     @property
     def linear(self) -> bool:
-        """Whether a delta can be added without looking at the state."""
+        """Whether a delta can be added without reading the state."""
         return all(entry.linear for entry in self.columns)
 
     @property
     def recomputed(self) -> bool:
-        """Whether every changed group has to be read again."""
+        """Whether every changed group must be read again."""
         return any(isinstance(entry.function, Recomputed) for entry in self.columns)
 
 
 @dataclass(frozen=True)
 class BagState:
-    """The state of any other core: its rows, each copy a row of its own, named as the public columns."""
+    """The state of any other core: its rows, one row per copy, with the public column names."""
 
     core: Relation
     columns: tuple[tuple[str, str], ...]  # pairs of (column of the table, column of the core)
@@ -68,7 +68,7 @@ State = GroupState | BagState
 
 
 def stored(state: State, part: Keys | None = None, prefix: str = "") -> Relation:
-    """The state table as it was when its frontier was read; with `part` only its rows with these keys."""
+    """The state table as of the frontier that was read; with `part`, only its rows with these keys."""
     table = Scan(STATE, tuple((prefix + name, name) for name in state.names))
     return table.restrict(part) if part else table
 
@@ -85,7 +85,7 @@ def group_state(core: Aggregate, types_of: TypesOf) -> GroupState:
 
 
 def _labels(core: Aggregate) -> dict[Scalar, str]:
-    """Of each argument: a column's name, or a number that no column is named."""
+    """A label for each argument: its column's name, or a number that is not a column name."""
     arguments = dict.fromkeys(call.argument for call in core.calls if call.argument is not None)
     taken = {argument.as_column for argument in arguments}
     labels: dict[Scalar, str] = {}
@@ -98,7 +98,7 @@ def _labels(core: Aggregate) -> dict[Scalar, str]:
 
 @dataclass(frozen=True)
 class _Hidden:
-    """The hidden columns, and the argument that more of them are added of."""
+    """The hidden columns, and the argument for which more are added."""
 
     columns: dict[str, HiddenColumn]
     argument: Scalar | None
@@ -117,7 +117,7 @@ def groups_of(state: GroupState, input: Relation) -> Relation:
 
 
 def guarded(state: GroupState, rows: Relation) -> Relation:
-    """`rows` of the state's shape, in which a sum that overflowed its type is an error, not NULL."""
+    """`rows` of the state's shape, in which a sum that overflows its type is an error, not NULL."""
     checked = {entry.name: entry.checked() for entry in state.columns if entry.linear}
     if all(scalar.as_column for scalar in checked.values()):
         return rows

@@ -1,4 +1,4 @@
-"""The delta of a view, and the form in which it reaches the state."""
+"""The delta of a view, and the form in which it is applied to the state."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Kind = Literal["entries", "groups", "copies"]
 
 @dataclass(frozen=True)
 class StateChange:
-    """What one applying statement is made of.
+    """The content of one applying statement.
 
     append     `rows` are inserted
-    rewrite    `rows` are the whole new content, from the old one and the changes
+    rewrite    `rows` are the whole new content, computed from the old content and the changes
     replace    `rows` are the new content of a part of the state: where one column has a staged value
     merge      `rows` are matched with the state by `keys`; see `kind`
-    recompute  `rows` are the whole new content, from the sources alone
+    recompute  `rows` are the whole new content, computed only from the sources
 
-    `staged`, if there, is computed before the statement, and stands in `rows` as the table STAGED.
+    `staged`, if not None, is computed before the statement, and `rows` read it as the table STAGED.
 
-    traces  of each of `parts` that was derived: its delta, and what the passes made of it
+    traces  for each of `parts` that was derived: its delta, and the relation after each pass
     """
 
     form: Form
@@ -43,12 +43,12 @@ class StateChange:
 
     @property
     def is_whole(self) -> bool:
-        """Whether `rows` take the place of all that the state holds."""
+        """Whether `rows` replace the whole state."""
         return self.form in ("rewrite", "recompute")
 
     @property
     def parts(self) -> tuple[Relation, ...]:
-        """What is computed, in its order."""
+        """The relations to compute, in order."""
         return (self.rows,) if self.staged is None else (self.staged, self.rows)
 
 
@@ -57,8 +57,8 @@ def state_change(
 ) -> StateChange:
     """The change of `state` while the tables in `changed` change.
 
-    sizes  only decide the cost
-    part   for `replace`: a column of the state; any one is right
+    sizes  affect only the cost
+    part   for `replace`: a column of the state; any column is correct
     """
     narrowing = NarrowedJoins(sizes, distinct_values(state.core, sizes.rows))
     changes = _changes(state, Derivation(changed, narrowing))
@@ -71,7 +71,7 @@ def state_change(
 
 
 def staged_change(state: State, form: Form, staged: Trace, sizes: Sizes, part: str = "") -> StateChange:
-    """The change in a form that reads what is computed beforehand; the view is not differentiated again.
+    """The change in a form that reads staged changes; the view is not differentiated again.
 
     staged  the first trace of a staged change of the same state
     """
@@ -89,7 +89,7 @@ def recomputed(state: State, content: Relation) -> StateChange:
 
 
 def _cheap(delta: Relation, sizes: Sizes) -> Trace:
-    """The same relation: its joins in order, tables and changes read as seldom as can be."""
+    """The same relation with ordered joins, and tables and changes read as rarely as possible."""
     passes: tuple[Pass, ...] = (
         ("prune_empty", prune_empty),
         ("order_joins", partial(order_joins, sizes=sizes)),
@@ -105,7 +105,7 @@ def _kind(state: State) -> Kind:
 
 
 def _staged(form: Form, kind: Kind) -> bool:
-    """Whether the changes are read more than once: a change feed is slow to plan, and to read again."""
+    """Whether the changes are read more than once: a change feed is slow to plan and to read again."""
     return form == "replace" or kind == "groups"
 
 

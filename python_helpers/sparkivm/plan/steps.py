@@ -1,8 +1,8 @@
-"""A plan too large for one statement, cut into steps: what is used several times becomes a table first.
+"""A plan too large for one statement is cut into steps: what is used several times becomes a table first.
 
-Spark writes out a CTE at each use, so nested sharing grows a plan exponentially: a delta of subqueries that
-are nested twice can read its tables ten thousand times. A table in between is one read. A smaller plan is cut
-where a few rows would be looked for in large tables again.
+Spark inlines a CTE at each use, so nested sharing grows a plan exponentially: the delta of subqueries nested
+twice can read its tables ten thousand times. A table in between is one read. A smaller plan is cut where it
+would look up few rows in large tables repeatedly.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from sparkivm.plan.shared_reads import WORTH_SLICING
 from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
-_WEIGHT = f"{STEP}weight"  # the column of a step that holds its weights
+_WEIGHT = f"{STEP}weight"  # the column of a step that contains its weights
 
-# Up to this many reads a statement is planned as it is: Spark plans about twenty in a second.
+# Statements with at most this many reads are not cut: Spark plans about twenty per second.
 INLINED_READS = 60
-# A table is written in about the time that so many reads are planned.
+# Writing a table takes about as long as planning this many reads.
 _READS_PER_TABLE = 12
-# The same in values of large tables that are read, and how many are read while one is written.
+# The same in values read from large tables; and how many values are read while one is written.
 _VALUES_PER_TABLE = 20e6
 _READ_WHILE_WRITING = 10
 _UNKNOWN_SIZES = Sizes()
@@ -36,7 +36,7 @@ _UNKNOWN_SIZES = Sizes()
 
 @dataclass(frozen=True)
 class Step:
-    """`relation` is computed before what follows, which reads it as the table `name`."""
+    """`relation` is computed first; later steps read it as the table `name`."""
 
     name: str
     relation: Relation
@@ -44,14 +44,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps in their order, and what is left to compute from them."""
+    """The steps in order, and the rest, which is computed from them."""
 
     tables: tuple[Step, ...]
     rest: Relation
 
     @property
     def statements(self) -> tuple[Relation, ...]:
-        """What is computed, a statement each."""
+        """The relations to compute, one statement each."""
         return (*(step.relation for step in self.tables), self.rest)
 
 
@@ -70,10 +70,10 @@ def in_steps(
     kept: Collection[str] = frozenset(),
     sizes: Sizes = _UNKNOWN_SIZES,
 ) -> Steps:
-    """The relation as it is, or in steps: if it has slices, inlined more reads than `most_reads`, or reads
-    large tables several times for the same.
+    """The relation as it is, or in steps: if it has slices, inlined more than `most_reads` reads, or repeats
+    expensive reads of large tables.
 
-    kept   tables whose changes are in memory, and need no step
+    kept   tables whose changes are in memory and need no step
     sizes  of the parts of tables that it reads
     """
     relation = _without_small_slices(relation, sizes)
@@ -106,13 +106,13 @@ def _without_small_slices(relation: Relation, sizes: Sizes) -> Relation:
 
 
 def _looks_again(relation: Relation, sizes: Sizes) -> bool:
-    """Whether so much is read of tables that to read it again may be worth a table."""
+    """Whether it reads so much of its tables that a table may be cheaper than reading again."""
     values = (_values_of(leaf, sizes) * uses for leaf, uses in leaves_when_inlined(relation))
     return sum(values) >= _VALUES_PER_TABLE
 
 
 def _values_of(node: Relation, sizes: Sizes) -> float:
-    """Values that are read of a table."""
+    """The number of values read from a table."""
     if not isinstance(node, Scan):
         return 0.0
     return sizes.rows.get(node.table, 0.0) * len({field for _, field in node.fields})
@@ -122,8 +122,8 @@ def _values_of(node: Relation, sizes: Sizes) -> float:
 class _Read:
     """What a statement reads for a relation at each use.
 
-    reads   tables and changes
-    values  of tables: rows by columns
+    reads   number of tables and changes
+    values  read from tables: rows times columns
     """
 
     reads: int
@@ -145,7 +145,7 @@ class _Cut:
         self._rows = RowEstimate(sizes, distinct_values(root, sizes.rows))
         self._uses = Counter(id(child) for node in root.walk() for child in node.children)
         self._tables: list[Step] = []
-        self._cut: dict[int, Relation] = {}  # by the id of the node of `root` that it stands for
+        self._cut: dict[int, Relation] = {}  # by the id of the node of `root` that it replaces
         self._read: dict[int, _Read] = {}
 
     def steps(self) -> Steps:
@@ -179,7 +179,7 @@ class _Cut:
         return isinstance(node, Slice) or self._is_looked_for_again(node, again * read.values)
 
     def _is_looked_for_again(self, node: Relation, values: float) -> bool:
-        """Whether to read so many values again takes longer than a table of the result."""
+        """Whether reading these values again takes longer than writing a table with the result."""
         return values - _READ_WHILE_WRITING * self._rows(node) * len(node.columns) >= _VALUES_PER_TABLE
 
     def _keep(self, node: Relation, cut: Relation, read: _Read) -> None:
@@ -197,7 +197,7 @@ class _Cut:
         return name
 
     def _feeds(self) -> dict[str, str]:
-        """Table → the step that holds its changes; a feed is slow to plan, and is read once."""
+        """Table → the step with its changes; a feed is slow to plan, so it is read once."""
         return {
             table: self._step(Changes(table, tuple((in_changes(name), name) for name in names)))
             for table, names in columns_read(self._root, Changes).items()

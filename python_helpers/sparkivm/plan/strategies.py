@@ -1,15 +1,15 @@
-"""Which strategy each operator of a view takes."""
+"""The strategy of each operator of a view."""
 
 from __future__ import annotations
 
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import GroupState
 
-READERS_STRATEGY = "computed from the state by whoever reads the view"
+READERS_STRATEGY = "computed from the state when the view is read"
 
 
 def strategies(plan: ViewPlan) -> dict[str, str]:
-    """Operator → strategy, the operators named by class and told apart by a number."""
+    """Operator → strategy; operators are named by class, and numbered if there are several."""
     result: dict[str, str] = {}
     counts: dict[str, int] = {}
     if isinstance(plan.state, GroupState):

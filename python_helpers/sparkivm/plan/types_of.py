@@ -1,4 +1,4 @@
-"""What the compiler asks Spark about expressions."""
+"""The compiler's questions to Spark about the types of expressions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TypesOf = Callable[[Relation], tuple[SparkType, ...]]  # of a relation's columns
 
 
 def argument_types(aggregate: Aggregate, types_of: TypesOf) -> list[SparkType | None]:
-    """The types of the arguments of calls that ask for them, None for other calls."""
+    """The types of the arguments of calls that need them; None for other calls."""
     asked = [call.argument if call.called.asks_type else None for call in aggregate.calls]
     arguments = [argument for argument in asked if argument is not None]
     if not arguments:

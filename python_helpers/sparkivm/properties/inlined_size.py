@@ -1,4 +1,4 @@
-"""How large a plan is for Spark, which writes out what is used several times at each use."""
+"""How large a plan is for Spark, which inlines a shared relation at each use."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from sparkivm.algebra.scan import Leaf
 
 
 def reads_when_inlined(relation: Relation) -> int:
-    """Tables and changes that the relation reads, each as often as it stands in the plan without sharing."""
+    """The number of reads of tables and changes, each counted as often as it occurs without sharing."""
     return sum(uses for node, uses in uses_when_inlined(relation) if not node.children)
 
 
 def leaves_when_inlined(relation: Relation) -> list[tuple[Leaf, int]]:
-    """The same one by one, and how often each stands there."""
+    """The same, one by one, and how often each occurs."""
     return [(node, uses) for node, uses in uses_when_inlined(relation) if isinstance(node, Leaf)]
 
 
 def uses_when_inlined(relation: Relation) -> list[tuple[Relation, int]]:
-    """All that the relation is made of, and how often each stands there; children first."""
+    """All relations in the plan, children first, and how often each occurs."""
     nodes = list(relation.walk())
     uses = Counter({id(relation): 1})
     for node in reversed(nodes):  # parents first

@@ -1,4 +1,4 @@
-"""Columns that a predicate cannot be TRUE for while they are NULL."""
+"""The columns that must not be NULL for a predicate to be TRUE."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 
 
 def rejects_null(predicate: Scalar) -> frozenset[str]:
-    """Columns of which each alone, being NULL, keeps the predicate from being TRUE."""
+    """Columns of which each alone prevents the predicate from being TRUE if it is NULL."""
     return _rejected(predicate.tree)
 
 
@@ -55,7 +55,7 @@ def _rejected(tree: exp.Expr) -> frozenset[str]:
 
 
 def _strict(tree: exp.Expr) -> frozenset[str]:
-    """Columns that make an expression NULL by being NULL."""
+    """Columns whose NULL makes an expression NULL."""
     if isinstance(tree, exp.Column):
         return frozenset({tree.name})
     if isinstance(tree, _STRICT):

@@ -1,4 +1,4 @@
-"""Spark's data types as values: what a module asks of a type is asked here, not of its text."""
+"""Spark's data types as values. Modules ask these values about a type, instead of its text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from functools import lru_cache
 from sparkivm.names import quoted
 
 MOST_DIGITS = 38  # of DECIMAL
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}  # of the decimals that they are compared as
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}  # of the decimals that they compare as
 _FLOATING = ("float", "double")
 _EXACT = ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
 _PARTS = {"array": 1, "map": 2}
 _NESTED = (*_PARTS, "struct")
 
 _UNIT = "(?:year|month|day|hour|minute|second)"
-# What may follow the word of a type without parts. A word that is missing, as `geometry`, is not known.
+# What may follow the word of a type without parts. Missing words, such as `geometry`, are unknown types.
 _DETAILS = {
     **dict.fromkeys((*_DIGITS, *_FLOATING), ""),
     **dict.fromkeys("binary boolean date timestamp timestamp_ntz variant void".split(), ""),
@@ -27,16 +27,16 @@ _DETAILS = {
     "string": r"(?: collate \w+)?",
 }
 _BARE_NAME = r"[^<>(),:`][^<>(),:]*"
-_PLAIN_NAME = "[A-Za-z_][A-Za-z0-9_]*"  # Spark takes no other letters without backticks
+_PLAIN_NAME = "[A-Za-z_][A-Za-z0-9_]*"  # Spark requires backticks around other letters
 
 
 @dataclass(frozen=True)
 class SparkType:
-    """A data type. Of one that is not known every question has the safe answer.
+    """A data type. For an unknown type, every question has the safe answer.
 
-    word    `decimal`, `struct`; "" of a type that is not known
-    detail  of a type without parts what follows the word: `(10,2)`, ` collate UNICODE_CI`, ` day to second`;
-            of one that is not known its text
+    word    `decimal`, `struct`; "" for an unknown type
+    detail  for a type without parts, the rest: `(10,2)`, ` collate UNICODE_CI`, ` day to second`;
+            for an unknown type, its text
     parts   types of a struct's fields, of an array's elements, of a map's keys and values
     names   of a struct's fields
     """
@@ -47,19 +47,19 @@ class SparkType:
     names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As Spark prints it, with backticks around names of fields that would make the text unclear."""
+        """As Spark prints it, with backticks around field names that would make the text ambiguous."""
         return self._text(_BARE_NAME)
 
     @property
     def cast_text(self) -> str:
-        """As CAST (x AS …) takes it, with backticks around all names of fields that may need them."""
+        """As CAST (x AS …) accepts it, with backticks around all field names that may need them."""
         return self._text(_PLAIN_NAME)
 
     @property
     def comparable(self) -> bool:
-        """Whether rows can be grouped by it, and values that Spark takes for equal are the same.
+        """Whether rows can be grouped by it, and values that Spark considers equal are identical.
 
-        Of texts under a collation different ones are equal.
+        Under a collation, different texts are equal.
         """
         return not any(
             part.word in ("", "variant") or (part.word == "string" and part.detail) for part in self.walk()
@@ -67,22 +67,22 @@ class SparkType:
 
     @property
     def joinable(self) -> bool:
-        """Whether = compares it too: Spark groups by maps and by calendar intervals, but joins none."""
+        """Whether = compares it too: Spark groups by maps and calendar intervals, but joins by neither."""
         return self.comparable and not any(part.word == "map" or part == _CALENDAR for part in self.walk())
 
     @property
     def storable(self) -> bool:
-        """Whether a Delta table can have such a column."""
+        """Whether a Delta table can have a column of this type."""
         return not self.holds("", "interval", "time")
 
     @property
     def cacheable(self) -> bool:
-        """Whether every Spark keeps it in memory."""
+        """Whether every Spark version can cache it in memory."""
         return not self.holds("", "interval", "variant", "void")
 
     @property
     def whole(self) -> bool:
-        """Whether it is one of whole numbers, except DECIMAL."""
+        """Whether it is an integer type (DECIMAL is not one)."""
         return self.word in _DIGITS
 
     @property
@@ -91,12 +91,12 @@ class SparkType:
 
     @property
     def holds_floating(self) -> bool:
-        """Whether it may have FLOAT or DOUBLE inside, so that equal values may differ: 0.0 and -0.0."""
+        """Whether it may contain FLOAT or DOUBLE, so that equal values may differ: 0.0 and -0.0."""
         return self.holds("", *_FLOATING)
 
     @property
     def decimal(self) -> tuple[int, int] | None:
-        """All digits, and those behind the point; None of another type."""
+        """(precision, scale); None for other types."""
         if self.word != "decimal":
             return None
         precision, scale = self.detail.strip("()").split(",")
@@ -104,23 +104,23 @@ class SparkType:
 
     @property
     def char_length(self) -> int | None:
-        """n of CHAR(n), None of another type."""
+        """n of CHAR(n); None for other types."""
         return int(self.detail.strip("()")) if self.word == "char" else None
 
     @property
     def is_span(self) -> bool:
-        """Whether it is like what WINDOW and SESSION_WINDOW make."""
+        """Whether it looks like the result of WINDOW or SESSION_WINDOW."""
         return self.names == ("start", "end") and self.parts in (2 * (TIMESTAMP,), 2 * (TIMESTAMP_NTZ,))
 
     @property
     def in_queries(self) -> SparkType:
-        """The type of a column of a query that reads it: CHAR(n) and VARCHAR(n) are strings there."""
+        """The type of the column in a query that reads it: CHAR(n) and VARCHAR(n) are strings there."""
         if self.word in ("char", "varchar"):
             return STRING
         return SparkType(self.word, self.detail, tuple(part.in_queries for part in self.parts), self.names)
 
     def field(self, path: Iterable[str]) -> SparkType | None:
-        """The type of a field of a field …, None if there is no such field."""
+        """The type of a nested field; None if there is no such field."""
         found = self
         for name in path:
             names = [mine.lower() for mine in found.names]
@@ -130,7 +130,7 @@ class SparkType:
         return found
 
     def same_when_equal(self, other: SparkType) -> bool:
-        """Whether values of both types that compare as equal are the same, as 1 and 1.0; not 1 and '01'."""
+        """Whether values of both types are identical if they compare equal: so 1 and 1.0; not 1 and '01'."""
         if self == other:
             return self.comparable
         words = {self.word, other.word}
@@ -143,11 +143,11 @@ class SparkType:
         return whole + fraction <= MOST_DIGITS
 
     def same_to_expressions(self, other: SparkType) -> bool:
-        """Whether equal values are the same to every expression; not so 1 and 1.00, nor 0.0 and -0.0."""
+        """Whether every expression treats equal values alike; not so for 1 and 1.00, nor for 0.0 and -0.0."""
         return self == other and self.comparable and not self.holds_floating
 
     def holds(self, *words: str) -> bool:
-        """Whether it is of one of these words, or has a part that is."""
+        """Whether it, or a part of it, has one of these words."""
         return any(part.word in words for part in self.walk())
 
     def walk(self) -> Iterator[SparkType]:
@@ -158,7 +158,7 @@ class SparkType:
 
     @property
     def _shape(self) -> tuple[int, int] | None:
-        """Digits before and behind the point."""
+        """Digits before and after the decimal point."""
         if self.whole:
             return _DIGITS[self.word], 0
         return (self.decimal[0] - self.decimal[1], self.decimal[1]) if self.decimal else None
@@ -185,7 +185,7 @@ def decimal_type(precision: int, scale: int) -> SparkType:
 
 @lru_cache(4096)
 def spark_type(text: str) -> SparkType:
-    """The type that a text of `str` stands for; one that is not known for any other text."""
+    """The type whose `str` is the text; an unknown type for any other text."""
     try:
         return _Text(text).type()
     except ValueError:
@@ -193,16 +193,16 @@ def spark_type(text: str) -> SparkType:
 
 
 def printed_type(text: str) -> SparkType:
-    """The type that Spark prints as a text, one that is not known where names of fields make it unclear.
+    """The type that Spark prints as a text; an unknown one if field names make it ambiguous.
 
-    Spark prints them as they are: `struct<a:b:int>` may have one field or another, and a backtick is a part
-    of a name. No name can hide a part of the type: it has no colon, and a field's type is behind one.
+    Spark prints them unquoted: `struct<a:b:int>` may be one of two structs, and a backtick is part of a name.
+    No name can hide a part of the type: it has no colon, and a field's type comes after a colon.
     """
     return SparkType("", f"unclear {text}") if "`" in text else spark_type(text)
 
 
 class _Text:
-    """A text that is read from left to right. What it does not understand is a ValueError."""
+    """Parses a text from left to right. Raises: ValueError for text that it does not understand."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0

@@ -1,4 +1,4 @@
-"""Where the SQL of two engines differs: Spark, which runs it, and DuckDB, which the algebra is tried on."""
+"""Differences between the SQL of Spark, which runs it, and DuckDB, on which the algebra is tested."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sparkivm.algebra.scalar import Dialect as ScalarDialect
 
 @dataclass(frozen=True)
 class SqlDialect:
-    """The few words in which generated text differs."""
+    """The few words that differ in generated text."""
 
     scalars: ScalarDialect
     quote: str
     null_safe_equal: str
     semi_join: str
     anti_join: str
-    copies: str  # behind FROM, repeats each row by the number {times}
-    generate: str  # behind FROM: rows {alias} with the columns {names} from the call {call}
+    copies: str  # behind FROM: repeats each row {times} times
+    generate: str  # behind FROM: {alias} with the columns {names} from {call}
     generate_outer: str
     hints: bool
 

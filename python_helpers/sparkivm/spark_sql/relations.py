@@ -1,7 +1,7 @@
-"""Algebra → SQL text: as few SELECTs as SQL allows; what is used twice, and each change feed, is a CTE.
+"""Algebra → SQL text, in as few SELECTs as possible; what is used twice, and each change feed, is a CTE.
 
-Every column is written with the alias of its FROM item, so none is taken for another one, for a field, or for
-an alias of the SELECT list.
+Every column has the alias of its FROM item, so Spark cannot take it for another column, a field, or an alias
+of the SELECT list.
 
 tested  tests/laws (rows, on DuckDB), tests/golden/test_plans.py (text), tests/spark/test_aliases.py
 """
@@ -39,9 +39,9 @@ def select_text(
 
 
 def step_texts(relation: Relation, sources: SourceTexts, name: str) -> list[tuple[str, str]]:
-    """The relation as a sequence of SELECTs, each with the name by which later ones read it, at last `name`.
+    """The relation as a sequence of SELECTs, each with a name by which later ones read it, at last `name`.
 
-    Spark finds a cached relation again only if its plan has no CTE, so what is used twice is its own step.
+    Spark recognizes a cached relation only if its plan has no CTE, so what is used twice becomes a step.
     """
     return _Printer(relation, sources, SPARK, prefix=f"{name}_").steps(name)
 
@@ -50,14 +50,14 @@ def step_texts(relation: Relation, sources: SourceTexts, name: str) -> list[tupl
 class _Block:
     """The parts of one SELECT, to which the operators above may add theirs.
 
-    columns   what each column is, over the aliases in FROM
+    columns   each column as an expression over the aliases in FROM
     weight    a factor; empty for a plain bag
     source    the text behind FROM; `alias` is that of its only item, or of the first one
     tail      GROUP BY and HAVING
     is_join   whether FROM has several items
-    has_view  whether FROM ends with a LATERAL VIEW, behind which no join can stand
+    has_view  whether FROM ends with a LATERAL VIEW, which no join may follow
     closed    rows are grouped or have window functions: columns can only be chosen and renamed
-    sealed    not even that
+    sealed    columns cannot even be chosen or renamed
     nothing   the SELECT list of a relation without columns
     """
 
@@ -75,7 +75,7 @@ class _Block:
     nothing: str = "1 as __ivm_one"
 
     def computed(self) -> frozenset[str]:
-        """Columns that are more than a column of FROM."""
+        """Columns that are not just a column of FROM."""
         return frozenset(name for name, scalar in self.columns.items() if scalar.as_column is None)
 
 
@@ -113,7 +113,7 @@ class _Printer:
         return at(scalar, self._sources.moment).sql(self._dialect.scalars)
 
     def _alias(self) -> str:
-        """One that is no column's name: `q1.x` would be a field of it."""
+        """An alias that is not a column name: otherwise `q1.x` would be a field of that column."""
         self._aliases += 1
         alias = f"q{self._aliases}"
         return alias if alias not in self._columns else self._alias()
@@ -121,7 +121,7 @@ class _Printer:
     # SELECTs
 
     def _text(self, relation: Relation) -> str:
-        """A SELECT of the relation's columns and, if it is weighted, its weight as the last one."""
+        """A SELECT of the relation's columns and, if it is weighted, its weight last."""
         if isinstance(relation, ra.UnionAll):
             return self._union(relation)
         return self._select(self._block(relation))
@@ -171,9 +171,9 @@ class _Printer:
     ) -> _Block:
         """A block to which WHERE and expressions may be added.
 
-        reads   what is going to be computed from its columns, so that no expression is written twice
-        plain   columns that have to be columns of FROM
-        closed  whether it may be a closed one
+        reads   what will be computed from its columns, so that no expression is written twice
+        plain   columns that must be plain columns of FROM
+        closed  whether the block may be closed
         """
         block = self._chosen(relation)
         computed = block.computed()
@@ -182,10 +182,10 @@ class _Printer:
         return block if fits else self._wrapped(block, relation)
 
     def _in_from(self, relation: Relation, *, first: bool = False, filtered: bool = True) -> _Block:
-        """A block whose FROM can stand beside a JOIN.
+        """A block whose FROM can be a side of a JOIN.
 
-        first     whether it stands on the left, where a join may be
-        filtered  whether its WHERE may be that of the whole
+        first     whether it is on the left, where a join is allowed
+        filtered  whether its WHERE may become that of the whole
         """
         block = self._open(relation, plain=relation.columns)
         fits = not block.has_view and (first or not block.is_join) and (filtered or not block.where)
@@ -200,7 +200,7 @@ class _Printer:
         return self._from(f"(\n{indent(self._select(block), '  ')}\n)", relation)
 
     def _from(self, item: str, relation: Relation) -> _Block:
-        """A block over a FROM item that has the relation's columns, and its weight under the usual name."""
+        """A block over a FROM item with the relation's columns, and its weight under the usual name."""
         alias = self._alias()
         columns = {name: column(name, alias) for name in relation.columns}
         weight = self._weight_of(alias) if relation.weighted else ""
@@ -213,7 +213,7 @@ class _Printer:
         return self._uses[id(relation)] > 1 and bool(relation.children)
 
     def _cte(self, relation: Relation) -> str:
-        """The name of the CTE of something that is used several times."""
+        """The name of the CTE for a relation that is used several times."""
         name = self._cte_of.get(id(relation))
         if name is None:
             text = self._text(relation)
@@ -289,14 +289,14 @@ class _Printer:
         return self._scalar(scalar.substitute(block.columns))
 
     def _changes(self, table: str) -> str:
-        """The CTE of a table's changes: one for the whole statement, as it must not read a feed twice."""
+        """The CTE of a table's changes: one per statement, which must not read a feed twice."""
         tables = list(self._changed_fields)
         name = f"{self._prefix}changes_{tables.index(table) + 1}"
         if name not in self._ctes:
             self._ctes[name] = self._sources.changes(table, self._changed_fields[table])
         return name
 
-    # what is computed from each row
+    # row by row
 
     def _filter(self, relation: ra.Filter) -> _Block:
         block = self._open(relation.input, plain=relation.predicate.columns)
@@ -399,7 +399,7 @@ class _Printer:
         return self._joined(block, join, keys, on, broadcast=relation.broadcast)
 
     def _slice(self, relation: ra.Slice) -> _Block:
-        """Beside each row whether a lookup has its key; the keys are made distinct, so no row is repeated."""
+        """Adds to each row whether a lookup has its key; keys are made distinct, so no row is repeated."""
         block = self._in_from(relation.input, first=True)
         conditions = []
         for lookup in relation.lookups:
@@ -414,7 +414,7 @@ class _Printer:
         return replace(block, where=(*block.where, " or ".join(conditions)))
 
     def _joined(self, left: _Block, join: str, right: _Block, on: str, *, broadcast: bool = False) -> _Block:
-        """The left block's columns and weight, with another FROM item."""
+        """The left block's columns and weight, with one more FROM item."""
         hints = (*left.hints, *(self._broadcast(right) if broadcast else ()))
         return replace(
             left, source=f"{left.source}\n{join} {right.source} on {on}", hints=hints, is_join=True
@@ -425,7 +425,7 @@ class _Printer:
         return " and ".join(f"({text})" for text in texts) or "true"
 
     def _equal(self, left: _Block, right: _Block, pairs: Iterable[Pair]) -> str:
-        """The pairs of columns as a condition; the two sides may have columns of one name."""
+        """The pairs of columns as a condition; both sides may have columns of the same name."""
         equal = {False: "=", True: self._dialect.null_safe_equal}
         texts = (
             f"{self._scalar(left.columns[pair.left])} {equal[pair.null_safe]} "
@@ -447,7 +447,7 @@ class _Printer:
         columns = {name: block.columns[name] for name in relation.keys} | {
             call.name: _raw(self._call(call, block, weight, relation.signed)) for call in relation.calls
         }
-        # Without any column it is still one row.
+        # Without columns it is still one row.
         grouped = replace(block, columns=columns, weight="", nothing="count(*) as __ivm_one", closed=True)
         if not relation.keys:
             return replace(grouped, sealed=True)
@@ -477,7 +477,7 @@ class _Printer:
         return replace(block, columns={**block.columns, **calls}, closed=True)
 
     def _window_call(self, relation: ra.Window, call: WindowCall, block: _Block) -> str:
-        """The call of a window function with its window."""
+        """The call of a window function with its OVER clause."""
         keys = [
             f"{self._over(block, one.key)} {'desc' if one.descending else 'asc'} "
             f"nulls {'first' if one.nulls_first else 'last'}"
@@ -498,10 +498,10 @@ class _Printer:
 
 
 def _raw(text: str) -> Scalar:
-    """Text that can stand as an operand anywhere."""
+    """Text that can be used as an operand anywhere."""
     return Scalar(exp.Var(this=text))
 
 
 def _columns_in(scalar: Scalar) -> Iterable[str]:
-    """Names of the columns in an expression, each as often as it stands there."""
+    """Names of the columns in an expression, once per occurrence."""
     return (node.name for node in scalar.tree.find_all(exp.Column))

@@ -1,4 +1,4 @@
-"""How a statement names the sources that it reads."""
+"""How a statement refers to the sources that it reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 
 
 class SourceTexts(Protocol):
-    """FROM items and change queries of the tables of one refresh, their versions filled in."""
+    """FROM items and change queries for the tables of one refresh, with their versions."""
 
     def new(self, table: str) -> str:
         """A FROM item: the table at the target version."""
@@ -21,4 +21,4 @@ class SourceTexts(Protocol):
         """The value of a moment at the refresh, or at the frontier."""
 
     def changes(self, table: str, fields: Sequence[str]) -> str:
-        """A SELECT of these fields of the changed rows, called as `in_changes` says, and their weight."""
+        """A SELECT of these fields of the changed rows, named by `in_changes`, and their weight."""

@@ -15,7 +15,7 @@ def applying_statement(
     """The statement for the change's form.
 
     select     the rows of the change
-    predicate  of the part that is replaced
+    predicate  selects the part that is replaced
     """
     columns = [quoted(name) for name in state.names]
     match change.form:

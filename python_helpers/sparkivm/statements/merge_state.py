@@ -13,14 +13,14 @@ from sparkivm.plan.state_change import StateChange
 
 @dataclass(frozen=True)
 class MergeClauses:
-    """The parts of a MERGE into `t` from `s` beside its source."""
+    """The ON and the WHEN clauses of a MERGE into `t` from `s`."""
 
     on: str
     clauses: tuple[str, ...]
 
 
 def merge_clauses(state: State, change: StateChange) -> MergeClauses:
-    """One row of the source per key, so no row of the state is matched twice."""
+    """The source has one row per key, so no row of the state is matched twice."""
     if isinstance(state, BagState):
         return _copies(state)
     on = " and ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in state.keys) or "true"
@@ -28,7 +28,7 @@ def merge_clauses(state: State, change: StateChange) -> MergeClauses:
 
 
 def _entries(state: GroupState) -> tuple[str, ...]:
-    """Add the hidden columns; a group without rows goes."""
+    """Add to the hidden columns; delete a group without rows."""
     count = quoted(state.columns[0].name)
     sums = ", ".join(f"t.{quoted(c.name)} = {_added_up(c)}" for c in state.columns)
     gone = (f"when matched and t.{count} + s.{count} = 0 then delete",) if state.keys else ()
@@ -41,7 +41,7 @@ def _added_up(entry: HiddenColumn) -> str:
 
 
 def _groups(state: GroupState) -> tuple[str, ...]:
-    """Take the new values; a group without rows goes."""
+    """Take the new values; delete a group without rows."""
     count = quoted(state.columns[0].name)
     values = ", ".join(f"t.{name} = s.{name}" for name in (quoted(c.name) for c in state.columns))
     gone = (f"when matched and coalesce(s.{count}, 0) = 0 then delete",) if state.keys else ()
@@ -57,7 +57,7 @@ def _insert(state: GroupState, condition: str = "") -> str:
 
 
 def _copies(state: BagState) -> MergeClauses:
-    """Marked rows delete all copies of their value, the others never match and are inserted."""
+    """Marked rows delete all copies of their value; the others never match and are inserted."""
     mark = f"s.{quoted(MATCH)}"
     equal = " and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in state.names)
     names = ", ".join(quoted(name) for name in state.names)

@@ -1,4 +1,4 @@
-"""What a query's aggregate says of itself, and a call of it."""
+"""What each aggregate of a query defines, and a call of one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OverNoRows = Literal["null", "0", "array()", "unknown"]  # SQL
 
 @dataclass(frozen=True)
 class AggregateFunction:
-    """A function of the rows of a group: a word for names of columns, and its SQL over a bag with {x}."""
+    """A function of a group's rows: `name` is for column names, `sql` is over a bag, with {x}."""
 
     name: str
     sql: str
@@ -31,19 +31,19 @@ class HiddenColumns(Protocol):
     """The hidden columns of one argument."""
 
     def add(self, word: str, function: StoredAggregate) -> str:
-        """The column of a function, which is added if it is not there. `word` becomes a part of its name."""
+        """The column of a function, added if it is missing. `word` becomes part of its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryAggregate(AggregateFunction, ABC):
     """An aggregate that a query may call.
 
-    over_no_rows    its value for no rows: without keys, beside an outer join, in PIVOT
+    over_no_rows    its value over empty input: without keys, above an outer join, in PIVOT
     ignores_copies  whether DISTINCT makes no difference
     may_add_up      whether its hidden columns add up for arguments of some types
     asks_type       whether its hidden columns depend on the type of the argument
-    follows_values  whether a state may follow from the changed rows alone, so that an argument has to have
-                    the same value each time it is computed
+    follows_values  whether a state may follow from the changed rows alone, so that an argument must have the
+                    same value each time it is computed
     """
 
     over_no_rows: OverNoRows
@@ -54,15 +54,15 @@ class QueryAggregate(AggregateFunction, ABC):
 
     @abstractmethod
     def formula(self, hidden: HiddenColumns, type_: SparkType | None) -> Scalar:
-        """Its value over hidden columns, which it adds.
+        """Its value over hidden columns, which it adds to `hidden`.
 
-        type_  of the argument, if it asks for it
+        type_  of the argument, if `asks_type`
         """
 
 
 @dataclass(frozen=True)
 class Call:
-    """One aggregate of a group: its result column, and an expression over the input's columns."""
+    """One aggregate of a group: its result column, its function, and an expression over the input."""
 
     name: str
     function: AggregateFunction
@@ -70,11 +70,11 @@ class Call:
 
     @property
     def shown(self) -> str:
-        """The call as people read it."""
+        """The call for people to read."""
         return self.function.text("" if self.argument is None else shown(self.argument))
 
     @property
     def called(self) -> QueryAggregate:
-        """The function of a call that a query has."""
-        assert isinstance(self.function, QueryAggregate), f"{self.name} is no column of a query"
+        """The function of a query's call."""
+        assert isinstance(self.function, QueryAggregate), f"{self.name} is not a column of a query"
         return self.function

@@ -1,4 +1,4 @@
-"""AVG: the quotient of a sum that adds up and its count, where its last digit equals Spark's.
+"""AVG: sum divided by count, both of which add up, where that equals Spark's result to the last digit.
 
 stores  what SUM stores
 """
@@ -14,7 +14,7 @@ from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.spark.data_types import BIGINT, MOST_DIGITS, SparkType, decimal_type
 
-_SCALE_DIVIDED = 10  # up to it a quotient has nine digits to spare beyond those of AVG
+_SCALE_DIVIDED = 10  # up to this scale a quotient has nine digits more than AVG
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class _Average(QueryAggregate):
 
 
 def _is_quotient(type_: SparkType) -> bool:
-    """Whether AVG can be had from sum and count to the last digit."""
-    # Spark adds a BIGINT's average up in DOUBLE, where the last digits depend on the order.
+    """Whether sum and count give AVG to the last digit."""
+    # Spark averages BIGINT in DOUBLE, so the last digits depend on the order of the rows.
     if type_.decimal is None:
         return type_ != BIGINT
     precision, scale = type_.decimal
@@ -37,10 +37,10 @@ def _is_quotient(type_: SparkType) -> bool:
 
 
 def _quotient(total: str, count: str, type_: SparkType) -> Scalar:
-    """AVG as Spark computes it: integers in DOUBLE, decimals with four digits more on both sides.
+    """AVG as Spark computes it: integers in DOUBLE, decimals with four more digits on both sides.
 
-    The quotient of two decimals as SQL types it would be rounded twice, or have too few digits. So the whole
-    part, which is exact, and the rest, of the same sign and below one, are divided by themselves.
+    As SQL types, the quotient of two decimals would be rounded twice or have too few digits. So we divide the
+    whole part, which is exact, and the rest (same sign, absolute value below one) separately.
     """
     if type_.decimal is None:
         return expression("case when n > 0 then cast(s as double) / cast(n as double) end", n=count, s=total)

@@ -1,4 +1,4 @@
-"""BIT_XOR of whole numbers: it adds up. Because x ^ x = 0, adding a value again removes it.
+"""BIT_XOR of integers adds up: because x ^ x = 0, adding a value a second time removes it.
 
 stores  the count of values, and their BIT_XOR
 """

@@ -1,6 +1,6 @@
-"""COUNT of rows, and of the values that are not NULL.
+"""COUNT of rows, and of non-NULL values.
 
-stores  the count itself; that of the rows is the first hidden column of every group
+stores  the count itself; the row count is the first hidden column of every group
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""MIN and MAX: taken from the delta, kept, or read again if the group lost what may have been its extremum.
+"""MIN and MAX: taken from the delta, kept, or read again if the group may have lost its extremum.
 
 stores  the count of values, and the extremum
-law     with I, D the values that came and went (net), c the stored minimum, and n₁ > 0 non-NULL values left:
+law     with I, D the values inserted and deleted (net), c the stored minimum, n₁ > 0 non-NULL values left:
         no c, or min I ≤ c → min I;   else min D ≤ c → read the group again;   else c
 """
 
@@ -21,7 +21,7 @@ CAME, WENT = "case when w > 0 then x end", "case when w < 0 then x end"  # of a 
 
 @dataclass(frozen=True, kw_only=True)
 class _Extremum(QueryAggregate):
-    """at_least  compares a value that is as good as another one, or better, with it"""
+    """at_least  the operator between two values of which the first is at least as good: <= for MIN"""
 
     at_least: str
 
@@ -41,12 +41,12 @@ class StoredExtremum(StoredAggregate):
     counted_by: str
 
     def kept(self, old: str, came: str) -> Scalar:
-        """The extremum of a group that need not be read again."""
+        """The extremum of a group that is not read again."""
         text = f"case when n = 0 then null when c is null then i when i {self.at_least} c then i else c end"
         return expression(text, n=self.counted_by, c=old, i=came)
 
     def is_lost(self, old: str, came: str, went: str) -> Scalar:
-        """Whether a group has to be read again."""
+        """Whether a group must be read again."""
         beaten, gone = (f"coalesce({value} {self.at_least} c, false)" for value in ("i", "g"))
         text = f"(n > 0 and c is not null and not {beaten} and {gone})"
         return expression(text, n=self.counted_by, c=old, i=came, g=went)

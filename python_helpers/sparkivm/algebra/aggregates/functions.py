@@ -12,7 +12,7 @@ from sparkivm.algebra.aggregates.extremum import MAX, MIN
 from sparkivm.algebra.aggregates.recomputed import EVALUATED
 from sparkivm.algebra.aggregates.sum import SUM
 
-# By the names of Spark. The argument of COUNT is NULL where that of COUNT_IF is not TRUE.
+# By Spark's names. COUNT_IF becomes COUNT of an argument that is NULL where the condition is not TRUE.
 FUNCTIONS: Mapping[str, QueryAggregate] = {
     **EVALUATED,
     "count": COUNT,
@@ -23,7 +23,7 @@ FUNCTIONS: Mapping[str, QueryAggregate] = {
     "bit_xor": BIT_XOR,
     "min": MIN,
     "max": MAX,
-    # FALSE is below TRUE.
+    # FALSE is less than TRUE.
     "bool_and": MIN,
     "every": MIN,
     "bool_or": MAX,

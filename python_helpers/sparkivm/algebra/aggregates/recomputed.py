@@ -1,6 +1,6 @@
-"""Aggregates without a rule of their own: functions of the bag of a group's rows, which are evaluated again.
+"""Aggregates that we can only evaluate: functions of a group's rows without a rule.
 
-stores  the value, which is read again for every group that changes
+stores  the value, which is computed again for every changed group
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KNOWN_OVER_NO_ROWS: dict[OverNoRows, str] = {
 
 @dataclass(frozen=True)
 class Evaluated(QueryAggregate):
-    """Any aggregate. The argument of a call is the whole of it."""
+    """Any aggregate. A call's argument is the whole call."""
 
     def formula(self, hidden: HiddenColumns, type_: SparkType | None) -> Scalar:
         return recomputed(self, hidden)
@@ -40,7 +40,7 @@ class Evaluated(QueryAggregate):
 
 @dataclass(frozen=True)
 class Recomputed(StoredAggregate):
-    """The value is no function of the old one and the delta."""
+    """The value cannot be computed from the old one and the delta."""
 
 
 def recomputed(function: AggregateFunction, hidden: HiddenColumns) -> Scalar:

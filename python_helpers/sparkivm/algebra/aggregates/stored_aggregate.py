@@ -1,4 +1,4 @@
-"""What a hidden column of a group says of itself: how it changes with the rows of the group."""
+"""What each hidden column of a group defines: how it changes with the group's rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sparkivm.algebra.sql_expression import expression
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAggregate(AggregateFunction):
-    """The aggregate that a hidden column is.
+    """The aggregate that a hidden column stores.
 
-    shown  what an explained plan says of the column
+    shown  the text for the column in an explained plan
     """
 
     shown: str
@@ -21,19 +21,19 @@ class StoredAggregate(AggregateFunction):
 
 @dataclass(frozen=True, kw_only=True)
 class Additive(StoredAggregate):
-    """One that adds up: f(A ⊎ B) = f(A) + f(B), f(−A) = −f(A). Deltas are added without a look at the state.
+    """One that adds up: f(A ⊎ B) = f(A) + f(B), f(−A) = −f(A). Deltas are added without reading the state.
 
-    All but the first are SQL; s is the column, n the one that counts the values in it.
+    All but `adder` and `counted_by` are SQL; s is the column, n the column that counts its values.
 
-    adder        the aggregate that adds up: what rows contribute, and the entries of a group
-    plus, minus  of {one} and {other}, which are not NULL
-    contributed  by a row with {x} that is there {weight} times
-    change       the {total} of contributions, in the column's type
-    weighed      the same where there may be none
-    folded       the {total} of the entries of a group
-    checked      s, an error where it is too large to be added up
-    bounded      the {total} of two values that were checked, checked again
-    presented    s as the aggregate over the group's rows has it
+    adder        the aggregate that adds up the rows' contributions and a group's entries
+    plus, minus  {one} and {other} are not NULL
+    contributed  the contribution of a row with {x} and {weight}
+    change       from the {total} of contributions, in the column's type
+    weighed      the same, if there may be no contributions
+    folded       from the {total} of a group's entries
+    checked      s, or an error if it is too large to be added up
+    bounded      the {total} of two checked values, checked again
+    presented    s as the value of the aggregate over the group's rows
     counted_by   the name of n, empty if nothing above reads it
     """
 
@@ -76,10 +76,10 @@ class HiddenColumn(Call):
         return self.function
 
     def checked(self, prefix: str = "") -> Scalar:
-        """A linear column, under a prefix: an error where its value is too large to be added up."""
+        """A linear column, with a prefix; an error if its value is too large to be added up."""
         function = self.additive
         return expression(function.checked, s=prefix + self.name, n=prefix + function.counted_by)
 
     def presented(self) -> Scalar:
-        """A linear column as the aggregate over the group's rows has it."""
+        """A linear column as the value of the aggregate over the group's rows."""
         return expression(self.additive.presented, s=self.name, n=self.additive.counted_by)

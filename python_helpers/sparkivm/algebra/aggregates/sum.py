@@ -1,9 +1,9 @@
-"""SUM: of exact numbers it adds up; of floating ones, whose sum depends on the order, it is recomputed.
+"""SUM: for exact numbers it adds up; for floating point, whose sum depends on the order, it is recomputed.
 
-stores  the count of values, and their sum in a type in which no digit is lost
+stores  the count of values, and their sum in a type that loses no digit
 
-Sums that no longer fit into their type are an error: what was added to them could not be taken away. So are
-those that come close to it: a sum is added up from some of them, and must not overflow in between.
+A sum that no longer fits its type is an error: we could not subtract what was added to it. So is a sum close
+to the limit: it is added up from several parts, which must not overflow in between.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sparkivm.algebra.scalar import Scalar
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.spark.data_types import BIGINT, MOST_DIGITS, SparkType, decimal_type
 
-OVERFLOW = "a sum overflows its type"  # the error of a statement that finds one
-_DIGITS_TO_SPARE = 2  # a hundred sums can be added up
+OVERFLOW = "a sum overflows its type"  # raised by a statement that finds an overflow
+_DIGITS_TO_SPARE = 2  # so a hundred sums can be added up
 _DIGITS_OF_A_SUM = 10  # Spark adds them to the argument's precision
 _DIGITS_ALWAYS_EXACT = 27  # weight (10 digits) times argument fits into 38 digits
 _SCALE_KEPT = 6  # a product that does not fit keeps this many fraction digits
@@ -36,17 +36,17 @@ class _Sum(QueryAggregate):
 
 
 def add_exact_sum(hidden: HiddenColumns, type_: SparkType) -> tuple[str, str]:
-    """The columns of the count and of the sum of an argument."""
+    """The columns for an argument's count and sum."""
     count = add_count(hidden)
     return count, hidden.add("sum", exact_sum(type_, count))
 
 
 def exact_sum(type_: SparkType, counted_by: str) -> Additive:
-    """SUM of a type in which values are added up and taken away to the last digit."""
-    whole = type_ == BIGINT  # else a product with a weight has more digits than can be added up without loss
+    """SUM in a type in which adding and subtracting are exact."""
+    whole = type_ == BIGINT  # a decimal times a weight has more digits than can be added up without loss
     cast = f"cast({{total}} as {type_})"
     checked, bounded = "s", "{total}"
-    if type_.decimal is not None and type_.decimal[0] == MOST_DIGITS:  # there are ten digits more otherwise
+    if type_.decimal is not None and type_.decimal[0] == MOST_DIGITS:  # other types have ten spare digits
         precision, scale = type_.decimal
         limit = f"cast('1e{precision - scale - _DIGITS_TO_SPARE}' as double)"
         checked, bounded = (
@@ -74,8 +74,8 @@ def exact_sum(type_: SparkType, counted_by: str) -> Additive:
 def exact_sum_type(argument: SparkType | None) -> SparkType | None:
     """The type of SUM if adding a delta to it is exact, else None.
 
-    Integers wrap around or stay: both are a ring. Decimals: the product with a weight and the sum must keep
-    all digits. Floating point is not associative, so its sums are recomputed.
+    Integers stay in range or wrap around, both exact. Decimals: the product with a weight and the sum must
+    keep all digits. Floating-point addition is not associative, so such sums are recomputed.
     """
     if argument is not None and argument.whole:
         return BIGINT

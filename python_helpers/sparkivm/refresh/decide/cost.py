@@ -44,7 +44,8 @@ _EXCHANGED_PER_S = 6e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
 # How often the bytes of the state are read, about: by a merge thrice, with an exchange.
 _STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "recompute": 1.0, "full": 1.0}
-# A change that is spread over all keys makes its joins read whole tables, once per term: no way for large ones.
+# A change that is spread over all keys makes its joins read whole tables, once per term. That is refused for
+# large tables, whatever the estimate says.
 _MORE_BYTES = 1.1
 _LARGE_BYTES = 256 << 20
 # A rebuild changes each row for the views that read this one, so it has to be plainly cheaper.
