@@ -38,4 +38,4 @@ def test_a_column_of_the_name_is_the_column():
 
 def test_something_else_of_the_name():
     refused = f"select k as grouping__id, grouping__id + 1 as g from r {SETS}"
-    assert_refused(refused, Reason.NON_DETERMINISTIC_EXPRESSION, "grouping__id is no column here")
+    assert_refused(refused, Reason.NON_DETERMINISTIC_EXPRESSION, "grouping__id is not a column here")
