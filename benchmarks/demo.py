@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     parser.add_argument("--memory", default="4g", help="memory of Spark's JVM (default: 4g)")
     parser.add_argument(
-        "--states", choices=("delta", "iceberg"), default="delta", help="format of states (default: delta)"
+        "--states", choices=("iceberg", "delta"), default="iceberg", help="format of states (default: iceberg)"
     )
     options = parser.parse_args(arguments)
     started = time.perf_counter()
@@ -144,7 +144,7 @@ def drawn(compared: Comparison) -> str:
     return picture(
         f"dbt run after a change: {refreshed.seconds:.0f} s instead of {rebuilt.seconds:.0f} s",
         f"{len(by_view)} models in three layers over TPC-H at scale factor {conditions.scale:g}; "
-        "five tables changed",
+        f"five tables changed; states in {conditions.states.title()}",
         [Section("the whole dbt run", whole), Section("view by view, in a warm process", by_view)],
         versions(conditions.cores),
     )
