@@ -46,6 +46,31 @@ def test_explain_says_what_the_next_refresh_does(lab, name, sql):
         assert result.fallback.reason.name in text
 
 
+@pytest.mark.parametrize(
+    ("sql", "steps"),
+    [
+        (BY_K, ["change the state: append of entries"]),
+        (
+            "select k, max(x) as m from t group by k",
+            ["compute the changes as __ivm_staged", "change the state: rewrite of groups"],
+        ),
+    ],
+    ids=["append", "rewrite"],
+)
+def test_explain_shows_the_steps_of_the_script(lab, sql, steps):
+    view = lab.view("m", sql).build()
+    lab.run("insert into t values (4, 3, 8)")
+    shown = [line.split(": ", 1)[1] for line in view.explain().split("\n") if line.startswith("  step ")]
+    assert [step for step in shown if step in steps] == steps
+    assert shown[-1] == "replace the public view if its text changed"
+
+
+def test_explain_shows_the_steps_of_a_rebuild(lab):
+    shown = [line for line in lab.view("m", BY_K).explain().split("\n") if line.startswith("  step ")]
+    assert any("replace all rows of" in line for line in shown)
+    assert "create or replace the public view" in shown[-2]
+
+
 def test_explain_of_a_view_that_is_not_built(lab):
     text = lab.view("m", BY_K).explain()
     assert "next refresh: full" in text

@@ -10,6 +10,7 @@ from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_lines, plan_steps
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
+from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.changed_rows.run_memory import NoMemory
 from sparkivm.refresh.decide.decide import Decision, decide
@@ -20,6 +21,8 @@ from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
+from sparkivm.refresh.run.from_changes import script_of
+from sparkivm.refresh.run.rebuild import script_of_rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import semantic_settings
 from sparkivm.refresh.sources.pins import Pins
@@ -43,9 +46,9 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     sources = Sources.of(recording, Pins(), request, captures=False)
     request = replace(request, sql=sources.model_text(view, sql))
     check_is_query(engine, view, request.sql, stored.frontier)
+    public = PublicView(recording, sources, request)
     seen = observe(
-        recording, sources, request, stored, semantic_settings(engine, request.header),
-        PublicView(recording, sources, request),
+        recording, sources, request, stored, semantic_settings(engine, request.header), public,
         auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ()),
     )  # fmt: skip
     compiled = seen.compiled
@@ -63,6 +66,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
     decided = _decide(engine, seen)
     lines = [str(view), "", *lines, *_auxiliary_lines(compiled), "", *_decision_lines(decided, compiled)]
+    lines += _script_lines(seen, decided, public.former_state)
     if isinstance(decided, Decision) and decided.way is not None:
         change = decided.way.change
         lines += delta_steps(change) if format == "steps" else delta_lines(change)
@@ -101,6 +105,19 @@ def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> li
                 f"  {key}: read through its mirror {facts.name}, which the next run first compares with it"
             )
     return lines
+
+
+def _script_lines(
+    seen: Observation, decided: Decision | Fallback, former_state: TableName | None
+) -> list[str]:
+    """The steps of the next refresh."""
+    if isinstance(decided, Decision) and decided.mode == "no_op":
+        return []
+    if isinstance(decided, Decision) and decided.way is not None:
+        labels = script_of(seen, decided, seen.request.format).labels
+    else:
+        labels = script_of_rebuild(seen, former_state).labels
+    return [f"  step {number}: {label}" for number, label in enumerate(labels, 1)]
 
 
 def _reason_lines(fallback: Fallback) -> list[str]:

@@ -128,7 +128,7 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
             raise ModelError(str(attempt.view), what, "see the debug log") from error
         return Fallback(Reason.REFRESH_FAILED, str(error))
     if applied is not None:
-        return published(attempt, seen, decision, applied)
+        return published(applied)
     moved = attempt.frontier(seen, stored.frontier)
     # Else the next refreshes would read the same changes until their files are gone.
     limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS

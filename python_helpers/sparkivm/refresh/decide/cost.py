@@ -114,6 +114,7 @@ class Estimate:
     # how often the changes of a source, and its rows at their newest, are going to be read
     changes_read: Mapping[str, int]
     rows_read: Mapping[str, int]
+    cut: tuple[Steps, ...]  # the parts of the change, as they are computed
     factors: Factors = Factors()
 
     @property
@@ -175,10 +176,11 @@ def estimate(
     kept_rows = {key for key, uses in rows_read.items() if keeps_rows(tables[key], uses)}
 
     from_changes = _read_into_memory(tables, {key: changes[key] for key in kept_changes})
+    cut, names = list[Steps](), step_names()
     for part in change.parts:
         read = sizes.within(ranges.parts(part, change.staged))
-        count = _Count(tables, changes, read, kept_changes, kept_rows)
-        from_changes += count.work(in_steps(part, step_names(), kept=kept_changes, sizes=read))
+        cut.append(in_steps(part, names, kept=kept_changes, sizes=read))
+        from_changes += _Count(tables, changes, read, kept_changes, kept_rows).work(cut[-1])
     in_full = _in_full(core, tables, sizes)
     staging_s, size = _STAGING_S if change.staged is not None else 0.0, state.size_bytes or 0
     return Estimate(
@@ -188,6 +190,7 @@ def estimate(
         in_full,
         changes_read,
         rows_read,
+        tuple(cut),
         factors,
     )
 

@@ -1,4 +1,4 @@
-"""A refresh from changes: one statement brings the state to what the sources are now."""
+"""The script of a refresh from changes: one statement brings the state up to date with the sources."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import columns_of
-from sparkivm.plan.state import GroupState
+from sparkivm.engine import RelationFacts
+from sparkivm.formats.state_format import StateFormat, Write
+from sparkivm.plan.compile_model import ViewPlan
+from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
+from sparkivm.plan.steps import Steps, in_steps, step_names
 from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
 from sparkivm.refresh.decide.apply_form import parts_by, without_parts
 from sparkivm.refresh.decide.decide import Decision, Way
@@ -16,105 +20,247 @@ from sparkivm.refresh.decide.state_part import StatePart, find_part
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
+from sparkivm.refresh.run.script import Progress, Script, Step
 from sparkivm.refresh.session.planning_settings import planned_for_changes
-from sparkivm.refresh.stored.commit import Committed
 from sparkivm.refresh.stored.staging import Staging
 from sparkivm.refresh.stored.stored_state import check_files
 from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements.applying_statement import applying_statement
 
 
+@dataclass(kw_only=True)
+class FromChanges(Progress):
+    """What the steps hand to each other.
+
+    change    as it is applied; the part of the state that changes may decide it
+    rows      its rows, cut into statements
+    part      of the state, if only a part is replaced
+    frontier  of the new state, once it is committed
+    """
+
+    decision: Decision
+    staging: Staging
+    change: StateChange
+    rows: Steps
+    part: StatePart | None = None
+    frontier: Frontier | None = None
+
+    @property
+    def way(self) -> Way:
+        assert self.decision.way is not None
+        return self.decision.way
+
+    @property
+    def plan(self) -> ViewPlan:
+        assert self.seen.compiled.plan is not None
+        return self.seen.compiled.plan
+
+    @property
+    def state(self) -> RelationFacts:
+        assert self.seen.stored.facts is not None
+        return self.seen.stored.facts
+
+    def apply(self, change: StateChange, part: StatePart | None = None) -> None:
+        """Apply this change instead of the one that was estimated."""
+        self.change, self.part = change, part
+        sizes = self.way.sizes.within(self.way.ranges.parts(change.rows, change.staged))
+        self.rows = in_steps(change.rows, step_names(), kept=self.decision.kept_changes, sizes=sizes)
+
+
+def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Script[FromChanges]:
+    """The steps of an incremental refresh."""
+    way, state = decision.way, seen.stored.facts
+    assert way is not None and state is not None
+    change, steps = way.change, list[Step[FromChanges]]()
+    if not change.is_whole:  # otherwise none of the old files remains
+        steps.append(CheckFiles(state))
+    if change.form in ("replace", "merge"):
+        first = format.before_change(state, seen.request.layout.tblproperties)
+        if first is not None:
+            steps.append(Prepare(first))
+    if change.staged is not None:
+        steps.append(Stage(way.costs.cut[0]))
+    if change.form == "replace":
+        steps.append(FindPart())
+    steps.append(Apply(change))
+    return Script(tuple(steps), (Publish(),))
+
+
+@dataclass(frozen=True)
+class CheckFiles(Step[FromChanges]):
+    """Without it, only a statement that reads a lost file would notice that it is lost."""
+
+    state: RelationFacts
+
+    @property
+    def label(self) -> str:
+        return f"check that no file of {self.state.name} is missing"
+
+    def run(self, progress: FromChanges) -> None:
+        check_files(progress.attempt.engine, self.state)
+
+
+@dataclass(frozen=True)
+class Prepare(Step[FromChanges]):
+    """Run a statement that the state's format needs before the first change in place."""
+
+    write: Write
+
+    @property
+    def label(self) -> str:
+        return f"prepare the state: {self.write.macro.replace('_', ' ')}"
+
+    def run(self, progress: FromChanges) -> None:
+        progress.attempt.engine.write(self.write)
+
+
+@dataclass(frozen=True)
+class Stage(Step[FromChanges]):
+    """Compute the changes first, because the next statements read them several times."""
+
+    changes: Steps
+
+    @property
+    def label(self) -> str:
+        return f"compute the changes as {STAGED}{_in_tables(self.changes)}"
+
+    def run(self, progress: FromChanges) -> None:
+        way, staging = progress.way, progress.staging
+        assert way.change.staged is not None
+        parts = way.ranges.parts(way.change.staged)
+        texts = progress.attempt.texts(progress.seen, progress.decision, parts, staged=staging.texts)
+        staging.stage(self.changes, texts)
+
+
+@dataclass(frozen=True)
+class FindPart(Step[FromChanges]):
+    """Find the part of the state to replace. If it is too large, the state is changed in another form."""
+
+    @property
+    def label(self) -> str:
+        return "find the part of the state that changes"
+
+    def run(self, progress: FromChanges) -> None:
+        change, plan, state = progress.change, progress.plan, progress.state
+        part = find_part(
+            progress.attempt.engine,
+            progress.staging.changes,
+            state.pinned,
+            estimated_rows(state),
+            parts_by(plan.state, state),
+            exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
+        )
+        sizes = progress.way.sizes
+        if part is None:
+            form = without_parts(state)
+            progress.apply(staged_change(plan.state, form, change.traces[0], sizes))
+        elif not part.predicate:
+            progress.apply(StateChange("append", Empty(plan.state.names), "groups"))
+        else:
+            found = staged_change(plan.state, "replace", change.traces[0], sizes, part.column)
+            progress.apply(found, part)
+
+
+@dataclass(frozen=True)
+class Apply(Step[FromChanges]):
+    """Change the state and its frontier by one statement."""
+
+    estimated: StateChange
+
+    @property
+    def label(self) -> str:
+        return f"change the state: {self.estimated.form} of {self.estimated.kind}"
+
+    def run(self, progress: FromChanges) -> None:
+        attempt, seen, staging = progress.attempt, progress.seen, progress.staging
+        change, way, part = progress.change, progress.way, progress.part
+        parts = way.ranges.parts(change.rows, change.staged)
+        texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
+        select = select_text(staging.computed(progress.rows, texts), texts)
+        predicate = part.predicate if part else ""
+        write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
+        progress.frontier = _frontier(progress)
+        progress.committed = attempt.commit(seen.stored, progress.frontier, write)
+
+
+@dataclass(frozen=True)
+class Publish(Step[FromChanges]):
+    @property
+    def label(self) -> str:
+        return "replace the public view if its text changed"
+
+    def run(self, progress: FromChanges) -> None:
+        assert progress.frontier is not None
+        progress.attempt.publish(progress.seen, progress.frontier, progress.state)
+
+
+def _in_tables(steps: Steps) -> str:
+    return f", with {len(steps.tables)} tables in between" if steps.tables else ""
+
+
+def _frontier(progress: FromChanges) -> Frontier:
+    attempt, seen, change = progress.attempt, progress.seen, progress.change
+    old = seen.stored.frontier
+    assert old is not None
+    appends_entries = change.kind == "entries" and change.form == "append"
+    return replace(
+        attempt.frontier(seen, old),
+        base=seen.stored.version,
+        columns=columns_of(progress.state.fields),
+        several=appends_entries or (old.several and not change.is_whole),
+        appended=old.appended + 1 if appends_entries else 0,
+        timing=attempt.timing(
+            seen, "" if change.form == "recompute" else "changes", progress.way.costs.incremental_s
+        ),
+    )
+
+
 @dataclass(frozen=True)
 class Applied:
-    """What was committed."""
+    """A refresh from changes whose commit is done."""
 
-    change: StateChange
-    frontier: Frontier
-    committed: Committed
+    script: Script[FromChanges]
+    progress: FromChanges
 
 
 def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Applied:
-    """Change the state as it was decided.
+    """Run the script up to its commit.
 
     Raises: EngineError, RecursionError, and the state is as it was; Conflict.
     """
-    stored, way = seen.stored, decision.way
-    plan, old = seen.compiled.plan, stored.frontier
-    assert plan is not None and old is not None and stored.facts is not None and way is not None
-    if not way.change.is_whole:  # else no file is left
-        check_files(attempt.engine, stored.facts)
+    way = decision.way
+    assert way is not None
+    script = script_of(seen, decision, attempt.format)
     with (
         planned_for_changes(attempt.engine, way.costs.from_changes.bytes),
-        Staging(attempt.engine, attempt.view, attempt.request.owner, decision.kept_changes) as staging,
+        Staging(attempt.engine, attempt.view, attempt.request.owner) as staging,
     ):
-        change, part = _change(attempt, seen, decision, way, staging)
-        appends_entries = change.kind == "entries" and change.form == "append"
-        frontier = replace(
-            attempt.frontier(seen, old),
-            base=stored.version,
-            columns=columns_of(stored.facts.fields),
-            several=appends_entries or (old.several and not change.is_whole),
-            appended=old.appended + 1 if appends_entries else 0,
-            timing=attempt.timing(
-                seen, "" if change.form == "recompute" else "changes", way.costs.incremental_s
-            ),
+        progress = FromChanges(
+            attempt=attempt,
+            seen=seen,
+            decision=decision,
+            staging=staging,
+            change=way.change,
+            rows=way.costs.cut[-1],
         )
-        cut_down = way.ranges.parts(change.rows, change.staged)
-        texts = attempt.texts(seen, decision, cut_down, part, staging.texts)
-        rows = staging.shortened(change.rows, texts, way.sizes.within(cut_down))
-        select = select_text(rows, texts)
-        predicate = part.predicate if part else ""
-        write = applying_statement(attempt.state, plan.state, change, select, predicate)
-        return Applied(change, frontier, attempt.commit(stored, frontier, write))
+        script.commit(progress)
+    return Applied(script, progress)
 
 
-def published(attempt: Attempt, seen: Observation, decision: Decision, applied: Applied) -> RefreshResult:
-    """What remains to be done after the commit, and the report."""
-    assert seen.stored.facts is not None
-    attempt.publish(seen, applied.frontier, seen.stored.facts)
-    tables = seen.compiled.tables
+def published(applied: Applied) -> RefreshResult:
+    """Do the rest, and report."""
+    progress = applied.progress
+    applied.script.finish(progress)
+    attempt, compiled, committed = progress.attempt, progress.seen.compiled, progress.committed
+    assert committed is not None
     return attempt.result(
         "incremental",
-        explanation=decision.explanation,
-        form=applied.change.form,
-        rows=attempt.format.row_counts(applied.committed.commit),
+        explanation=progress.decision.explanation,
+        form=progress.change.form,
+        rows=attempt.format.row_counts(committed.commit),
         sources=tuple(
-            SourceVersions(str(tables[key].source), c.old, c.new) for key, c in decision.changes.items()
+            SourceVersions(str(compiled.tables[key].source), c.old, c.new)
+            for key, c in progress.decision.changes.items()
         ),
-        compiled=seen.compiled,
+        compiled=compiled,
     )
-
-
-def _change(
-    attempt: Attempt, seen: Observation, decision: Decision, way: Way, staging: Staging
-) -> tuple[StateChange, StatePart | None]:
-    """The change as it is applied, and the part of the state that it replaces.
-
-    Changes that are read several times are computed beforehand.
-    """
-    change, plan, state = way.change, seen.compiled.plan, seen.stored.facts
-    assert plan is not None and state is not None
-    if change.form in ("replace", "merge"):
-        first = attempt.format.before_change(state, attempt.request.layout.tblproperties)
-        if first is not None:
-            attempt.engine.write(first)
-    if change.staged is None:
-        return change, None
-    cut_down = way.ranges.parts(change.staged)
-    texts = attempt.texts(seen, decision, cut_down, staged=staging.texts)
-    staging.stage(change.staged, texts, way.sizes.within(cut_down))
-    if change.form != "replace":
-        return change, None
-    part = find_part(
-        attempt.engine,
-        staging.changes,
-        state.pinned,
-        estimated_rows(state),
-        parts_by(plan.state, state),
-        exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
-    )
-    if part is None:
-        return staged_change(plan.state, without_parts(state), change.traces[0], way.sizes), None
-    if not part.predicate:
-        return StateChange("append", Empty(plan.state.names), "groups"), None
-    return staged_change(plan.state, "replace", change.traces[0], way.sizes, part.column), part

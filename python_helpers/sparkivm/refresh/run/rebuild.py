@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Window
 from sparkivm.algebra.aggregates.sum import OVERFLOW
@@ -22,8 +22,9 @@ from sparkivm.refresh.decide.cost import rebuild_s
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import Observation, compiled_for, recompiled
-from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
+from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
+from sparkivm.refresh.run.script import Progress, Script, Step
 from sparkivm.refresh.stored.commit import Committed
 from sparkivm.refresh.stored.owned import drop_own
 from sparkivm.refresh.stored.ownership import is_ours
@@ -35,37 +36,178 @@ from sparkivm.spark_sql.relations import select_text
 _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
 
 
-def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
-    """Replace the state by what the sources hold now, with the auxiliary views that are worth it by now.
+@dataclass(kw_only=True)
+class Rebuild(Progress):
+    """What the steps hand to each other.
 
-    If Spark fails to compute the plan, the model's own text is computed.
+    why       the rebuild; another reason if the plan fails
+    frontier  of the new state, once it is committed
+    """
+
+    why: Fallback
+    frontier: Frontier | None = None
+
+    def compiled_over(self, auxiliaries: Mapping[str, TableName]) -> CompiledView:
+        """The view over some auxiliary views, by their queries."""
+        attempt = self.attempt
+        return compiled_for(attempt.engine, attempt.sources, attempt.request, None, auxiliaries)
+
+    def compile_as(self, compiled: CompiledView) -> None:
+        self.seen = recompiled(self.attempt.sources, self.seen, compiled)
+
+    @property
+    def drops_auxiliaries(self) -> bool:
+        """Whether there may be auxiliary views that the new state is not computed from."""
+        stored, kept = self.seen.stored, len(self.seen.compiled.auxiliaries)
+        return stored.facts is not None and (
+            stored.frontier is None or len(stored.frontier.auxiliaries) > kept
+        )
+
+
+def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Script[Rebuild]:
+    """The steps of a full refresh.
+
+    former_state  where the view had its state until now, if that is another table
+    """
+    request, steps = seen.request, list[Step[Rebuild]]()
+    if request.may_keep_views:
+        steps.append(KeepAuxiliaries())
+    if request.change_capture != "never_alter" and seen.compiled.plan is not None:
+        steps.append(SwitchOnCapture())
+    steps.append(ReplaceState(request.state))
+    former = () if former_state is None else (DropFormerState(former_state),)
+    return Script(tuple(steps), (Publish(), DropAuxiliaries(), *former))
+
+
+def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
+    """Replace the state by what the sources hold now.
 
     Raises: ModelError if the mode is strict, or the model's config forbids it; EngineError; Conflict.
     """
     _check_allowed(attempt, why, seen.compiled.fallback)
+    script = script_of_rebuild(seen, attempt.public.former_state)
+    progress = Rebuild(attempt=attempt, seen=seen, why=why)
+    script.commit(progress)
+    script.finish(progress)
+    return _result(progress)
 
-    def compiled_over(auxiliaries: Mapping[str, TableName]) -> CompiledView:
-        return compiled_for(attempt.engine, attempt.sources, attempt.request, None, auxiliaries)
 
-    compiled = attempt.auxiliaries.decided(seen.stored.frontier, seen.compiled, compiled_over)
-    seen = recompiled(attempt.sources, seen, _with_capture(attempt, compiled))
-    if compiled.auxiliaries:
-        attempt.auxiliaries.check_sources()
-    try:
-        return _rebuilt(attempt, seen, why)
-    except EngineError as error:
-        if seen.stored.facts is None:
-            attempt.auxiliaries.drop_from(1)  # else they would be of no view
-        failed = _failure_of_plan(error)
-        if failed is None or compiled.plan is None:
-            raise
-    timeless = not compiled.plan.moments
-    own = compiled_over({}) if compiled.auxiliaries else seen.compiled
-    own = replace(own, plan=None, fallback=failed, complete=own.complete and timeless)
-    if why.reason not in (Reason.STATE_MISSING, Reason.FULL_REFRESH_REQUESTED):
-        why = failed
-    _check_allowed(attempt, why, failed)
-    return _rebuilt(attempt, recompiled(attempt.sources, seen, own), why)
+@dataclass(frozen=True)
+class KeepAuxiliaries(Step[Rebuild]):
+    """Build the auxiliary views that are worth their cost, and read them."""
+
+    @property
+    def label(self) -> str:
+        return "build the auxiliary views that are worth their cost"
+
+    def run(self, progress: Rebuild) -> None:
+        auxiliaries, seen = progress.attempt.auxiliaries, progress.seen
+        compiled = auxiliaries.decided(seen.stored.frontier, seen.compiled, progress.compiled_over)
+        progress.compile_as(compiled)
+
+
+@dataclass(frozen=True)
+class SwitchOnCapture(Step[Rebuild]):
+    """Sources that do not record their changes start to."""
+
+    @property
+    def label(self) -> str:
+        return "switch on the change data feed of sources that have none"
+
+    def run(self, progress: Rebuild) -> None:
+        compiled = progress.seen.compiled
+        if compiled.plan is None:
+            return
+        fresh = {
+            key: _recording_its_changes(progress.attempt, compiled.tables[key])
+            for key in sorted(compiled.plan.tables)
+            if not format_of(compiled.tables[key]).records_changes(compiled.tables[key])
+        }
+        progress.compile_as(replace(compiled, tables={**compiled.tables, **fresh}))
+
+
+@dataclass(frozen=True)
+class ReplaceState(Step[Rebuild]):
+    """Compute the plan; if Spark fails to, compute the model's own text."""
+
+    state: TableName
+
+    @property
+    def label(self) -> str:
+        return f"replace all rows of {self.state}"
+
+    def run(self, progress: Rebuild) -> None:
+        attempt, compiled = progress.attempt, progress.seen.compiled
+        if compiled.auxiliaries:
+            attempt.auxiliaries.check_sources()
+        try:
+            self._replace(progress)
+            return
+        except EngineError as error:
+            if progress.seen.stored.facts is None:
+                attempt.auxiliaries.drop_from(1)  # otherwise they would belong to no view
+            failed = _failure_of_plan(error)
+            if failed is None or compiled.plan is None:
+                raise
+        own = progress.compiled_over({}) if compiled.auxiliaries else compiled
+        complete = own.complete and not compiled.plan.moments
+        progress.compile_as(replace(own, plan=None, fallback=failed, complete=complete))
+        if progress.why.reason not in (Reason.STATE_MISSING, Reason.FULL_REFRESH_REQUESTED):
+            progress.why = failed
+        _check_allowed(attempt, progress.why, failed)
+        self._replace(progress)
+
+    @staticmethod
+    def _replace(progress: Rebuild) -> None:
+        attempt, seen = progress.attempt, progress.seen
+        progress.frontier = replace(
+            attempt.frontier(seen),
+            drops_auxiliaries=progress.drops_auxiliaries,
+            timing=_timing(attempt, seen),
+        )
+        select = _select(attempt, seen)
+        progress.committed = _replace_state(attempt, seen.stored, progress.frontier, select)
+
+
+@dataclass(frozen=True)
+class Publish(Step[Rebuild]):
+    @property
+    def label(self) -> str:
+        return "create or replace the public view"
+
+    def run(self, progress: Rebuild) -> None:
+        attempt, frontier = progress.attempt, progress.frontier
+        assert frontier is not None
+        full = attempt.request.full_refresh
+        attempt.publish(progress.seen, frontier, attempt.state_facts(), in_any_case=full)
+
+
+@dataclass(frozen=True)
+class DropAuxiliaries(Step[Rebuild]):
+    @property
+    def label(self) -> str:
+        return "drop auxiliary views that are not read any more"
+
+    def run(self, progress: Rebuild) -> None:
+        if progress.drops_auxiliaries or progress.seen.stored.facts is None:
+            progress.attempt.auxiliaries.drop_from(len(progress.seen.compiled.auxiliaries) + 1)
+
+
+@dataclass(frozen=True)
+class DropFormerState(Step[Rebuild]):
+    """The view had its state in another catalog."""
+
+    state: TableName
+
+    @property
+    def label(self) -> str:
+        return f"drop the former state {self.state}"
+
+    def run(self, progress: Rebuild) -> None:
+        attempt = progress.attempt
+        found = attempt.engine.describe(self.state)
+        if found is not None and is_ours(found, attempt.request.state_marker):
+            drop_own(attempt.engine, found)
 
 
 def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | None) -> None:
@@ -86,26 +228,16 @@ def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | N
         )
 
 
-def _rebuilt(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
-    stored, compiled = seen.stored, seen.compiled
+def _result(progress: Rebuild) -> RefreshResult:
+    attempt, compiled, why = progress.attempt, progress.seen.compiled, progress.why
+    assert progress.committed is not None
     first, unmaintainable = why.reason is Reason.STATE_MISSING, compiled.fallback
-    former_state = attempt.public.former_state
-    former = stored.frontier.auxiliaries if stored.frontier else None
-    drops = stored.facts is not None and (former is None or len(former) > len(compiled.auxiliaries))
-    frontier = replace(attempt.frontier(seen), drops_auxiliaries=drops, timing=_timing(attempt, seen))
-    committed = _replace_state(attempt, stored, frontier, _select(attempt, seen))
-    attempt.publish(seen, frontier, attempt.state_facts(), in_any_case=attempt.request.full_refresh)
-    if drops or stored.facts is None:
-        attempt.auxiliaries.drop_from(len(compiled.auxiliaries) + 1)
-    if former_state is not None:
-        _drop_state(attempt, former_state)
     reported = why if unmaintainable is None or not first else unmaintainable
-    mode: Mode = "create" if first else "full"
     return attempt.result(
-        mode,
+        "create" if first else "full",
         fallback=None if first and unmaintainable is None else reported,
         form="create" if first else "rebuild",
-        rows=attempt.format.row_counts(committed.commit),
+        rows=attempt.format.row_counts(progress.committed.commit),
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
         compiled=compiled,
         created=first,
@@ -146,18 +278,6 @@ def _failure_of_plan(error: EngineError) -> Fallback | None:
     if is_mistake_of_spark(str(error)):
         return Fallback(Reason.REFRESH_FAILED, str(error))
     return None
-
-
-def _with_capture(attempt: Attempt, compiled: CompiledView) -> CompiledView:
-    """Sources that do not record their changes do so from now on. Returns: the view over these sources."""
-    if compiled.plan is None or attempt.request.change_capture == "never_alter":
-        return compiled
-    fresh = {
-        key: _recording_its_changes(attempt, compiled.tables[key])
-        for key in sorted(compiled.plan.tables)
-        if not format_of(compiled.tables[key]).records_changes(compiled.tables[key])
-    }
-    return replace(compiled, tables={**compiled.tables, **fresh})
 
 
 def _recording_its_changes(attempt: Attempt, source: RelationFacts) -> RelationFacts:
@@ -242,10 +362,3 @@ def _check_catalog(attempt: Attempt) -> None:
             f"the catalog {catalog} cannot have tables of {name}",
             f"name a catalog of {name} in state_catalog, make {setting} one, or choose another file_format",
         )
-
-
-def _drop_state(attempt: Attempt, state: TableName) -> None:
-    """Drop the state that a view had in another catalog."""
-    found = attempt.engine.describe(state)
-    if found is not None and is_ours(found, attempt.request.state_marker):
-        drop_own(attempt.engine, found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
 
@@ -18,9 +18,8 @@ from sparkivm.algebra import Relation
 from sparkivm.engine import EngineError
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import STEP_SUFFIX, TableName, step_table
-from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.state import STAGED
-from sparkivm.plan.steps import in_steps, step_names
+from sparkivm.plan.steps import Steps
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.owned import drop_own, relations_kept_for
 from sparkivm.spark_sql.relations import select_text, step_texts
@@ -35,15 +34,13 @@ _STEP_NAME = re.compile(
 class Staging:
     """The tables and views of one refresh, gone at its end."""
 
-    def __init__(self, engine: RecordingEngine, view: TableName, owner: Owner, kept: Collection[str]) -> None:
-        """kept  tables whose changes are in memory already"""
-        self._engine, self._view, self._kept = engine, view, kept
+    def __init__(self, engine: RecordingEngine, view: TableName, owner: Owner) -> None:
+        self._engine, self._view = engine, view
         self._marker = Marker(owner, Role.STEP)
         self._nonce = uuid.uuid4().hex[:8]
-        self._step_names = step_names()
         self._texts: dict[str, str] = {}
         self._undo: list[str] = []
-        self._has_tables = False
+        self._tables = 0
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -66,33 +63,29 @@ class Staging:
             with suppress(EngineError):
                 self._engine.execute_quietly(statement)
 
-    def stage(self, changes: Relation, sources: SourceTexts, sizes: Sizes) -> None:
+    def stage(self, changes: Steps, sources: SourceTexts) -> None:
         """Compute changes now; plans read them as STAGED, statements as `changes`."""
-        rest = self.shortened(changes, sources, sizes)
-        if rest is not changes:
+        rest = self.computed(changes, sources)
+        if changes.tables:
             self._table(STAGED, select_text(rest, sources))
             return
         view = f"{STAGED}_{self._nonce}"
-        for name, select in step_texts(changes, sources, view):
+        for name, select in step_texts(rest, sources, view):
             sql = self._engine.render("stage_changes", name=name, select=select, later=name != view)
             self._run(sql, undo=self._engine.render("drop_own_view", view=name))
         self._texts[STAGED] = view
 
-    def shortened(self, relation: Relation, sources: SourceTexts, sizes: Sizes) -> Relation:
-        """What is left of a large relation after the steps that compute its parts; others stay whole.
-
-        sizes  of what `sources` read of tables
-        """
-        steps = in_steps(relation, self._step_names, kept=self._kept, sizes=sizes)
+    def computed(self, steps: Steps, sources: SourceTexts) -> Relation:
+        """Compute the tables of a plan. Returns: the relation that is left, which reads them."""
         for step in steps.tables:
             self._table(step.name, select_text(step.relation, sources))
         return steps.rest
 
     def _table(self, key: str, select: str) -> None:
-        if not self._has_tables:
+        if not self._tables:
             self._drop_left_overs()
-            self._has_tables = True
-        name = step_table(self._view, f"{int(time.time()):x}_{self._nonce}_{len(self._texts) + 1}").sql
+        self._tables += 1
+        name = step_table(self._view, f"{int(time.time()):x}_{self._nonce}_{self._tables}").sql
         sql = self._engine.render(
             "stage_step", table=name, select=select, tblproperties=self._marker.properties
         )

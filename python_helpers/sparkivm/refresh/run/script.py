@@ -1,0 +1,66 @@
+"""A refresh as data: its steps in their order. Explain prints them, a run executes them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sparkivm.refresh.observation import Observation
+from sparkivm.refresh.run.attempt import Attempt
+from sparkivm.refresh.stored.commit import Committed
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """What the steps of one refresh hand to each other.
+
+    seen       changes if a step compiles the model again
+    committed  once the state has changed
+    """
+
+    attempt: Attempt
+    seen: Observation
+    committed: Committed | None = None
+
+
+P = TypeVar("P", bound=Progress)
+
+
+class Step(ABC, Generic[P]):
+    """One thing that a refresh does; frozen."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What the step does, for explain."""
+
+    @abstractmethod
+    def run(self, progress: P) -> None:
+        """Raises: EngineError, ModelError, Conflict."""
+
+
+@dataclass(frozen=True)
+class Script(Generic[P]):
+    """The steps of one refresh.
+
+    to_commit   up to the statement that changes the state. If one of them fails, the state is as it was.
+    afterwards  the rest
+    """
+
+    to_commit: tuple[Step[P], ...]
+    afterwards: tuple[Step[P], ...]
+
+    @property
+    def labels(self) -> list[str]:
+        return [step.label for step in (*self.to_commit, *self.afterwards)]
+
+    def commit(self, progress: P) -> None:
+        """Change the state. Raises: EngineError, ModelError, Conflict."""
+        for step in self.to_commit:
+            step.run(progress)
+
+    def finish(self, progress: P) -> None:
+        """Do what remains. Raises: EngineError, ModelError."""
+        for step in self.afterwards:
+            step.run(progress)
