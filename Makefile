@@ -58,9 +58,8 @@ golden: .venv  ## rewrite the golden files; then read the diff
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
 
-chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md; goes on where it was interrupted
-	mkdir -p .build
-	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md --results .build/chaos-$(shell git rev-parse --short HEAD).json
+chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md; goes on where it was interrupted; PARTS
+	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md --results docs/reliability.json $(if $(PARTS),--parts $(PARTS))
 
 mutants: .venv  ## how many small mistakes in the compiler the fast tests find
 	$(BIN)/python -m tests.mutants.run

@@ -48,7 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=2, help="cores that Spark may use (default: 2)")
     parser.add_argument("--memory", default="4g", help="memory of Spark's JVM (default: 4g)")
     parser.add_argument(
-        "--states", choices=("iceberg", "delta"), default="iceberg", help="format of states (default: iceberg)"
+        "--states",
+        choices=("iceberg", "delta"),
+        default="iceberg",
+        help="format of states (default: iceberg)",
     )
     options = parser.parse_args(arguments)
     started = time.perf_counter()

@@ -1,19 +1,22 @@
-"""Disturbs every kind of refresh at each of its statements in each way; `make chaos`.
+"""Disturb every kind of refresh at each of its statements in each way; `make chaos`.
 
-Then two drivers refresh the same views while somebody writes, and dbt is killed with its JVM. Prints counts, and
-writes them into docs/reliability.md. Ends with 1 if a view was not healed by the next run.
+Then two drivers refresh the same views while somebody writes, and dbt is killed with its JVM. The counts are
+printed and kept in a file with the version of the code; docs/reliability.md is written from the file. What was
+tried of the same version is not tried again, so an interrupted run goes on. Ends with 1 if a view was not healed
+by the next run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +28,7 @@ from pyspark.sql import SparkSession
 
 from tests.chaos.drivers import two_drivers
 from tests.chaos.faults import FAULTS
-from tests.chaos.kills import kills
+from tests.chaos.kills import ROOT, kills
 from tests.chaos.kinds import KINDS, Kind
 from tests.chaos.trial import Failure, World, all_faults
 from tests.spark.state_sizes import SIZES, take_states_for
@@ -33,13 +36,18 @@ from tests.spark_settings import SETTINGS
 
 _THREADS = 2
 _DRIVERS, _KILLS = "two drivers and a writer", "dbt killed"
+_PARTS = ("states", "drivers", "kills")
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried of one kind of refresh, or in another way: how often what happened, and what went wrong."""
+    """What was tried of one kind of refresh, or in another way: how often what happened, and what went wrong.
+
+    version  the last commit that changed the code that was tried
+    """
 
     name: str
+    version: str
     counts: dict[str, int]
     failures: list[str]
 
@@ -53,33 +61,41 @@ class Tried:
 
 
 class Results:
-    """What was tried, by its name; kept in a file, so that an interrupted run goes on where it was."""
+    """What was tried, by its name; kept in a file."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path, self._lock = path, threading.Lock()
+    def __init__(self, path: Path | None, version: str) -> None:
+        self._path, self._version, self._lock = path, version, threading.Lock()
         there = json.loads(path.read_text()) if path is not None and path.exists() else []
         self.tried = {one["name"]: Tried(**one) for one in there}
 
     def of(self, name: str, attempt: Callable[[], Tried]) -> None:
-        """Try something, unless it was tried and went well."""
-        if name in self.tried and not self.tried[name].failures:
+        """Try something, unless it was tried with this version of the code and went well."""
+        known = self.tried.get(name)
+        if known is not None and known.version == self._version and not known.failures:
             return
         started = time.monotonic()
         try:
             tried = attempt()
         except Exception:  # this one is not what it should be; the others are tried all the same
-            tried = Tried(name, {}, [f"{name}: {traceback.format_exc()}"])
+            tried = Tried(name, self._version, {}, [f"{name}: {traceback.format_exc()}"])
         print(f"{tried}, {time.monotonic() - started:.0f} s", flush=True)
         with self._lock:
             self.tried[name] = tried
             if self._path is not None:
-                self._path.write_text(json.dumps([asdict(one) for one in self.tried.values()]))
+                rows = [json.dumps(asdict(one)) for one in self.tried.values()]
+                self._path.write_text("[\n" + ",\n".join(rows) + "\n]\n")
 
 
-def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
+def code_version() -> str:
+    """The last commit that changed what a refresh runs."""
+    command = ["git", "log", "-1", "--format=%h", "--", "python_helpers", "dbt", "macros"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def try_kind(spark: SparkSession, kind: Kind, most: int | None, version: str) -> Tried:
     """All faults at all statements of a kind, or the first `most` of them."""
     world = World(spark, kind)
-    tried = Tried(kind.name, {"statements": world.boundaries, **dict.fromkeys(FAULTS, 0)}, [])
+    tried = Tried(kind.name, version, {"statements": world.boundaries, **dict.fromkeys(FAULTS, 0)}, [])
     for fault in all_faults(world.boundaries)[:most]:
         try:
             tried.counts[fault.what] += world.disturbed(fault)
@@ -92,13 +108,19 @@ def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
     return tried
 
 
-def try_all(spark: SparkSession, kinds: Sequence[Kind], most: int | None, results: Results) -> None:
+def try_all(
+    spark: SparkSession, kinds: Sequence[Kind], most: int | None, version: str, results: Results
+) -> None:
     """Two kinds at the same time, each in a schema of its own; how large states count holds for the process."""
     for size in SIZES:
         chosen = [kind for kind in kinds if kind.size == size]
         with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(_THREADS) as pool:
             take_states_for(size, patch)
-            list(pool.map(lambda kind: results.of(kind.name, lambda: try_kind(spark, kind, most)), chosen))
+
+            def attempt(kind: Kind) -> None:
+                results.of(kind.name, lambda: try_kind(spark, kind, most, version))
+
+            list(pool.map(attempt, chosen))
 
 
 def main() -> int:
@@ -108,45 +130,54 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=200, help="of two drivers and a writer")
     parser.add_argument("--kills", type=int, default=50, help="of dbt and its JVM")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--results", type=Path, help="what an interrupted run tried, to go on from there")
+    parser.add_argument("--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what to try")
+    parser.add_argument("--results", type=Path, help="what was tried so far, and is not tried again")
     parser.add_argument("--page", type=Path, help="where the counts are written")
     arguments = parser.parse_args()
     kinds = [kind for kind in KINDS if arguments.kind in kind.name]
-    results = Results(arguments.results)
+    version = code_version()
+    results = Results(arguments.results, version)
 
     def drivers() -> Tried:
         wrong = two_drivers(spark, arguments.rounds, arguments.seed)
-        return Tried(_DRIVERS, {"rounds": arguments.rounds}, wrong)
+        return Tried(_DRIVERS, version, {"rounds": arguments.rounds}, wrong)
 
     def killed() -> Tried:
         number, wrong = kills(Path(directory) / "killed", arguments.kills, arguments.seed)
-        return Tried(_KILLS, {"times": number}, wrong)
+        return Tried(_KILLS, version, {"times": number}, wrong)
 
     with tempfile.TemporaryDirectory() as directory:
         start(session_settings(SETTINGS, Path(directory)), Path(directory))
         spark = SparkSession.builder.getOrCreate()
-        try_all(spark, kinds, arguments.most, results)
-        results.of(_DRIVERS, drivers)
+        if "states" in arguments.parts:
+            try_all(spark, kinds, arguments.most, version, results)
+        if "drivers" in arguments.parts:
+            results.of(_DRIVERS, drivers)
         spark.stop()
-        results.of(_KILLS, killed)
+        if "kills" in arguments.parts:
+            results.of(_KILLS, killed)
     tried = results.tried
     failures = sum(len(one.failures) for one in tried.values())
     print(f"{sum(one.states for one in tried.values())} states, {failures} failures")
-    if arguments.page:
-        arguments.page.write_text(page([tried[kind.name] for kind in kinds], tried[_DRIVERS], tried[_KILLS]))
+    missing = {*(kind.name for kind in KINDS), _DRIVERS, _KILLS} - tried.keys()
+    if arguments.page and not missing:
+        arguments.page.write_text(page(tried))
+    elif arguments.page:
+        print(f"{arguments.page} is not written yet: {len(missing)} kinds or parts were never tried")
     return 1 if failures else 0
 
 
-def page(kinds: Sequence[Tried], drivers: Tried, killed: Tried) -> str:
-    """docs/reliability.md: what was tried and what came of it."""
+def page(tried: Mapping[str, Tried]) -> str:
+    """docs/reliability.md: what was tried, and the result."""
+    kinds, drivers, killed = [tried[kind.name] for kind in KINDS], tried[_DRIVERS], tried[_KILLS]
     columns = ("statements", *FAULTS)
     lines = [
         "# Reliability",
         "",
-        "`make chaos` wrote this page. Each kind of refresh is disturbed at each statement that it sends, in four ways: the driver is",
-        "killed before the statement, or after it; the statement is executed twice; its answer is lost. Then one ordinary run follows,",
-        "as a new driver would do it. The view and its hidden columns have to equal a recomputation. Until that run, readers see the old",
-        "rows or the new ones. The run after it has nothing to do, and relations of others are as they were.",
+        "`make chaos` wrote this page. It disturbs each kind of refresh at each statement that the refresh sends, in four ways: the",
+        "driver is killed before the statement, or after it; the statement is executed twice; its answer is lost. Then one ordinary run",
+        "follows, as a new driver would do it. After it the view and its hidden columns equal a recomputation, the next run has nothing",
+        "to do, and relations of others are as they were. Until then readers see the old rows or the new ones.",
         "",
         f"| kind of refresh | {' | '.join(columns)} | not healed |",
         "|---|" + "---|" * (len(columns) + 1),
@@ -155,16 +186,21 @@ def page(kinds: Sequence[Tried], drivers: Tried, killed: Tried) -> str:
             for one in kinds
         ),
         "",
-        f"{sum(one.states for one in kinds)} states: {sum(len(one.failures) for one in kinds)} with lost or doubled rows, repaired by "
-        "hand, or with relations of others touched.",
+        f"{sum(one.states for one in kinds)} states at {_versions(kinds)}: {sum(len(one.failures) for one in kinds)} with lost or "
+        "doubled rows, repaired by hand, or with relations of others touched.",
         "",
         "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
-        f"{drivers.counts.get('rounds', 0)} rounds, {len(drivers.failures)} wrong.",
-        f"dbt was killed with its JVM in the middle of a run {killed.counts.get('times', 0)} times: {len(killed.failures)} times the next "
-        "`dbt build` did not end well.",
+        f"{drivers.counts.get('rounds', 0)} rounds at {_versions([drivers])}, {len(drivers.failures)} wrong.",
+        "",
+        f"dbt was killed with its JVM in the middle of a run {killed.counts.get('times', 0)} times at {_versions([killed])}: "
+        f"{len(killed.failures)} times the next `dbt build` failed.",
         "",
     ]
     return "\n".join(lines)
+
+
+def _versions(tried: Sequence[Tried]) -> str:
+    return "version " + ", ".join(sorted({one.version for one in tried}))
 
 
 if __name__ == "__main__":
