@@ -11,7 +11,7 @@ from tests.fuzz.database import Database
 from tests.fuzz.random_data import random_world
 from tests.fuzz.view import View
 
-_WORLDS = 12
+_WORLDS = 6
 SUBQUERIES_IN_ON = {
     "select l.k, p.a from r as l left join t as p on l.k = p.k and exists (select 1 from s as x where x.a = l.a)": (
         "select l.k, p.a from (select *, exists (select 1 from s as x where x.a = l.a) as e from r as l) as l "
