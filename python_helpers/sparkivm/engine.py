@@ -60,6 +60,7 @@ class RelationFacts:
     commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
     size_bytes: int | None = None  # bytes of the current files, if known without a Spark job
     partition_columns: tuple[str, ...] = ()
+    snapshots: int = field(default=0, compare=False)  # that an Iceberg table keeps
     # views
     view_text: str = ""
     comment: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -219,23 +220,34 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         """List relations that this package made for the project and no model needs; `drop` drops them."""
         from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 
+        read = {name.key for _, name in _relations(self.get_macro_resolver())}
+        with author_errors():
+            engine = self.ivm_engine()
+            found = leftovers(engine, self.config.project_name, self._schemas(), self._views(), read)
+            lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
+        return "\n".join(lines) or "there are no leftovers"
+
+    @available.parse(lambda *args, **kwargs: "")
+    def expire_incremental_view_snapshots(self, days: float = 5) -> str:
+        """Expire snapshots of Iceberg states and mirrors that are older than some days and not needed."""
+        from sparkivm.refresh.operations.expire_snapshots import expire_snapshots
+
+        older_than_ms = int(1000 * (time.time() - float(days) * 24 * 3600))
+        with author_errors():
+            lines = expire_snapshots(
+                self.ivm_engine(), self.config.project_name, self._schemas(), older_than_ms
+            )
+        return "\n".join(lines) or "no snapshot is expired"
+
+    def _schemas(self) -> list[TableName]:
+        """Where relations of the project may be: names without an identifier."""
         declared = self._declared_sources()
         relations = [name for _, name in _relations(self.get_macro_resolver())]
         homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
         schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*relations, *homes)}
         catalogs = self._state_catalogs(self._views().values())
         elsewhere = [replace(schema, catalog=catalog) for schema in schemas.values() for catalog in catalogs]
-        with author_errors():
-            engine = self.ivm_engine()
-            found = leftovers(
-                engine,
-                self.config.project_name,
-                (*schemas.values(), *elsewhere),
-                self._views(),
-                {name.key for name in relations},
-            )
-            lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
-        return "\n".join(lines) or "there are no leftovers"
+        return [*schemas.values(), *elsewhere]
 
     def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
         """The catalogs that contain states of models, given by unique_id."""

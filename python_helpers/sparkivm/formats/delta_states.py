@@ -79,6 +79,10 @@ class DeltaStates(StateFormat):
     def drop(self, table: TableName) -> Write:
         return Write("drop_own_table", {"table": table.sql})
 
+    def expire(self, table: TableName, before_ms: int) -> Write | None:
+        """Delta cleans up its log itself; VACUUM removes files."""
+        return None
+
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
         """Switch on deletion vectors. A small state has none, because its readers would look for them."""
         if DELETION_VECTORS in {**table.properties, **own}:

@@ -65,6 +65,7 @@ class IcebergMetadata:
             provider="iceberg",
             version=0,
             size_bytes=0,
+            snapshots=len(self._snapshots),
         )
         if not self.newest:
             return replace(found, read_as=nothing_of(name))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
@@ -77,6 +78,16 @@ class IcebergStates(StateFormat):
     def drop(self, table: TableName) -> Write:
         """With PURGE: otherwise a catalog forgets the table but keeps its files."""
         return Write("drop_own_table", {"table": table.sql, "purge": True})
+
+    def expire(self, table: TableName, before_ms: int) -> Write | None:
+        """Iceberg keeps the newest snapshot in any case."""
+        moment = datetime.fromtimestamp(before_ms / 1000, timezone.utc)
+        arguments = {
+            "table": table.sql,
+            "catalog": quoted(table.catalog) if table.catalog else "",
+            "older_than": f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC",
+        }
+        return Write("expire_snapshots", arguments)
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
         return None

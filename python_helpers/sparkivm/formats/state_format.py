@@ -103,6 +103,10 @@ class StateFormat(ABC):
         """A statement that drops a table with its files."""
 
     @abstractmethod
+    def expire(self, table: TableName, before_ms: int) -> Write | None:
+        """A statement that removes snapshots from before a time; None if the format's own upkeep does it."""
+
+    @abstractmethod
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
         """The statement to run once before rows of a large table are replaced or merged; None if not needed.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from sparkivm.engine import Engine, RelationFacts
-from sparkivm.marker import Marker, Role, read_marker
-from sparkivm.names import TableName, name_of
+from sparkivm.marker import Marker, Role
+from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.stored.owned import drop_own
+from sparkivm.refresh.stored.owned import drop_own, marked_relations
 from sparkivm.refresh.stored.staging import is_abandoned_step
 
 
@@ -40,7 +40,7 @@ def leftovers(
     """
     found = []
     for schema in schemas:
-        for facts, marker in _marked(engine, schema):
+        for facts, marker in marked_relations(engine, schema):
             why = _why(facts, marker, views, sources) if marker.owner.project == project else ""
             if why:
                 found.append(Leftover(facts, marker, why))
@@ -53,22 +53,6 @@ def drop_leftovers(engine: Engine, found: Iterable[Leftover]) -> list[str]:
     for one in found:
         drop_own(recording, one.relation)
     return recording.statements
-
-
-def _marked(engine: Engine, schema: TableName) -> Iterator[tuple[RelationFacts, Marker]]:
-    """Marked relations of a schema: those with our suffixes, and the public views of the states."""
-    names = {name.key: name for name in engine.names_like(schema) if "__ivm" in name.identifier.lower()}
-    seen: set[str] = set()
-    while names:
-        key, name = names.popitem()
-        seen.add(key)
-        facts = engine.describe(name)
-        marker = read_marker(facts.properties) if facts else None
-        if facts is None or marker is None:
-            continue
-        yield facts, marker
-        if marker.role is Role.STATE and marker.owner.view not in seen:
-            names[marker.owner.view] = name_of(marker.owner.view)
 
 
 def _why(facts: RelationFacts, marker: Marker, views: Mapping[str, str], sources: Collection[str]) -> str:

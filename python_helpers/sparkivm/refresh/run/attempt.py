@@ -34,6 +34,7 @@ from sparkivm.refresh.stored.commit import Committed, commit_statement
 from sparkivm.refresh.stored.stored_state import StoredState
 
 _NO_ROWS = RowCounts()
+_MANY_SNAPSHOTS = 100  # a hint follows each time that so many were added
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,12 @@ class Attempt:
 
         Raises: Conflict if somebody else was faster; EngineError.
         """
+        snapshots = stored.facts.snapshots if stored.facts else 0
+        if snapshots and snapshots % _MANY_SNAPSHOTS == 0:
+            self.engine.warn(
+                f"{self.state} keeps {snapshots} snapshots; "
+                "`dbt run-operation expire_incremental_view_snapshots` removes those that nothing needs"
+            )
         try:
             return commit_statement(self.engine, self.format, self.state, stored, frontier, write)
         finally:

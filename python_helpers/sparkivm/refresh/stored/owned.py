@@ -8,7 +8,7 @@ from dataclasses import replace
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
-from sparkivm.names import STATE_SUFFIX, TableName
+from sparkivm.names import STATE_SUFFIX, TableName, name_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 
 _SHORTEST_STEM = 200  # bytes of a name that every name made of it begins with, however long it is
@@ -33,6 +33,22 @@ def relations_kept_for(
         marker = read_marker(facts.properties) if facts is not None else None
         if facts is not None and marker is not None and is_wanted(marker):
             yield facts, marker
+
+
+def marked_relations(engine: Engine, schema: TableName) -> Iterator[tuple[RelationFacts, Marker]]:
+    """Marked relations of a schema: those with our suffixes, and the public views of the states."""
+    names = {name.key: name for name in engine.names_like(schema) if "__ivm" in name.identifier.lower()}
+    seen: set[str] = set()
+    while names:
+        key, name = names.popitem()
+        seen.add(key)
+        facts = engine.describe(name)
+        marker = read_marker(facts.properties) if facts else None
+        if facts is None or marker is None:
+            continue
+        yield facts, marker
+        if marker.role is Role.STATE and marker.owner.view not in seen:
+            names[marker.owner.view] = name_of(marker.owner.view)
 
 
 def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, Marker]]) -> None:

@@ -56,6 +56,15 @@ def read_state(engine: Engine, request: RefreshRequest) -> StoredState:
     return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING, detail))
 
 
+def newest_frontier(engine: Engine, state: RelationFacts) -> tuple[Commit, Frontier] | None:
+    """The newest commit of a state with a readable frontier, and the frontier; None if there is none."""
+    for commit in _back(engine, STATE_FORMATS[state.kind], state):
+        with suppress(OtherFormat):
+            if (frontier := read_frontier(commit.user_metadata)) is not None:
+                return commit, frontier
+    return None
+
+
 def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator[Commit]:
     """The commits that led to a table's version, newest first, as far back as its log goes, or we look."""
     known = 0
