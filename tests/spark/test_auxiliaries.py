@@ -239,7 +239,7 @@ def test_one_that_cannot_be_built_is_left_out(lab):
     lab.run("create table v__ivm_aux_1__ivm (x int) using parquet")
     view = always(lab, "v", QUERIES["joined"])
     result = view.must_be("create")
-    assert any("dbt-sparkivm did not make" in warning for warning in result.warnings)
+    assert any("dbt-sparkivm did not create" in warning for warning in result.warnings)
     lab.run(ORDER)
     view.must_be("incremental")
 
