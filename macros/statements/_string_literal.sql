@@ -1,4 +1,4 @@
-{#- a text as a SQL literal; quotes and backslashes stay text -#}
+{#- a text as a SQL literal, with quotes and backslashes escaped -#}
 {% macro _string_literal(text) -%}
 '{{ text | string | replace('\\', '\\\\') | replace("'", "\\'") }}'
 {%- endmacro %}

@@ -4,7 +4,7 @@
 
 {% macro default__append_state(state, columns, select, options) -%}
 {%- if options -%}
-{#- only in this form does Iceberg check for other commits; the columns are in the table's order -#}
+{#- Iceberg checks for other commits only in this form; the columns are in the table's order -#}
 insert into {{ state }}{{ _options_clause(options) }} replace where false
 {%- else -%}
 insert into {{ state }} ({{ columns | join(', ') }})

@@ -2,7 +2,7 @@
   {{ return(adapter.dispatch('create_state_schema', 'dbt')(schema)) }}
 {%- endmacro %}
 
-{#- in a state catalog, which may lack the schema of the views -#}
+{#- a state catalog may lack the schema of the views -#}
 {% macro default__create_state_schema(schema) -%}
 create schema if not exists {{ schema }}
 {%- endmacro %}

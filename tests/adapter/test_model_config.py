@@ -185,7 +185,7 @@ def test_docs_only_where_asked_for():
         ),
         ({"persist_docs": ["relation"]}, "persist_docs is"),
         ({"sql_header": ["set a=1"]}, "sql_header is"),
-        ({"sql_header": "insert into log select 1"}, "no statement of the session alone"),
+        ({"sql_header": "insert into log select 1"}, "affects more than the session"),
         ({"meta": {"sparkivm": "strict"}}, "meta.sparkivm is 'strict', and has to be a mapping"),
         (
             {"meta": {"sparkivm": {"refresh": "full"}}},

@@ -29,7 +29,7 @@ BAD = {
     "no_text": (_VIEW + "-- nothing", ""),
     "missing_source": (_VIEW + "select * from {{ source('shop', 'missing') }}", "missing"),
     "duplicate_columns": (_VIEW + "select id, id + 1 as ID from {{ source('shop', 'orders') }}", "two output columns are named"),
-    "hidden_name": (_VIEW + "select id as __ivm_n from {{ source('shop', 'orders') }}", "is named like a hidden one"),
+    "hidden_name": (_VIEW + "select id as __ivm_n from {{ source('shop', 'orders') }}", "has a reserved name"),
     "wrong_column": (_VIEW + "select nope from {{ source('shop', 'orders') }}", "nope"),
     "multi_insert": (_VIEW + _INSERT + " insert into {{ target.schema }}.kept select id + 1", "is a command, INSERT"),
     "from_insert": (_VIEW + _INSERT, "line 1, column"),

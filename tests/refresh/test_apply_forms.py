@@ -284,7 +284,7 @@ def test_small_tables_may_be_read_again_instead_of_their_changes(name):
         lab.run(*batch)
         result = view.must_be("incremental")
         forms.add(result.apply_form)
-        assert (result.apply_form == "recompute") == ("to compute all again" in result.explanation)
+        assert (result.apply_form == "recompute") == ("s to recompute" in result.explanation)
     assert forms <= {"append", "recompute"}
     assert folded(view) == rebuilt(view)
 

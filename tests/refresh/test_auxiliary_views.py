@@ -188,7 +188,7 @@ def test_a_build_that_fails_leaves_none(lab):
 def test_where_one_cannot_be_built_none_is_kept(lab):
     lab.table("m__ivm_aux_2", "id int")
     (warning,) = always(lab, TWO).must_be("create").warnings
-    assert "parts of shop.m are not kept as views" in warning
+    assert "shop.m is built without auxiliary views" in warning
     assert kept(lab) == ["m__ivm_aux_2"]
 
 

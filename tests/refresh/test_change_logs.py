@@ -90,6 +90,6 @@ def test_a_log_read_at_a_version(lab):
 
 def test_a_model_that_may_read_a_log(lab):
     """Where its text cannot be parsed nobody knows."""
-    assert "it may read shop.log, a change log, and its SQL" in refused(
+    assert "it may read the change log shop.log, but its tables" in refused(
         view_of(lab, "select k from shop.log where ((")
     )

@@ -81,7 +81,7 @@ def test_a_state_that_was_dropped(lab, view):
 @pytest.mark.parametrize("options", [{}, {"full_refresh": True}, {"empty": True}], ids=["", "full", "empty"])
 def test_a_state_that_is_no_delta_table_any_more(lab, view, options):
     lab.run("drop table m__ivm", "create table m__ivm using parquet as select 1 as x")
-    assert "that dbt-sparkivm did not make" in refused(view, **options)
+    assert "that dbt-sparkivm did not create" in refused(view, **options)
     assert lab.rows("select * from m__ivm") == [(1,)]
     lab.run("drop table m__ivm")
     view.must_be("create")
@@ -91,7 +91,7 @@ def test_a_state_that_is_no_delta_table_any_more(lab, view, options):
 def test_a_table_of_somebody_by_the_name_of_the_state(lab, options):
     lab.run("create table own__ivm using delta as select 1 as x")
     own = lab.view("own", BY_K)
-    assert "that dbt-sparkivm did not make" in refused(own, **options)
+    assert "that dbt-sparkivm did not create" in refused(own, **options)
     with pytest.raises(ModelError, match="there is nothing"):
         own.drop()
     assert lab.rows("select * from own__ivm") == [(1,)]

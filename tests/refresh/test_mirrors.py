@@ -110,7 +110,7 @@ def test_a_declared_key_that_is_none(lab):
     view = lab.view("m", BY_K, declared=declared(key=["id"])).build()
     lab.run("insert into p values (1, 1, 8)")
     result = view.must_be("incremental")
-    assert any("several rows of one id" in text for text in result.warnings)
+    assert any("several rows with one id" in text for text in result.warnings)
     assert mirrored(lab)
 
 

@@ -115,7 +115,7 @@ def test_settings_that_lose_rows_are_refused(lab, view, setting):
 
 BAD_MODELS = {
     "two of a name": ("select k, x as k from t", "two output columns are named k"),
-    "a hidden name": ("select k as __ivm_k from t", "named like a hidden one"),
+    "a hidden name": ("select k as __ivm_k from t", "has a reserved name"),
     "no such table": ("select k from nothing", "Spark refuses the model's SQL|there is no table or view"),
     "no such column": ("select nothing from t", "Spark refuses the model's SQL"),
     "itself": ("select k from m", "the model reads itself"),

@@ -222,7 +222,7 @@ def test_capture_switches_a_feed_on_once(lab):
 
 def test_capture_of_what_needs_none(lab):
     lab.run("create view w as select k from t", "create table q using parquet as select 1 as k")
-    assert "is read as the tables that it names" in lab.capture("w")
+    assert "incremental views read the tables below it" in lab.capture("w")
     no_mirror = DeclaredSources("shop", {"shop.q": {"mirror": False}})
     assert "is declared to have no mirror" in lab.capture("q", no_mirror)
     with pytest.raises(DeclarationError, match="there is no such table or view"):

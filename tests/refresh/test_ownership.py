@@ -48,7 +48,7 @@ def test_a_relation_of_somebody_is_in_the_way(lab, make, name):
     for options in OPTIONS.values():
         message = refused(view, **options)
         assert f"shop.{name}, the name of its" in message
-        assert "that dbt-sparkivm did not make" in message
+        assert "that dbt-sparkivm did not create" in message
     with pytest.raises(ModelError, match="there is nothing"):
         view.drop()
     assert lab.rows(f"select * from {name}") == [(7,)]
@@ -94,7 +94,7 @@ def test_a_marker_with_a_part_that_is_missing_is_none(lab, view, name):
     assert read_marker(lab.properties("m__ivm")) is None
     assert view.must_be("no_op").statements == ()
     lab.run("drop view m", f"create view m tblproperties ('{PROPERTIES[0]}' = 'lab') as select 7 as mine")
-    assert "that dbt-sparkivm did not make" in refused(view)
+    assert "that dbt-sparkivm did not create" in refused(view)
     assert lab.rows("select * from m") == [(7,)]
 
 
@@ -205,7 +205,7 @@ def test_a_drop_finds_what_an_interrupted_one_left(lab, gone):
 def test_files_of_others_where_a_state_would_be(lab):
     lab.run("create table elsewhere using delta location '/data/m__ivm' as select 7 as mine")
     view = lab.view("m", BY_K, layout=StateLayout(location_root="/data"))
-    assert "holds a Delta table that dbt-sparkivm did not make" in refused(view)
+    assert "holds a Delta table that dbt-sparkivm did not create" in refused(view)
     assert lab.rows("select * from elsewhere") == [(7,)]
     assert names(lab) == ["elsewhere"]
 

@@ -63,7 +63,7 @@ def test_somebody_elses_relation_is_in_the_way(lab, kind, suffix):
     for options in ({}, {"full_refresh": True}, {"empty": True}, {"refresh_mode": "strict"}):
         message = refused(one, **options)
         assert f"ownership.{name}, the name of its" in message
-        assert "that dbt-sparkivm did not make" in message
+        assert "that dbt-sparkivm did not create" in message
     with pytest.raises(ModelError, match="there is nothing"):
         drop(one)
     assert lab.rows(f"select * from {name}") == [(7,)]
@@ -206,7 +206,7 @@ def test_files_of_others_where_a_state_would_be(lab, tmp_path):
     location = tmp_path / "located__ivm"
     lab.run(f"create table elsewhere using delta location '{location}' as select 7 as mine")
     one = view(lab, "located", layout=StateLayout(location_root=str(tmp_path)))
-    assert "holds a Delta table that dbt-sparkivm did not make" in refused(one)
+    assert "holds a Delta table that dbt-sparkivm did not create" in refused(one)
     assert lab.rows("select * from elsewhere") == [(7,)]
     lab.run("drop table elsewhere")
     own = view(lab, "own_files", layout=StateLayout(location_root=str(tmp_path))).build()

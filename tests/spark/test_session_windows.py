@@ -42,7 +42,7 @@ def test_views_that_read_one_are_full(lab):
     mirrored = lab.view("mirrored", "select id from files")
     unread = lab.view("unread", "select span, count(*) as n, max(id) as last from stored group by span")
     for view in (groups, rows):
-        assert "session was made by SESSION_WINDOW" in view.refresh().fallback.detail
+        assert "session was created by SESSION_WINDOW" in view.refresh().fallback.detail
     mirrored.must_be("create", Reason.TYPE_NOT_SUPPORTED)
     unread.build()
     lab.run(f"insert into stored {EVENTS.replace('id,', 'id + 2 as id,')}", "delete from stored where id = 1")

@@ -141,7 +141,7 @@ def test_columns_named_like_ours(spark, kind):
         sql = consistency_sql(lab.engine, view.request)
         assert lab.rows(sql) == [], view.name
     star = lab.view("star", f"select * from {lab.schema}.p", declared=declared)
-    assert "is named like a hidden one" in refused(star)
+    assert "has a reserved name" in refused(star)
 
 
 def test_the_order_of_columns_is_no_change(spark):

@@ -90,5 +90,5 @@ def test_from_one_catalog_to_another(mixed):
 
 def test_a_catalog_without_iceberg(mixed):
     view = mixed.view("m", SUMS, layout=ICEBERG)
-    assert "spark_catalog cannot have tables of Iceberg" in refused(view)
+    assert "spark_catalog cannot have Iceberg tables" in refused(view)
     assert not [row for row in mixed.rows("show tables") if row["tableName"].startswith("m")]

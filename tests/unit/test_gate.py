@@ -34,7 +34,7 @@ def refused(*fields: Field) -> str:
 
 def test_a_plan_with_other_columns_is_refused():
     assert refused(Field("a", "bigint"), Field("b", "string")) == (
-        "the columns are a int, b string to Spark, a bigint, b string by the plan"
+        "Spark's columns are a int, b string; the plan's are a bigint, b string"
     )
     assert "`c` is ambiguous" in refused()
     engine: Any = Spark(*FIELDS)

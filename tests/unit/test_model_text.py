@@ -72,8 +72,8 @@ def test_other_relations_of_the_name():
     ("sql", "meta", "words"),
     [
         ("select id from s.log version as of 1", META, "has no versions"),
-        ("select ] from s.log", META, "cannot be taken apart"),
-        ("select id from s.log", {**META, "key": "nr"}, "the key names nr"),
+        ("select ] from s.log", META, "its tables cannot be determined"),
+        ("select id from s.log", {**META, "key": "nr"}, "the key nr is not a column"),
         ("select id from s.log", {"key": "id", "change_log": {"order": "at"}}, "the log has no column"),
     ],
 )

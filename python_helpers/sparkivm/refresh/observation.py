@@ -1,4 +1,4 @@
-"""What is known of a view and its sources before it is decided how to refresh it."""
+"""What we know of a view and its sources before we decide how to refresh it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NO_VERSIONS: Mapping[str, SourceFrontier] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Observation:
-    """All that a decision depends on, but for what is asked about the changed rows.
+    """All that a decision depends on, except the probes of the changed rows.
 
-    request   its SQL is the query as this session reads it
-    settings  of the session, as far as they decide the result
+    request   with the query's SQL as this session reads it
+    settings  of the session that decide the result
     moments   that the plan depends on, as literals at the run's instant
     adds_up   whether the public view adds up several entries of a group
     """
@@ -50,7 +50,7 @@ def observe(
     """Compile the model against its sources as this run sees them.
 
     auxiliaries  views that inner aggregates are read from, by their queries
-    Raises: ModelError for what Spark refuses; EngineError.
+    Raises: ModelError if Spark refuses the model; EngineError.
     """
     frontier = stored.frontier
     same = frontier is not None and dict(frontier.settings) == dict(settings)
@@ -61,7 +61,7 @@ def observe(
 
 
 def recompiled(sources: Sources, seen: Observation, compiled: CompiledView) -> Observation:
-    """The same, the model compiled in another way."""
+    """The same, with the model compiled in another way."""
     return replace(seen, compiled=compiled, moments=_moments(sources, compiled))
 
 
@@ -79,8 +79,8 @@ def compiled_for(
 ) -> CompiledView:
     """The model of a request, over auxiliary views by their queries.
 
-    frontier  what Spark answered for it is taken for the same text
-    versions  of sources, by their keys, where the view is not compiled at the newest ones
+    frontier  has Spark's answers, which are reused for the same text
+    versions  of sources, by their keys, to compile at instead of the newest
     """
     catalog = SourceCatalog(sources, request.view, request.state, versions)
     return compile_view(

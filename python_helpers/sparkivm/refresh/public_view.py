@@ -35,7 +35,7 @@ def public_texts(compiled: CompiledView, request: RefreshRequest) -> tuple[str, 
 
 
 def _read_back(field: Field, format: StateFormat) -> str:
-    """A stored column as the model has it."""
+    """A stored column with the model's type."""
     name = quoted(field.name)
     if format.keeps(field.spark_type):
         return name
@@ -49,8 +49,8 @@ class PublicView:
         self._engine, self._sources, self._request = engine, sources, request
         self._view, self._comment = request.view, request.comment
         self._looked = False
-        self._facts: RelationFacts | None = None  # once it was looked for
-        self.put_aside_as: TableName | None = None  # the relation that had its name
+        self._facts: RelationFacts | None = None  # after the first look
+        self.put_aside_as: TableName | None = None  # the former relation with its name
 
     @property
     def is_there(self) -> bool:
@@ -58,16 +58,16 @@ class PublicView:
 
     @property
     def former_state(self) -> TableName | None:
-        """The state that it reads, if that has another name than the request's."""
+        """The state that it reads, if it is not the request's state."""
         if self._text is None or self._found is None:
             return None
         state = state_table(self._view, self._found.properties.get(STATE_CATALOG))
         return state if state.key != self._request.state.key else None
 
     def check_name(self) -> None:
-        """Raises: ModelError if somebody else's relation has its name and is not what the model was before.
+        """Raises: ModelError if a foreign relation has its name and is not what the model was before.
 
-        What it was before has no marker, or the one that `put_aside` gave it before it was interrupted.
+        The former relation has no marker, or that of an interrupted `put_aside`.
         """
         if self._found is None or not self._in_the_way:
             return
@@ -78,24 +78,24 @@ class PublicView:
             raise in_the_way(request, self._found, request.view_marker.role)
 
     def is_as_left(self, frontier: Frontier) -> bool:
-        """Whether it is what the last refresh made of it, and has its comment."""
+        """Whether it is as the last refresh left it, and has its comment."""
         right = frontier.public[1:] if frontier.several else frontier.public
         return self._text is not None and digest(self._text) in right and self._is_made_for(frontier)
 
     def adds_up(self, compiled: CompiledView) -> bool:
-        """Whether entries of a group may be appended: it adds them up, and views over it are made so."""
+        """Whether entries of a group may be appended: it adds them up, and views over it read this text."""
         one, adding = public_texts(compiled, self._request)
         return (adding != one or self._request.as_entries) and self._text == adding
 
     def publish(
         self, compiled: CompiledView, frontier: Frontier, *, in_any_case: bool, takes_entries: bool
     ) -> None:
-        """Create or replace it if it is not what it should be.
+        """Create or replace it if it is out of date.
 
-        Of its two texts it keeps the one that is in place, because the views over it were created against it.
+        Of its two texts it keeps the current one, because views over it were created against it.
 
-        in_any_case    whether it is replaced even if nothing about it changed
-        takes_entries  whether a new view's state may be given several entries of a group
+        in_any_case    whether to replace it even if it is up to date
+        takes_entries  whether the state of a new view may have several entries per group
         """
         one, adding = public_texts(compiled, self._request)
         stays = not in_any_case and self._text in (one, adding)
@@ -104,9 +104,9 @@ class PublicView:
             self.create(text, frontier)
 
     def create(self, select: str, frontier: Frontier) -> None:
-        """Create or replace it. Somebody else's relation of its name is put aside, and back if this fails.
+        """Create or replace it. Puts a foreign relation with its name aside, and back if this fails.
 
-        Raises: ModelError if the name was taken by somebody else meanwhile; EngineError.
+        Raises: ModelError if somebody else took the name meanwhile; EngineError.
         """
         catalog = self._request.layout.catalog
         sql = self._engine.render(
@@ -126,8 +126,8 @@ class PublicView:
             assert self._found is not None
             self.put_aside_as = put_aside(self._engine, self._found, self._request.owner)
             self._engine.warn(
-                f"what was {self._view} before it became an incremental view is kept as {self.put_aside_as}; "
-                "drop it when you do not need it any more"
+                f"the former relation {self._view} is kept as {self.put_aside_as}; "
+                "drop it when you no longer need it"
             )
         try:
             self._engine.execute(sql)
@@ -157,12 +157,12 @@ class PublicView:
         return self._found.view_text.strip()
 
     def _is_made_for(self, frontier: Frontier) -> bool:
-        """Whether it has its comment, and the columns and settings of a state."""
+        """Whether it has its comment, and was created for this frontier's columns and settings."""
         if self._found is None or self._found.properties.get(_MADE_FOR) != _meaning(frontier):
             return False
         return not self._comment or self._found.comment == self._comment
 
 
 def _meaning(frontier: Frontier) -> str:
-    """What a text over the state means, as Spark keeps it with a view: the columns' types, the settings."""
+    """A hash of what Spark stores with a view beside its text: the columns' types, the settings."""
     return digest(repr((frontier.fields, sorted(frontier.settings.items()))))

@@ -36,14 +36,14 @@ from sparkivm.refresh.stored.stored_state import StoredState, read_state
 
 _MOST_TRIES = 4
 _DAY_MS = 24 * 3600 * 1000
-_HALF_LOG_RETENTION_MS = 15 * _DAY_MS  # of Delta's default of 30 days
+_HALF_LOG_RETENTION_MS = 15 * _DAY_MS  # half of Delta's default, 30 days
 
 
 def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> RefreshResult:
     """Bring a view up to date with its sources.
 
-    Raises: ModelError, before anything is changed, for what the model's author has to correct; or if Spark
-    fails the refresh, in which case the view keeps its contents.
+    Raises: ModelError for errors of the model, before anything is changed; or if the refresh fails in Spark,
+    and then the view keeps its contents.
     """
     started = time.perf_counter()
     recording = RecordingEngine(engine)
@@ -53,14 +53,14 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
     return replace(
         result,
         statements=tuple(recording.statements),
-        warnings=tuple(dict.fromkeys(recording.warnings)),  # another try may say the same
+        warnings=tuple(dict.fromkeys(recording.warnings)),  # another attempt may repeat them
         compile_s=elapsed_s - recording.waited_s,
         elapsed_s=elapsed_s,
     )
 
 
 def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> RefreshResult:
-    """The result of the first attempt that no other driver was in the way of."""
+    """The result of the first attempt without a conflict."""
     refuse_lossy_settings(engine, str(request.view))
     for number in range(_MOST_TRIES):
         sources = Sources.of(engine, pins, request)
@@ -91,7 +91,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     if request.empty:
         return build_empty(attempt, stored)
     if stored.frontier is not None and stored.frontier.drops_auxiliaries:
-        attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # if that refresh was killed
+        attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # after a killed refresh
     settings = semantic_settings(engine, request.header)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
@@ -122,7 +122,7 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
             return decision.fallback
         applied = apply_changes(attempt, seen, decision) if decision.way is not None else None
     except (EngineError, RecursionError) as error:
-        # Old files may be gone, or the delta be nested too deeply.
+        # Old files may be gone, or the delta may be nested too deeply.
         if attempt.request.refresh_mode == "strict":
             what = f"the refresh from changes failed: {error}"
             raise ModelError(str(attempt.view), what, "see the debug log") from error
@@ -130,7 +130,7 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
     if applied is not None:
         return published(applied)
     moved = attempt.frontier(seen, stored.frontier)
-    # Else the next refreshes would read the same changes until their files are gone.
+    # Otherwise the next refreshes would read the same changes until their files are gone.
     limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
     _renew(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
     attempt.publish(seen, stored.frontier, stored.facts)
@@ -138,9 +138,9 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
 
 
 def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
-    """Another driver may have refreshed the view from sources newer than what this run saw of them.
+    """Look again at sources of which another driver's refresh read newer versions than this run saw.
 
-    A table that was created again, or put back, may be the newer one, or the older.
+    A table that was created again, or restored, may be the newer or the older one.
     """
     for key, source in stored.frontier.sources.items() if stored.frontier else ():
         seen = attempt.sources.seen(name_of(key))
@@ -153,7 +153,7 @@ def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
 
 
 def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[str, str]) -> bool:
-    """Whether text, settings, view and every source are those of the frontier; needs no compiling."""
+    """Whether text, settings, view and all sources are the frontier's; does not compile."""
     frontier = stored.frontier
     assert frontier is not None
     if (
@@ -183,7 +183,7 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
 def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: int) -> None:
     """Write the frontier again before Delta's log clean-up removes the commit that holds it.
 
-    limit_ms  how old that commit may be
+    limit_ms  the allowed age of that commit
     """
     commit = stored.frontier_commit
     if commit is None:

@@ -23,7 +23,7 @@ class StateLayout:
     """How the state table is stored: options of dbt-spark.
 
     file_format  a key of STATE_FORMATS
-    catalog      that of the state; None for that of the view
+    catalog      the state's; None for the view's
     """
 
     file_format: str = DEFAULT_FORMAT
@@ -35,7 +35,7 @@ class StateLayout:
 
     @property
     def columns(self) -> frozenset[str]:
-        """Those that it names, in lower case."""
+        """The columns that the layout names, in lower case."""
         return frozenset(map(str.lower, (*self.partition_by, *self.liquid_clustered_by)))
 
 
@@ -43,7 +43,7 @@ class StateLayout:
 class SqlHeader:
     """Statements that prepare the session in which a model is analysed and computed.
 
-    unseen  the beginning of the first that makes something of whose changes nothing tells
+    unseen  the start of the first one whose effects may change unobserved
     """
 
     statements: tuple[str, ...] = ()
@@ -51,10 +51,10 @@ class SqlHeader:
 
     @property
     def fallback(self) -> Fallback | None:
-        """Why a view with this header is computed again as a whole on each run."""
+        """Why a view with this header is rebuilt on each run."""
         if not self.unseen:
             return None
-        detail = f"sql_header has {self.unseen}, and nothing tells whether what it makes has changed"
+        detail = f"sql_header has {self.unseen}; we cannot observe changes of what it creates"
         return Fallback(Reason.EXPRESSION_NOT_SUPPORTED, detail)
 
 
@@ -67,11 +67,11 @@ class RefreshRequest:
 
     refresh_mode  auto: whatever is cheaper; incremental: never full for cost; strict: an error instead of any
                   full refresh after the first build; full: always full
-    auxiliary_views  auto: an inner aggregate is kept as a view of its own where that is cheaper; always:
-                  where that is possible
+    auxiliary_views  auto: an inner aggregate is kept as a view of its own if that is cheaper; always:
+                  if that is possible
     header        has been executed in the session
     empty         `dbt run --empty`: create a missing view without rows, never touch an existing one
-    takes_over    what has the view's name without being ours is what the model was built as before: it is
+    takes_over    a foreign relation with the view's name is what the model was built as before: it is
                   put aside
     learns_costs  later estimates are corrected by the time that this refresh takes
     auxiliary     the view is kept for a part of the owner's view
@@ -85,7 +85,7 @@ class RefreshRequest:
     change_capture: ChangeCapture = "auto"
     auxiliary_views: AuxiliaryViews = "auto"
     full_refresh: bool = False
-    full_refresh_allowed: bool = True  # False where the model's config says full_refresh: false
+    full_refresh_allowed: bool = True  # False if the model's config says full_refresh: false
     empty: bool = False
     takes_over: bool = False
     learns_costs: bool = False
@@ -94,7 +94,7 @@ class RefreshRequest:
     layout: StateLayout = StateLayout()
     comment: str = ""
     header: SqlHeader = NO_HEADER
-    declared: DeclaredSources = NOTHING_DECLARED  # what the project says of any source
+    declared: DeclaredSources = NOTHING_DECLARED  # what the project declares of sources
 
     @property
     def state(self) -> TableName:
@@ -102,12 +102,12 @@ class RefreshRequest:
 
     @property
     def format(self) -> StateFormat:
-        """Of the state as it is asked for."""
+        """The format of the requested state."""
         return STATE_FORMATS[self.layout.file_format]
 
     @property
     def format_of_mirrors(self) -> StateFormat:
-        """Of new mirrors, which are in the catalog of views: so all views of a source share one."""
+        """The format of new mirrors. They are in the views' catalog, so all views share them."""
         return STATE_FORMATS[DEFAULT_FORMAT] if self.layout.catalog else self.format
 
     @property
@@ -120,11 +120,11 @@ class RefreshRequest:
 
     @property
     def state_location(self) -> str | None:
-        """Where a new state's files are; None if that is left to Spark."""
+        """Where a new state stores its files; None if Spark decides."""
         root = self.layout.location_root
         return f"{root.rstrip('/')}/{self.state.identifier}" if root else None
 
     @property
     def may_keep_views(self) -> bool:
-        """Whether there may be auxiliary views."""
+        """Whether auxiliary views are allowed."""
         return self.auxiliary_views != "never"

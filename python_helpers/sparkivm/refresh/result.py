@@ -14,7 +14,7 @@ Mode = Literal["create", "no_op", "incremental", "full"]
 
 @dataclass(frozen=True)
 class SourceVersions:
-    """The interval (from, to] of a source that was consumed; `from_version` is None if it was read whole."""
+    """The interval (from, to] of a source that was consumed; `from_version` is None if all of it was read."""
 
     name: str
     from_version: int | None
@@ -37,7 +37,7 @@ class RefreshResult:
     sources: tuple[SourceVersions, ...] = ()
     strategies: Mapping[str, str] = field(default_factory=dict)  # operator -> strategy
     statements: tuple[str, ...] = ()  # the SQL that was executed, in order
-    compile_s: float = 0.0  # Python's own share: parse, compile, decide
+    compile_s: float = 0.0  # Python's share: parse, compile, decide
     elapsed_s: float = 0.0
     created: tuple[TableName, ...] = ()  # relations that did not exist before
     put_aside: TableName | None = None  # the new name of the relation that had the view's name

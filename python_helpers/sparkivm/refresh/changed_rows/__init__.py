@@ -1,1 +1,1 @@
-"""What a run asks about changed rows before it reads much: each question once for all of its views."""
+"""Probes of the changed rows before the expensive reads: each once per run, for all of its views."""

@@ -1,4 +1,4 @@
-"""What a run was told of the changes of a source: the views of a run ask much the same."""
+"""Answers about a source's changes, kept for the run: its views ask similar questions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ NULL_TEXT = "null"
 
 @dataclass(frozen=True)
 class FewRows:
-    """Changed rows with their weights, not netted; each value as a text, NULL_TEXT for NULL."""
+    """Changed rows with their weights, not consolidated; each value as text, NULL_TEXT for NULL."""
 
     fields: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
 
     def know(self, fields: Collection[str]) -> bool:
-        """Whether all of these columns are here."""
+        """Whether the rows have all of these columns."""
         return set(fields) <= set(self.fields)
 
     def are_silent(self, fields: Collection[str]) -> bool:
@@ -31,7 +31,7 @@ class FewRows:
         return not any(left.values())
 
     def span(self, field: str) -> Span | None:
-        """The least and the greatest value of a column of whole numbers; None without one."""
+        """The least and the greatest value of an integer column; None if it has no values."""
         place = self.fields.index(field)
         values = [int(texts[place]) for _, texts in self.rows if texts[place] != NULL_TEXT]
         return Span(min(values), max(values)) if values else None
@@ -39,7 +39,7 @@ class FewRows:
 
 @dataclass
 class Answers:
-    """Of one source between two of its versions. Threads may ask the same twice; they get the same."""
+    """About one source between two versions. Threads may ask twice and get the same answer."""
 
     few: FewRows | None = None  # not fetched yet, or more than a few
     spans: dict[str, Span | None] = field(default_factory=dict)  # by column

@@ -1,4 +1,4 @@
-"""How large a table is, as far as its metadata tell."""
+"""How large a table is, estimated from its metadata."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNKNOWN_BYTES = 64 << 20
 
 
 def estimated_bytes(facts: RelationFacts) -> int:
-    """Bytes of the table's files; a guess where they are not known."""
+    """Bytes of the table's files; a guess if they are unknown."""
     return _UNKNOWN_BYTES if facts.size_bytes is None else facts.size_bytes
 
 

@@ -1,10 +1,10 @@
 """The rows of small changes, fetched once in a run: most questions about them then need no Spark.
 
-The smallest Spark job takes 0.1 to 0.3 s, and each view asks its own question: of the same forty changed
-rows, in other columns. Python answers them all from one reading.
+The smallest Spark job takes 0.1 to 0.3 s, and each view asks about the same forty changed rows, in other
+columns. Python answers all questions from one read.
 
-Law: two values of a column have one text here if and only if Spark's grouping, with -0.0 apart from 0.0,
-takes them for the same. So a question gets Spark's answer.
+Law: two values of a column have the same text here if and only if Spark's GROUP BY treats them as equal, with
+-0.0 and 0.0 distinct. So Python's answers are Spark's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AS_STRING = frozenset("tinyint smallint int bigint decimal boolean date timesta
 
 
 def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:
-    """The rows of those changes of `asked` that are few; what the run has not fetched yet in one query."""
+    """The rows of the small changes among `asked`; those not fetched yet are fetched in one query."""
     few = {key: sources.answers(key) for key in asked if _are_few(sources.changes[key])}
     missing = [key for key, answers in few.items() if answers.few is None]
     for key, rows in _fetched(sources, missing).items():
@@ -33,7 +33,7 @@ def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
 
 
 def _are_few(change: SourceChange) -> bool:
-    """Not so where a commit does not say how many rows went, as of INSERT OVERWRITE."""
+    """False if a commit does not say how many rows it deleted, like INSERT OVERWRITE."""
     said = change.counted and change.growth is not None
     return change.how == "feed" and said and change.rows <= _MOST_ROWS
 
@@ -59,7 +59,7 @@ def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
 
 
 def _texts(fields: Iterable[Field]) -> dict[str, str]:
-    """Of each column that can be told by a text without commas: the expression for it."""
+    """For each column whose values have distinct texts without commas: the expression for the text."""
     found = ((field.name, _text(quoted(in_changes(field.name)), field.spark_type)) for field in fields)
     return {name: f"coalesce({text}, '{NULL_TEXT}')" for name, text in found if text}
 
@@ -67,8 +67,8 @@ def _texts(fields: Iterable[Field]) -> dict[str, str]:
 def _text(column: str, type_: SparkType) -> str:
     if type_.word in _AS_STRING:
         return f"cast({column} as string)"
-    if type_ == TIMESTAMP:  # its text has no time zone, so that an hour occurs twice
+    if type_ == TIMESTAMP:  # texts have no time zone, so an hour occurs twice
         return f"cast(unix_micros({column}) as string)"
-    if type_ in (STRING, BINARY):  # not texts under a collation
+    if type_ in (STRING, BINARY):  # without a collation
         return f"sha2(cast({column} as binary), 256)"
     return ""

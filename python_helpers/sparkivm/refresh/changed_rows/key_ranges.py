@@ -1,4 +1,4 @@
-"""The spans of changed keys that are looked up in large tables, asked in one query."""
+"""The spans of changed keys that are looked up in large tables, from one query."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sparkivm.refresh.changed_rows.estimated_size import estimated_bytes, estima
 from sparkivm.refresh.changed_rows.few_changes import few_rows
 from sparkivm.refresh.changed_rows.questions import FOR_ANSWER_AND_REFRESH, ChangedSources
 
-# Tables of which less is read are not worth the question.
+# Smaller tables are not worth a probe.
 _WORTH_ASKING_BYTES = 128 << 20
 
 
 def find_key_ranges(
     sources: ChangedSources, core: Relation, change: StateChange
 ) -> tuple[KeyRanges, dict[str, SourceChange]]:
-    """What is worth knowing of the keys that the plan of a change looks up in large tables.
+    """The ranges of the keys that the plan of a change looks up in large tables.
 
-    Returns: the ranges, and the changes, some of them in memory by now.
+    Returns: the ranges, and the changes, some of them now in memory.
     """
     rows = {key: estimated_rows(facts) for key, facts in sources.tables.items()}
     large = {
@@ -58,9 +58,9 @@ def find_key_ranges(
 def numbers_of(
     columns: Collection[tuple[str, str]], core: Relation, rows: Mapping[str, float]
 ) -> dict[tuple[str, str], float]:
-    """How many numbers columns of tables may have, as far as they are equated with those of smaller tables.
+    """How many values integer columns may have, where they are equated with columns of smaller tables.
 
-    That is no more than a guess: a table of a few orders has few of all order numbers.
+    It is only a guess: a table of a few orders has few of all order numbers.
     """
     values = distinct_values(core, rows)
     found: dict[tuple[str, str], float] = {}
@@ -74,7 +74,7 @@ def numbers_of(
 
 
 def _spans(sources: ChangedSources, asked: Sequence[ChangedColumn]) -> dict[ChangedColumn, Span | None]:
-    # Not netted: by the key alone, an update of another column would cancel itself.
+    # Not consolidated: in the key alone, an update of another column would cancel out.
     texts = sources.texts({column.table for column in asked}, netted=False)
     questions = (
         f"select {i} as number, cast(min({name}) as bigint) as low, cast(max({name}) as bigint) as high\n"
@@ -91,7 +91,7 @@ def _spans(sources: ChangedSources, asked: Sequence[ChangedColumn]) -> dict[Chan
 def _asked(
     change: StateChange, large: Collection[tuple[str, str]], tables: Mapping[str, RelationFacts]
 ) -> Iterator[ChangedColumn]:
-    """The columns that tell of large tables which part of each is needed."""
+    """The columns that decide which part of each large table is needed."""
     for part in change.parts:
         for table, alternatives in needs(part, change.staged).items():
             usable = [

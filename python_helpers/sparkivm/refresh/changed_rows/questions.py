@@ -1,4 +1,4 @@
-"""Questions about changes, asked before much is read for them: all of a kind in one query."""
+"""Cheap probes of the changes, batched into one query, before the expensive reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOR_ANSWER_AND_REFRESH = 2  # uses of changes
 class ChangedSources:
     """The sources of a refresh and their changes, by the keys of the plan's tables.
 
-    memory  where changes are that are read for an answer and again by the refresh
+    memory  has changes that a probe reads and the refresh reads again
     """
 
     engine: Engine
@@ -28,7 +28,7 @@ class ChangedSources:
     memory: Memory
 
     def kept(self, asked: Collection[str], uses: int, *, every: bool = False) -> ChangedSources:
-        """The same, the changes of `asked` in memory if so many uses are worth it.
+        """The same, with the changes of `asked` in memory if so many uses are worth it.
 
         every  in all columns that can be kept, not only those that the view reads
         """
@@ -39,13 +39,13 @@ class ChangedSources:
         return replace(self, changes=changes)
 
     def answers(self, table: str) -> Answers:
-        """What the run was told of the changes of one source, to be read and added to."""
+        """What the run knows of the changes of one source; callers read it and add to it."""
         return self.memory.answers(table, self.changes[table])
 
     def texts(self, asked: Iterable[str], *, netted: bool) -> RefreshTexts:
         """How a question reads the changes of `asked`.
 
-        netted  without those that cancel each other
+        netted  consolidated, without changes that cancel each other
         """
         return RefreshTexts(
             {
@@ -56,6 +56,6 @@ class ChangedSources:
         )
 
     def ask(self, questions: Iterable[str]) -> Sequence[Row]:
-        """The rows of all questions, which are SELECTs of the same columns."""
+        """The rows of all questions; these are SELECTs with the same columns."""
         with planned_for_changes(self.engine, 0):
             return self.engine.query("\nunion all\n".join(questions))

@@ -1,12 +1,12 @@
-"""Rows that a run reads once, and keeps in Spark's memory for whatever asks for them again; and answers.
+"""Rows that a run reads once and keeps in Spark's memory for later reads; and answers about changes.
 
-Delta is slow to begin. To resolve a change feed, list its files and start its job takes 0.2 to 0.4 s at each
-place where a plan has it, whatever it holds; to list the files of a table takes 0.1 s. The views of a run
-mostly read the same changes and the same small tables, and each of them several times.
+Delta starts slowly. Each use of a change feed in a plan costs 0.2 to 0.4 s to resolve it, list its files and
+start its job, whatever its size; listing the files of a table costs 0.1 s. The views of a run mostly read the
+same changes and the same small tables, each several times.
 
-So these are global temporary views, which the sessions of all threads see, with their rows cached when the
-first statement reads them. Each is stored as the plan that Spark analysed, not as text: the text would be
-resolved again at each use, and in another session not be found among what is cached.
+So we create global temporary views, which the sessions of all threads see. Their rows are cached when the
+first statement reads them. Spark stores each view as its analyzed plan, not as text: a text would be resolved
+again at each use, and another session would not find its rows in the cache.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.spark.data_types import SparkType
 
 _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
-# In the run. To keep something takes 0.15 to 0.2 s, which two uses of a feed cost, and three of a table.
+# In the run. Keeping rows costs 0.15 to 0.2 s, like two uses of a feed or three of a table.
 _USES_OF_CHANGES = 2
 _USES_OF_ROWS = 3
-# More changes than this are read where they are needed, and only in the columns that are needed.
+# More changes are read where they are needed, and only the needed columns.
 _MOST_ROWS = 1_000_000
-# Up to this many values, of all columns, all columns are kept, as the next view may read others.
+# Up to this many values we keep all columns, because the next view may read others.
 _MOST_VALUES = 8_000_000
 _SMALL_BYTES = 4 << 20  # of a table's files
 
@@ -49,7 +49,7 @@ class _Kept:
 
 
 class Memory(Protocol):
-    """Tells a view where rows of its sources are read; sources by their keys.
+    """Tells a view where to read rows of its sources; sources by their keys.
 
     uses   how often a plan reads them
     every  in all columns that can be kept, not only those that the view reads
@@ -65,7 +65,7 @@ class Memory(Protocol):
 
 
 class NoMemory(Memory):
-    """Everything is read where it is."""
+    """Keeps nothing: all rows are read from the tables."""
 
     def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         return change
@@ -78,17 +78,17 @@ class NoMemory(Memory):
 
 
 def keeps_changes(change: SourceChange, uses: int) -> bool:
-    """Whether changes are kept for so many uses, if they are not yet."""
+    """Whether so many uses are enough to keep these changes."""
     return uses >= _USES_OF_CHANGES and change.how != "none" and change.rows <= _MOST_ROWS
 
 
 def keeps_rows(source: RelationFacts, uses: int) -> bool:
-    """Whether the rows of a table are kept for so many uses."""
+    """Whether so many uses are enough to keep the rows of a table."""
     return uses >= _USES_OF_ROWS and source.size_bytes is not None and source.size_bytes <= _SMALL_BYTES
 
 
 class RunMemory:
-    """What one run keeps. Safe to share among threads."""
+    """What one run keeps. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -102,22 +102,22 @@ class RunMemory:
         return sum(map(len, self._kept.values()))
 
     def uses(self, key: _Key, more: int) -> int:
-        """How often certain rows are read in the run, `more` times from now on."""
+        """Count `more` reads of these rows. Returns: how often the run reads them."""
         with self._lock:
             self._uses[key] += more
             return self._uses[key]
 
     def answers(self, key: _Key) -> Answers:
-        """What is known of certain changes, to be read and added to."""
+        """What is known of these changes; callers read it and add to it."""
         with self._lock:
             return self._answers[key]
 
     def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], None]) -> str:
-        """The relation that holds rows; "" if Spark refused to keep any.
+        """The relation that has the rows; "" if Spark refused to keep any.
 
         key     what the rows are
-        fields  columns that have to be there
-        make    makes the relation of a name
+        fields  columns that it must have
+        make    creates the relation under a name
         Raises: EngineError of `make`, once.
         """
         with self._lock:
@@ -137,10 +137,10 @@ class RunMemory:
             return name
 
     def drop(self, engine: Engine) -> None:
-        """Give everything back; at the end of the run."""
+        """Drop everything, at the end of the run."""
         with self._lock:
             for one in chain.from_iterable(self._kept.values()):
-                with suppress(EngineError):  # it has a name that nobody else will ask for
+                with suppress(EngineError):  # nobody else uses its name
                     engine.execute(engine.render("drop_own_view", view=one.name))
             self._kept.clear()
 
@@ -185,9 +185,9 @@ class ViewMemory(Memory):
         return (source.name.key, *source.at, change.old)
 
     def _fields(self, table: str, *, every: bool, change: SourceChange | None) -> list[str]:
-        """Columns to keep, in the table's order: those that the view reads, or every one that may be.
+        """Columns to keep, in the table's order: those that the view reads, or every cacheable one.
 
-        change  of which rows are kept; None for rows of the table
+        change  whose rows are kept; None for rows of the table
         """
         netted = change is not None and change.is_netted_first
 
@@ -213,5 +213,5 @@ class ViewMemory(Memory):
         try:
             return self.run.find(key, frozenset(fields), make)
         except EngineError as error:
-            self.engine.warn(f"Spark keeps no rows in memory, so they are read at each use: {error}")
+            self.engine.warn(f"Spark cannot cache rows in memory, so each use reads them again: {error}")
             return ""

@@ -1,8 +1,8 @@
-"""Sources that changed in columns that the view does not read: found out before much is read for them.
+"""Finds sources that changed only in columns that the view does not read, before the expensive reads.
 
-An UPDATE of a customer's balance is nothing to a view of customers' names. The term of such a source would
-read the other tables of its joins for no row. So where these are large, it is asked first, for all such
-sources in one query, whether anything is left of their changes.
+An UPDATE of a customer's balance does not affect a view of customers' names. Its term would still read the
+other tables of its joins. If these are large, one query first asks for all such sources whether anything
+remains of their changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sparkivm.formats.source_change import SourceChange
 from sparkivm.refresh.changed_rows.few_changes import few_rows
 from sparkivm.refresh.changed_rows.questions import FOR_ANSWER_AND_REFRESH, ChangedSources
 
-# Sources of which less is read anyway are not worth a question, nor are changes that take long to net.
+# Smaller sources are not worth a probe, nor are changes that take long to consolidate.
 _WORTH_ASKING_BYTES = 8 << 20
 _MOST_ROWS = 10_000
 
@@ -25,7 +25,7 @@ _MOST_ROWS = 10_000
 def may_be_silent(
     core: Relation, tables: Mapping[str, RelationFacts], changes: Mapping[str, SourceChange]
 ) -> tuple[str, ...]:
-    """The sources that are worth a question; one that has more rows than before, or less, is not."""
+    """The sources that are worth a probe; a source that gained or lost rows is not."""
     size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
     if size_bytes < _WORTH_ASKING_BYTES:
         return ()
@@ -39,7 +39,7 @@ def may_be_silent(
 def without_silent(
     sources: ChangedSources, core: Relation, asked: Collection[str]
 ) -> dict[str, SourceChange]:
-    """The changes of sources, those of `asked` of which no row is left to `core` as none."""
+    """The changes of sources; those of `asked` that leave no row for `core` become none."""
     if not asked:
         return dict(sources.changes)
     read = columns_read(core, Scan)

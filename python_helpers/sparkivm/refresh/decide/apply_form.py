@@ -1,4 +1,4 @@
-"""The form in which a change reaches the state: the cheapest one that is right for it."""
+"""The form in which a change reaches the state: the cheapest correct one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sparkivm.plan.state_change import Form
 from sparkivm.refresh.changed_rows.estimated_size import SMALL_STATE_BYTES
 from sparkivm.refresh.decide.state_part import part_columns
 
-# Up to this size a state is rewritten: to look for its changed part takes longer.
+# Up to this size a state is rewritten: finding its changed part takes longer.
 REWRITTEN_BYTES = 1 << 20
 # A reader adds up at most this many entries per group; the next refresh folds them.
 MOST_APPENDS = 16
-# Above it there are too many values for a list of them.
+# More changed rows have too many values to list.
 MOST_ROWS_REPLACED = 200_000
 
 
@@ -32,7 +32,7 @@ def apply_form(
     time_went_on: bool,
     adds_up: bool,
 ) -> Form:
-    """The form for some changes of sources.
+    """The form for these changes of sources.
 
     time_went_on  whether a moment that the plan depends on changed
     adds_up       whether the public view adds up several entries of a group
@@ -57,7 +57,7 @@ def without_parts(state: RelationFacts) -> Form:
 
 
 def takes_entries(state: State, facts: RelationFacts) -> bool:
-    """Whether entries may be appended to the groups of a state; of a large one they take long to add up."""
+    """Whether entries may be appended to the groups of a state; in a large one, adding them up takes long."""
     linear = isinstance(state, GroupState) and state.linear
     return linear and (facts.size_bytes or 0) <= SMALL_STATE_BYTES
 

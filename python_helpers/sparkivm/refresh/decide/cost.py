@@ -1,7 +1,7 @@
-"""An estimate of what a refresh costs, and of what a rebuild does, by one formula.
+"""Estimates the costs of a refresh from changes and of a rebuild by one formula.
 
-What Spark plans, reads, groups and exchanges for a plan is counted as `Work`; the seconds of each were fitted
-to TPC-H at scale factors 1 and 5, two cores, local disk (docs/decisions/005-cost-rule.md).
+`Work` counts what Spark plans, reads, groups and exchanges for a plan. The seconds for each were fitted to
+TPC-H at scale factors 1 and 5, two cores, local disk (docs/decisions/005-cost-rule.md).
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ _VALUES_PER_S = 48e6  # read and compared
 _AGGREGATED_PER_S = 19e6  # values
 _EXCHANGED_PER_S = 6e6  # rows of both sides of a join of large relations
 _STATE_BYTES_PER_S = 25e6  # written, or joined with its changes
-# How often the bytes of the state are read, about: by a merge thrice, with an exchange.
+# About how often the bytes of the state are read: three times by a merge, with an exchange.
 _STATE_READS = {"append": 0.0, "rewrite": 1.0, "replace": 0.4, "merge": 3.3, "recompute": 1.0, "full": 1.0}
-# A change that is spread over all keys makes its joins read whole tables, once per term. That is refused for
-# large tables, whatever the estimate says.
+# If changes are spread over all keys, their joins read whole tables, once per term. For large tables we then
+# rebuild, whatever the estimate says.
 _MORE_BYTES = 1.1
 _LARGE_BYTES = 256 << 20
-# A rebuild changes each row for the views that read this one, so it has to be plainly cheaper.
+# A rebuild changes each row for the views above, so it has to be clearly cheaper.
 _PLAINLY = 1.1
 _UNKNOWN_RANGES = KeyRanges()
 
 
 @dataclass(frozen=True)
 class Work:
-    """What Spark does to compute rows, apart from the state in which they end. What is used several times
-    counts as often: Spark plans and computes it each time.
+    """What Spark does to compute rows, without writing the state. A relation counts at each use, because
+    Spark plans and computes it each time.
     """
 
-    feeds: int = 0  # changes of a source that are read from its log
+    feeds: int = 0  # reads of a source's changes
     reads: int = 0  # of anything that is not in memory
     groupings: int = 0
-    steps: int = 0  # tables in which parts of a large plan are computed first
+    steps: int = 0  # tables for parts of a large plan
     values: float = 0.0  # of tables: rows by columns
-    aggregated: float = 0.0  # rows that are grouped, by the columns of the result that they go into
-    exchanged: float = 0.0  # rows of joins of which no side is small enough to be sent to every task
+    aggregated: float = 0.0  # grouped rows, times the result's columns
+    exchanged: float = 0.0  # rows of joins without a side that is small enough to broadcast
     bytes: float = 0.0  # of tables
 
     def __add__(self, other: Work) -> Work:
@@ -77,14 +77,14 @@ class Work:
 
     @property
     def fixed_s(self) -> float:
-        """However few rows there are."""
+        """Seconds for any number of rows."""
         return (
             _FEED_S * self.feeds + _READ_S * self.reads + _GROUPING_S * self.groupings + _STEP_S * self.steps
         )
 
     @property
     def reading_s(self) -> float:
-        """What grows with the rows."""
+        """Seconds that grow with the rows."""
         return (
             self.values / _VALUES_PER_S
             + self.aggregated / _AGGREGATED_PER_S
@@ -94,7 +94,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Factors:
-    """How many times as long as estimated a refresh takes."""
+    """A refresh's real time divided by the estimate."""
 
     changes: float = 1.0
     full: float = 1.0
@@ -102,16 +102,16 @@ class Factors:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds by the formula; only their ratio means something.
+    """Seconds by the formula; only their ratio has a meaning.
 
-    factors  of the view's earlier refreshes, by which they are corrected
+    factors  corrections from the view's earlier refreshes
     """
 
     incremental_s: float
     full_s: float
     from_changes: Work
     in_full: Work
-    # how often the changes of a source, and its rows at their newest, are going to be read
+    # how often the changes of a source, and its newest rows, will be read
     changes_read: Mapping[str, int]
     rows_read: Mapping[str, int]
     cut: tuple[Steps, ...]  # the parts of the change, as they are computed
@@ -119,7 +119,7 @@ class Estimate:
 
     @property
     def expected_s(self) -> float:
-        """From changes."""
+        """Seconds from changes, corrected."""
         return self.incremental_s * self.factors.changes
 
     @property
@@ -128,12 +128,12 @@ class Estimate:
 
     @property
     def prefers_full(self) -> bool:
-        """Whether a rebuild takes less time, or reads less."""
+        """Whether a rebuild takes less time or reads less."""
         return self.expected_s > _PLAINLY * self.expected_full_s or self._reads_more
 
     @property
     def prefers_full_at_best(self) -> bool:
-        """The same if nothing had to be read of tables."""
+        """The same if no rows of tables had to be read."""
         at_best_s = (self.incremental_s - self.from_changes.reading_s) * self.factors.changes
         return at_best_s > _PLAINLY * self.expected_full_s
 
@@ -162,7 +162,7 @@ def estimate(
 ) -> Estimate:
     """Compare the change with computing `core` again; `tables` and `changes` by the key of the source.
 
-    ranges  of the changed keys, if they are known
+    ranges  of the changed keys, if known
     """
     changes_read, rows_read = Counter[str](), Counter[str]()
     for leaf, uses in chain.from_iterable(map(leaves_when_inlined, change.parts)):
@@ -196,7 +196,7 @@ def estimate(
 
 
 def rebuild_s(core: Relation, size_bytes: float, tables: Mapping[str, RelationFacts]) -> float:
-    """Estimated seconds to compute `core` into a state of a size."""
+    """Estimated seconds to compute `core` into a state of this size."""
     sizes = Sizes({key: estimated_rows(facts) for key, facts in tables.items()})
     return _in_full(core, tables, sizes).seconds + _state_s("full", size_bytes)
 
@@ -206,7 +206,7 @@ def _in_full(core: Relation, tables: Mapping[str, RelationFacts], sizes: Sizes) 
 
 
 def is_worth_keeping(aggregate: ra.Aggregate, whole: Relation, tables: Mapping[str, RelationFacts]) -> bool:
-    """Whether to read the rows of some groups again takes longer than to refresh a view of all groups.
+    """Whether reading the rows of some groups again takes longer than refreshing a view of all groups.
 
     whole  the plan that the aggregate is part of
     """
@@ -236,9 +236,9 @@ def _read_into_memory(tables: Mapping[str, RelationFacts], changes: Mapping[str,
 class _Count:
     """Counts the work of one plan.
 
-    sizes         of the parts of tables that it reads
+    sizes         of the parts of tables that the plan reads
     kept_changes  sources whose changes are in memory
-    kept_rows     sources whose rows are
+    kept_rows     sources whose rows are in memory
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class _Count:
         return total + self._of_statement(steps.rest)[0]
 
     def _of_statement(self, relation: Relation) -> tuple[Work, float]:
-        """The work, and the rows that come out."""
+        """The work, and the number of resulting rows."""
         rows = self._rows_of(relation)
         work = sum((self._of_node(node, uses, rows) for node, uses in uses_when_inlined(relation)), Work())
         return work, rows(relation)
@@ -278,7 +278,7 @@ class _Count:
                 return Work(feeds=uses, reads=uses, bytes=uses * scanned)
             case ra.Scan() if node.table in self._tables:
                 facts = self._tables[node.table]
-                # All columns are taken for equally wide.
+                # We assume equally wide columns.
                 columns = len({field for _, field in node.fields})
                 values = uses * rows(node) * columns
                 row_bytes = estimated_bytes(facts) / estimated_rows(facts)
@@ -302,7 +302,7 @@ class _Count:
                 raise no_rule(node)
 
     def _rows_of(self, statement: Relation) -> Callable[[Relation], float]:
-        """Rows of its parts; none is taken for larger than the largest thing that it reads."""
+        """Rows of each part, at most those of the largest relation that it reads."""
         estimate = RowEstimate(self._sizes, distinct_values(statement, self._sizes.rows))
         most: dict[int, float] = {}
         for node in statement.walk():  # children first

@@ -1,4 +1,4 @@
-"""What a refresh does: guards, cheapest first, and then the cheapest of the ways to catch up.
+"""Decides what a refresh does: guards, cheapest first, then the cheapest way to catch up.
 
 tested  tests/refresh/test_reasons.py, test_apply_forms.py, test_silent_changes.py; docs/refresh_flow.md
 """
@@ -30,23 +30,23 @@ from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
 from sparkivm.refresh.decide.learned_costs import factors, learned
 from sparkivm.refresh.observation import Observation
 
-# Sources this small may be read as a whole instead of their changes, which counts as an incremental refresh.
+# Sources this small may be read as a whole instead of their changes; the refresh still counts as incremental.
 _TINY_BYTES = 32 << 20
-# More changed rows than this share of a source are not applied one by one.
+# If a larger share of a source changed, we rebuild.
 _LARGE_SHARE = 0.3
-_SMALL_CHANGE_ROWS = 10_000  # below it a share means nothing
+_SMALL_CHANGE_ROWS = 10_000  # below it, the share does not matter
 
 Changes = Mapping[str, SourceChange]
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to catch up: what is computed, and what that costs.
+    """One way to catch up: what is computed, and its cost.
 
-    sizes   of what is read
-    ranges  of the changed keys, as far as they are known
+    sizes   of the relations that are read
+    ranges  of the changed keys, where known
     kept    sources whose rows are in memory, and where
-    why     it is taken instead of the usual way; "" for that
+    why     we do not take the usual way; "" for the usual way
     """
 
     change: StateChange
@@ -59,7 +59,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Decision:
-    """`way` is there for an incremental refresh, `fallback` for a full one."""
+    """An incremental refresh has a `way`, a full one a `fallback`."""
 
     mode: Literal["no_op", "incremental", "full"]
     changes: Changes
@@ -76,8 +76,8 @@ class Decision:
 def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     """Compare the sources with the frontier, and the ways to catch up with each other.
 
-    seen    of a view that has a plan and a frontier
-    memory  where rows are that the run reads several times
+    seen    a view with a plan and a frontier
+    memory  where the run keeps rows that it reads several times
     """
     view = _View.of(seen)
     try:
@@ -86,7 +86,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
         return Decision("full", {}, fallback=error.fallback)
     asked = may_be_silent(view.plan.core, view.tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
-    # Questions take time too: none if a rebuild is cheaper whatever the answers are.
+    # Probes take time too: we skip them if a rebuild is cheaper whatever they find.
     if asked and certain and view.is_too_expensive(costs := view.way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
     sources = ChangedSources(engine, view.tables, changes, memory)
@@ -109,7 +109,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     changes |= {key: memory.changes(key, changes[key], uses) for key, uses in way.costs.changes_read.items()}
     kept = {key: memory.rows(key, uses) for key, uses in way.costs.rows_read.items()}
     way = replace(way, kept={key: name for key, name in kept.items() if name})
-    time = "time went on, " if view.moving else ""
+    time = "the current time changed, " if view.moving else ""
     rows = sum(change.rows for change in moved.values())
     return Decision(
         "incremental", changes, way, explanation=f"{time}{rows} changed rows, {way.why or way.costs}"
@@ -118,7 +118,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
 
 @dataclass(frozen=True)
 class _View:
-    """What ways are computed from.
+    """The input for computing ways.
 
     moving     keys of the moments that changed
     automatic  whether costs decide
@@ -156,14 +156,14 @@ class _View:
         column = next(iter(parts_by(self.plan.state, self.state)), "")
         change = state_change(self.plan.state, form, self.moving.union(moved), sizes, column)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
-        # The feed of a rewritten state holds all of its rows as well, so the views above read no more.
+        # A rewritten state has all of its rows in its feed too, so the views above read no more.
         if not (self.automatic and form == "rewrite" and self.tiny):
             return way
         change = recomputed(self.plan.state, self.plan.content)
         costs = self.estimate(change, moved, sizes)
         if costs.incremental_s >= way.costs.incremental_s:
             return way
-        why = f"estimated {costs.expected_s:.1f} s to compute all again"
+        why = f"estimated {costs.expected_s:.1f} s to recompute"
         return Way(change, sizes, costs, why=f"{why}, {way.costs.expected_s:.1f} s from changes")
 
     def estimate(
@@ -218,7 +218,7 @@ def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Cha
 
 
 def _too_large(source: RelationFacts, change: SourceChange) -> Fallback | None:
-    # A small source may be a view's state that was rewritten: what changed in it is known after netting only.
+    # A small source may be a rewritten state, whose real changes are known only after consolidation.
     small = source.size_bytes is None or source.size_bytes <= SMALL_STATE_BYTES
     if small or change.whole_files or change.rows <= _SMALL_CHANGE_ROWS:
         return None

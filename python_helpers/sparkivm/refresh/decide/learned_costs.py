@@ -1,7 +1,7 @@
-"""What a view's refreshes took, against what was estimated: the next estimates are corrected by it.
+"""Corrects estimates by the real times of the view's earlier refreshes.
 
-A way that was never taken is given the benefit of the doubt, and is known after it was taken once. So the
-wrong choice is not made twice, whatever the machine and the data are like.
+A way that was never taken gets the benefit of the doubt; once taken, its time is known. So a wrong choice is
+not repeated, on any machine and with any data.
 
 tested  tests/unit/test_learned_costs.py, tests/refresh/test_learned_costs.py
 """
@@ -16,20 +16,20 @@ from sparkivm.engine import Commit
 from sparkivm.refresh.decide.cost import Factors
 from sparkivm.refresh.stored.stored_state import StoredState
 
-# What takes less is mostly the same for all ways, and varies from run to run.
+# Shorter times are mostly overhead that all ways share, and vary from run to run.
 _SHORTEST_MS = 5000
 _LARGEST_FACTOR = 4.0
 
 
 def factors(timing: Timing) -> Factors:
-    """How many times as long as estimated each way takes."""
+    """For each way, its real time divided by the estimate."""
     known = _known(timing)
     unknown = min([1.0, *known.values()])
     return Factors(known.get("changes", unknown), known.get("full", unknown))
 
 
 def learned(stored: StoredState) -> Timing:
-    """The factors, with that of the refresh that made the state; it ended at the time of its commit."""
+    """The factors, updated by the refresh that made the state; it ended with its commit."""
     if stored.frontier is None:
         return Timing()
     return Timing(factors=_after(stored.frontier.timing, stored.frontier_commit))

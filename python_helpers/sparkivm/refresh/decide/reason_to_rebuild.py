@@ -1,4 +1,4 @@
-"""The guards that need no look at what changed: why a view has to be computed again as a whole."""
+"""The guards that do not look at changes: why a view has to be rebuilt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.sources.source_catalog import digest
 
-_OF_COMPUTING = (Reason.NUMERIC_OVERFLOW.name, Reason.REFRESH_FAILED.name)  # and not of compiling
+_OF_COMPUTING = (Reason.NUMERIC_OVERFLOW.name, Reason.REFRESH_FAILED.name)  # not of compiling
 
 
 def reason_to_rebuild(seen: Observation) -> Fallback | None:
@@ -21,9 +21,7 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
         return stored.problem
     assert frontier is not None and stored.facts is not None, "a state without a problem has a frontier"
     if stored.facts.kind != request.layout.file_format:
-        what = (
-            f"file_format is {request.layout.file_format}, and the state a {stored.facts.kind.title()} table"
-        )
+        what = f"file_format is {request.layout.file_format}, but the state is in {stored.facts.kind.title()}"
         return Fallback(Reason.CONFIG_CHANGED, what)
     if compiled.fallback is not None:
         return compiled.fallback
@@ -32,7 +30,7 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
             Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed"
         )
     if frontier.auxiliaries and not request.may_keep_views:
-        return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never")
+        return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never, but the state uses some")
     if compiled.decided is not None:
         return compiled.decided.reason
     if frontier.plan == compiled.plan_hash and frontier.kind != "full":
@@ -43,11 +41,11 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
         if names := _different(frontier.schemas, compiled.schemas):
             return Fallback(Reason.SOURCE_SCHEMA_CHANGED, f"columns of {', '.join(names)} changed")
     elif names := sorted(compiled.schemas.keys() - frontier.schemas.keys()):
-        return Fallback(Reason.QUERY_CHANGED, f"by its views, it now reads {', '.join(names)}")
+        return Fallback(Reason.QUERY_CHANGED, f"through its views, it now reads {', '.join(names)}")
     if names := _different(frontier.views, compiled.views):
-        return Fallback(Reason.QUERY_CHANGED, f"{', '.join(names)}, which it reads, changed its SQL")
+        return Fallback(Reason.QUERY_CHANGED, f"the SQL of {', '.join(names)}, which it reads, changed")
     if frontier.reason in _OF_COMPUTING:
-        return Fallback(Reason[frontier.reason], "when the view was computed last")
+        return Fallback(Reason[frontier.reason], "at the last full refresh")
     return Fallback(Reason.QUERY_CHANGED)
 
 

@@ -1,8 +1,8 @@
 """The part of a state that is replaced: the rows that have certain values in one column.
 
-DELETE and INSERT as one commit, without a MERGE's join: `INSERT INTO … REPLACE WHERE column IN (…)` reads one
-column to find the rows, marks them deleted, and appends. Measured on 6 million rows, of which 12,000 change:
-4 s, against 18 s for a MERGE (docs/decisions/009-replace-a-part-of-the-state.md).
+DELETE and INSERT in one commit, without the join of a MERGE: `INSERT INTO … REPLACE WHERE column IN (…)`
+reads one column to find the rows, marks them deleted, and appends. Measured on 6 million rows, of which
+12,000 change: 4 s, against 18 s for a MERGE (docs/decisions/009-replace-a-part-of-the-state.md).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from sparkivm.spark.data_types import STRING
 # Planning takes about a second per 10,000 values.
 _MOST_VALUES = 20_000
 _LONGEST_TEXT = 1_000_000  # characters of all values
-# The part may hold this many rows for each changed one, and this many in any case.
+# The part may have this many rows per changed row, plus this many.
 _MOST_ROWS_PER_CHANGE = 4
 _SMALL_PART_ROWS = 100_000
-# Delta prints the predicate and parses it again: nothing in a value may need an escape. Bytes that are not
-# UTF-8 arrive here as U+FFFD.
+# Delta prints the predicate and parses it again: a value must need no escapes. Bytes that are not UTF-8
+# arrive here as U+FFFD.
 _PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f\ufffd]*")
-# Delta prints names without quotes: `not in (1)` or `null in (1)` would be true of other rows.
+# Delta prints names without quotes: `not in (1)` or `null in (1)` would match other rows.
 _KEYWORDS = frozenset(word.lower() for word in Spark.Tokenizer.KEYWORDS)
 _MOST_COLUMNS_TRIED = 2
 
 
 @dataclass(frozen=True)
 class StatePart:
-    """The rows of a state for which `predicate` is true; `bounds` is true for them too, and for few others.
+    """The rows of a state for which `predicate` is true; `bounds` is true for them and few others.
 
     Both are empty if there are no such rows.
     """
@@ -45,7 +45,7 @@ class StatePart:
 
 
 def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ...]:
-    """Those columns whose values can be written down exactly, whole numbers first."""
+    """The columns whose values can be printed exactly, whole numbers first."""
     types = {field.name: field.spark_type for field in fields if field.name.lower() not in _KEYWORDS}
     known = [name for name in names if name in types]
     # Delta 4.4 fails for decimals.
@@ -56,15 +56,15 @@ def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ..
 def find_part(
     engine: Engine, changes: str, state: str, state_rows: float, columns: Sequence[str], exact: bool
 ) -> StatePart | None:
-    """The part of a state that holds whatever may change, which is none of it if nothing changed.
+    """The part of a state that has all rows that may change; an empty part if nothing changed.
 
-    None if the part is too large, or its values cannot be written down.
+    None if the part is too large, or its values cannot be printed.
 
     changes     FROM item of the changed rows
     state       FROM item of the state
-    state_rows  about how many it has
+    state_rows  about how many rows it has
     columns     of both, at least one
-    exact       whether a row with a changed value is a changed row, so nothing more is read
+    exact       whether each row with a changed value is a changed row, so no other row is read
     """
     for found in _most_selective(engine, changes, columns):
         part = _part(engine, changes, found)
@@ -80,8 +80,8 @@ def find_part(
 class _Column:
     """A column of the changed rows.
 
-    spread  how many different values there may be in the state between its least and its greatest
-    values  all of them, None if they have not been read
+    spread  how many values there may be in the state between the column's least and greatest
+    values  all of them; None if not read
     """
 
     name: str
@@ -90,7 +90,7 @@ class _Column:
 
 
 def _most_selective(engine: Engine, changes: str, columns: Sequence[str]) -> list[_Column]:
-    """The columns to try: a number of a wide range has few rows per value, whatever the state holds."""
+    """The columns to try: numbers of a wide range have few rows per value in any state."""
     if len(columns) == 1:
         return [_Column(columns[0])]
     names = [quoted(column) for column in columns]
@@ -109,7 +109,7 @@ def _of_values(name: str, values: frozenset[Any]) -> _Column:
 
 
 def _of_many(engine: Engine, changes: str, columns: Sequence[str]) -> list[_Column]:
-    """The same of more rows than are fetched, but for the values."""
+    """The same for more rows than are fetched, without the values."""
     counts = ", ".join(
         f"approx_count_distinct({name}) as n{i}, min({name}) as a{i}, max({name}) as z{i}"
         for i, name in enumerate(map(quoted, columns))
@@ -154,7 +154,7 @@ def _is_small(engine: Engine, changes: str, state: str, part: StatePart) -> bool
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is safe in a predicate: not so a DECIMAL, which an equality of a join may bring."""
+    """Whether it is safe in a predicate. A DECIMAL is not; an equality of a join may cause one."""
     return isinstance(value, int) or (isinstance(value, str) and _PLAIN.fullmatch(value) is not None)
 
 

@@ -48,7 +48,7 @@ from sparkivm.spark_sql.relations import select_text
 
 @dataclass(frozen=True)
 class CompiledView:
-    """`plan` is None where the view cannot be maintained incrementally; `fallback` says why."""
+    """`plan` is None if the view cannot be maintained incrementally; `fallback` says why."""
 
     fields: tuple[Field, ...]
     plan: ViewPlan | None
@@ -58,30 +58,30 @@ class CompiledView:
     schemas: Mapping[str, str]
     types: tuple[tuple[str, ...], ...] = ()
     tree: exp.Query | None = None
-    complete: bool = True  # whether the rows depend on nothing but `tables`
+    complete: bool = True  # whether the rows depend on `tables` alone
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
-    adds_up_auxiliary: bool = False  # the only one shows entries, which this view adds up
+    adds_up_auxiliary: bool = False  # the only auxiliary view shows entries
     behind: frozenset[str] = frozenset()  # keys of the tables that auxiliaries read
-    called: frozenset[str] = frozenset()  # functions of Spark's
-    decided: Decided | None = None  # by what has to be kept as auxiliary views, and is not
+    called: frozenset[str] = frozenset()  # Spark's own functions
+    decided: Decided | None = None  # what needs auxiliary views that are missing
     catalog: SourceCatalog | None = field(default=None, repr=False)
-    stored: StateColumns = ()  # of the plan's state, as it is made
+    stored: StateColumns = ()  # columns of a new state
 
     @property
     def columns(self) -> StateColumns:
-        """Those that a state has when it is made."""
+        """The columns of a new state."""
         return columns_of(self.fields) if self.plan is None else self.stored
 
     @property
     def resolved(self) -> Mapping[str, str]:
-        """As that of a frontier."""
+        """As in a frontier."""
         if self.catalog is None:
             return {}
         return self.catalog.resolved | {f"{name}()": "" for name in sorted(self.called)}
 
     @property
     def plan_hash(self) -> str:
-        """What the query means, whatever its text looks like, and but for constants of the public view."""
+        """A hash of the query's meaning, not of its text; without constants of the public view."""
         if self.plan is None:
             return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
         core = select_text(self.plan.core, _NeutralTexts())
@@ -116,12 +116,12 @@ def compile_view(
 ) -> CompiledView:
     """Compile a model.
 
-    frontier     of the state; what Spark answered for the same text over the same columns is taken from it
+    frontier     of the state; it has Spark's answers for the same text over the same columns
     auxiliaries  views that inner aggregates are read from, by their queries
-    may_keep     whether there may be such views
-    unseen       why the rows may depend on what nothing tells the changes of: the view has no plan
-    laid_out_by  columns of the state's layout, in lower case, which it has even if they are constants
-    Raises: ModelError for what Spark refuses or what could never be a view.
+    may_keep     whether auxiliary views are allowed
+    unseen       why the rows may depend on changes that we cannot observe; then there is no plan
+    laid_out_by  columns of the state's layout, in lower case; the state has them even if constant
+    Raises: ModelError if Spark rejects the model, or it can never be a view.
     """
     try:
         if unseen is not None:
@@ -156,7 +156,7 @@ def compile_view(
         if known
         else model_fields(engine, model, sql)
     )
-    is_new = known is None or known.kind == "full"  # what was refused once is asked again
+    is_new = known is None or known.kind == "full"  # refused views are checked again
     types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
     try:
         if unread is not None:
@@ -195,26 +195,26 @@ def compile_view(
 
 
 def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
-    """The functions that a model calls, by plain views too."""
+    """The functions that a model calls, also through plain views."""
     return called_functions(sql).union(*(called_functions(view.view_text) for view in catalog.views.values()))
 
 
 def _calls_function_of_user(name: str) -> NotIncremental:
-    """Its body may change without a trace."""
-    detail = f"the function {name.lstrip('.')} is a user's"
+    """We cannot observe changes of its body."""
+    detail = f"{name.lstrip('.')} is a user-defined function"
     return NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, detail))
 
 
 def _answers_are_known(
     frontier: Frontier, sql: str, schemas: Mapping[str, str], views: Mapping[str, str]
 ) -> bool:
-    """Whether Spark was asked about this very text over these very columns."""
+    """Whether the frontier has Spark's answers for this text and these columns."""
     return frontier.text == digest(sql) and frontier.schemas == schemas and frontier.views == views
 
 
 @dataclass
 class _TypesOf:
-    """Spark's types of a relation's columns; those of the last compilation are used again, in order."""
+    """Spark's types of a relation's columns; answers of the last compilation are reused in order."""
 
     engine: Engine
     texts: _NeutralTexts
@@ -234,7 +234,7 @@ class _TypesOf:
 class _Compilation:
     """From a query to its plan.
 
-    views_read  rows of auxiliary views, by the queries that they are the answer to
+    views_read  relations of auxiliary views, by the queries that they compute
     is_new      whether Spark has not analysed the plan of this text before
     """
 
@@ -249,10 +249,10 @@ class _Compilation:
     def plan(
         self, query: Query, fields: tuple[Field, ...]
     ) -> tuple[ViewPlan, dict[str, Aggregate], bool, Decided | None, StateColumns]:
-        """The plan, the aggregates that it reads from auxiliary views, whether it adds up their entries, what
-        has to become one; if it is new, the state's columns.
+        """The plan, the aggregates that it reads from auxiliary views, whether it adds up their entries, and
+        what needs auxiliary views; for a new text, the state's columns.
 
-        Raises: NotIncremental; EngineError for what Spark does not take.
+        Raises: NotIncremental; EngineError if Spark rejects a part.
         """
         replaced: dict[str, Aggregate] = {}
         adds_up = False
@@ -301,7 +301,7 @@ def _refusals_of_spark() -> Generator[None, None, None]:
 
 
 def _known_types(plan: ViewPlan, known: Frontier) -> StateColumns:
-    """The columns of a plan's state, with the types that they had in the last one."""
+    """The columns of a plan's state, with their types in the last state."""
     types = {name: type_ for name, type_, _ in known.columns}
     return tuple((name, types.get(name, ""), "") for name in plan.state.names)
 
@@ -311,7 +311,7 @@ def _can_be_views(nodes: Iterable[Aggregate], catalog: SourceCatalog) -> bool:
 
 
 def is_over_named_tables(relation: Relation, tables: Mapping[str, RelationFacts]) -> bool:
-    """Whether a query can name what a relation reads: a mirror or a log is there under its source's name."""
+    """Whether none of its tables is a mirror, which plans have under its source's name."""
     return all(tables[key].mirror_of is None for key in relation.tables)
 
 
@@ -336,7 +336,7 @@ def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
 
 
 def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:
-    """Find every table of a query that has no plan, so that an unchanged one need not be computed again."""
+    """Look up all tables of a query without plan: if none changes, the next refresh is a no-op."""
     references = table_references(tree)
     return references is not None and all(_look_up(reference.parts, (), catalog) for reference in references)
 

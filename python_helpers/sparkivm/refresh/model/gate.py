@@ -1,4 +1,4 @@
-"""The gate: does Spark read the printing of the model, and its plan, as it reads the model itself?"""
+"""The gate: does Spark read the printed model and the plan as it reads the model itself?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.reasons import Fallback, Reason
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
-# A literal of a type, and the cast of a plain literal to it: `1L` is read back as `CAST(1 AS BIGINT)`.
+# A typed literal is printed as the cast of a plain one: `1L` as `CAST(1 AS BIGINT)`.
 _CAST_LITERAL = re.compile(
     r"cast\((-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d) as "
     r"(?:date|tinyint|smallint|bigint|float|double|decimal\(\d+,\d+\))\)"
@@ -29,16 +29,16 @@ _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
 def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
-    """Raises: NotIncremental if the analysed plans differ, so that something was parsed as something else."""
+    """Raises: NotIncremental if Spark's plans of the text and of its printing differ."""
     printed = tree.sql(dialect=SparkText)
     try:
         reread = engine.analyzed_plan(printed)
     except EngineError as error:
-        raise _misread(f"Spark refuses the SQL as it was read back: {error}") from None
+        raise _misread(f"Spark refuses the SQL as the parser prints it: {error}") from None
     original, reread = comparable_plan(engine.analyzed_plan(sql)), comparable_plan(reread)
     if original != reread:
         mine, other = _first_difference(original, reread)
-        raise _misread(f"Spark reads `{mine}` where the SQL read back gives `{other}`")
+        raise _misread(f"Spark reads `{mine}`, but `{other}` in the SQL as the parser prints it")
 
 
 def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) -> None:
@@ -52,7 +52,7 @@ def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) 
         raise _misread(f"Spark refuses the view's plan: {error}") from None
     mine, other = ([f"{f.name} {f.type}" for f in some] for some in (fields, found))
     if mine != other:
-        raise _misread(f"the columns are {', '.join(mine)} to Spark, {', '.join(other)} by the plan")
+        raise _misread(f"Spark's columns are {', '.join(mine)}; the plan's are {', '.join(other)}")
 
 
 def _misread(what: str) -> NotIncremental:
@@ -60,7 +60,7 @@ def _misread(what: str) -> NotIncremental:
 
 
 def comparable_plan(plan: str) -> str:
-    """A plan without what two readings of one text differ in: ids, the names of a cross join."""
+    """A plan without differences that mean nothing: ids, spellings of literals and joins."""
     numbers: dict[str, str] = {}
     plan = _EXPRESSION_ID.sub(
         lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan
@@ -73,9 +73,9 @@ def comparable_plan(plan: str) -> str:
 
 
 def _without_assertions(plan: str) -> str:
-    """ASSERT_TRUE writes its condition, as it is printed, into its message.
+    """The plan without ASSERT_TRUE, whose message has the condition as it is printed.
 
-    Only assertions of a value beside them are read (`vacuous_assertions`), and that value is compared.
+    The parser only reads assertions beside their value (`vacuous_assertions`), which is compared.
     """
     start = plan.find(_ASSERT)
     while start >= 0:

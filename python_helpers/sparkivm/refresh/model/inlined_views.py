@@ -1,8 +1,8 @@
-"""Plain views whose text stands in the place of their name: is it what the name means to Spark?
+"""Plain views are replaced by their text. Does Spark read this text as it reads the view?
 
-To Spark a view has the columns that it had when it was made: where a table below has others by now, their
-values are cast to them. And its text means what it meant under the settings of then. Such views are not read
-through (tests/spark/test_views_as_sources.py).
+Spark stores a view's column types and settings. If a table below has other types now, Spark casts the values,
+and it reads the text under the stored settings. If either makes a difference, we do not replace the view
+(tests/spark/test_views_as_sources.py).
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from sparkivm.refresh.sources.source_catalog import SourceCatalog
 
 
 def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> None:
-    """Raises: NotIncremental for a view whose text Spark reads otherwise, or casts."""
+    """Raises: NotIncremental if Spark reads the text differently, or casts its columns."""
     others = otherwise_in(engine, view.view_settings)
     if others:
-        raise _unclear(
-            view, f"it was made with {', '.join(others)}, which this session has otherwise; create it again"
-        )
+        raise _unclear(view, f"it was created with {', '.join(others)}, unlike this session; create it again")
     if not is_as_written(view.view_settings, view.view_text):
-        raise _unclear(view, "in its text Spark puts values of the session; make it again with the values")
+        raise _unclear(view, "Spark inserts values for ${…} in its text; create it again with the values")
     text = _named_in_full(view, catalog)
     if text is None:
-        raise _unclear(view, "its tables cannot be told from its text")
+        raise _unclear(view, "its tables cannot be determined from its text")
     try:
         check_text_is_understood(engine, text, parse_model(str(view.name), text))
     except NotIncremental as error:
         raise _unclear(view, error.fallback.detail) from None
     if not _has_types_of(engine, text, view):
-        raise _unclear(view, "a table below has other types than when it was made; create it again")
+        raise _unclear(view, "types of a table below changed since it was created; create it again")
 
 
 def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:
-    """Whether the text of a view stands for it: this session's settings, the types of its columns."""
+    """Whether the text can replace the view: it has the session's settings and the view's types."""
     text = _named_in_full(view, catalog)
     return (
         text is not None
@@ -57,7 +55,7 @@ def _has_types_of(engine: Engine, text: str, view: RelationFacts) -> bool:
 
 
 def _named_in_full(view: RelationFacts, catalog: SourceCatalog) -> str | None:
-    """The text of a view for a session in another schema; None if it cannot be told."""
+    """The text of a view for a session in another schema; None if its tables are unclear."""
     try:
         references = table_references(parse_model(str(view.name), view.view_text))
     except NotIncremental:

@@ -1,4 +1,4 @@
-"""The query that a model's text is in this session; whatever else it is, is refused before anything runs."""
+"""The query in a model's text. A text that is not one query is refused before anything runs."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from sparkivm.refresh.sources.sources import Sources
 
 _LONGEST_EXCERPT = 80
 _POSITION = re.compile(r"[;,]?\s*\(?\bline \d+,? pos \d+\)?")
-_STATEMENT = re.compile(r"\s*== SQL ==.*", re.DOTALL)  # of ours, with the text in it
+_STATEMENT = re.compile(r"\s*== SQL ==.*", re.DOTALL)  # ours, repeated in the message
 
 
 def query_text(engine: Engine, model: TableName, sql: str) -> str:
-    """A model's query with the values that Spark puts in the place of `${name}`, without what is behind it.
+    """A model's query with the values that Spark inserts for `${name}`, without what follows it.
 
-    The values are part of the text: with others it is another query.
-    Raises: ModelError for what is not one query.
+    The values are part of the text: other values make it another query.
+    Raises: ModelError if the text is not one query.
     """
     try:
         text = engine.substituted(sql)
     except EngineError as error:
         raise ModelError(
-            str(model), f"a value of ${{…}} in it cannot be read: {error}", "write the value, or use var()"
+            str(model), f"Spark cannot insert a value for ${{…}}: {error}", "write the value, or use var()"
         ) from None
     statement_text(str(model), text)
     return text[: statement_end(text)].replace("\ufeff", " ")
 
 
 def check_is_query(engine: Engine, model: TableName, text: str, frontier: Frontier | None) -> None:
-    """Ask Spark's own parser, unless the last refresh was of this very text.
+    """Ask Spark's own parser, unless the last refresh had the same text.
 
-    Raises: ModelError with the place at which Spark stopped to read a query.
+    Raises: ModelError with the place at which Spark's parser stopped.
     """
     if frontier is not None and frontier.text == digest(text):
         return
@@ -55,7 +55,7 @@ def check_is_query(engine: Engine, model: TableName, text: str, frontier: Fronti
 def model_fields(engine: Engine, model: TableName, text: str) -> tuple[Field, ...]:
     """The columns of a model's query.
 
-    Raises: ModelError for what Spark refuses, and for names that no view can have.
+    Raises: ModelError if Spark refuses it, or a view cannot have its column names.
     """
     try:
         fields = engine.schema_of(text)
@@ -68,7 +68,7 @@ def model_fields(engine: Engine, model: TableName, text: str) -> tuple[Field, ..
         if is_reserved(f.name):
             raise ModelError(
                 str(model),
-                f"the output column {f.name} is named like a hidden one",
+                f"the output column {f.name} has a reserved name",
                 f"do not begin names with {RESERVED_PREFIX}",
             )
     return fields
@@ -77,11 +77,11 @@ def model_fields(engine: Engine, model: TableName, text: str) -> tuple[Field, ..
 def columns_query(
     engine: Engine, model: TableName, sql: str, declared: DeclaredSources = NOTHING_DECLARED
 ) -> str:
-    """A query of no relation with the columns of a model, for dbt to compare with a contract.
+    """A query without FROM with a model's columns, for dbt to compare with a contract.
 
     Raises: ModelError, DeclarationError.
     """
-    format = STATE_FORMATS[DEFAULT_FORMAT]  # of no meaning here: no mirror is made
+    format = STATE_FORMATS[DEFAULT_FORMAT]  # unused: no mirror is created
     sources = Sources(RecordingEngine(engine), Pins(), declared, model.schema, format, captures=False)
     text = sources.model_text(model, query_text(engine, model, sql))
     columns = model_fields(engine, model, text)
@@ -89,7 +89,7 @@ def columns_query(
 
 
 def refusal(model: TableName, text: str, error: EngineError) -> ModelError:
-    """What Spark says against a model's text, with the place in it."""
+    """The error for a text that Spark refuses, with the place in it."""
     said = _STATEMENT.sub("", str(error))
     if error.position is not None:
         said = _POSITION.sub("", said)

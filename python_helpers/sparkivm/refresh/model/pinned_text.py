@@ -14,9 +14,9 @@ from sparkivm.refresh.model.compiled_view import CompiledView
 
 
 def pinned_text(sql: str, compiled: CompiledView) -> str | None:
-    """The model's own text with every source at its target version; None if its tables cannot be told.
+    """The model's own text with every source at its target version; None if its tables are unclear.
 
-    If the view has a plan, FIRST and its like take the rows that the plan takes.
+    If the view has a plan, FIRST and similar functions take the plan's rows.
     """
     if compiled.tree is None or compiled.catalog is None or not compiled.complete:
         return None
@@ -35,7 +35,7 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], compiled: Comp
     if references is None:
         return None
     unknown = False
-    # `schema.t.c` cannot be said of what stands in the place of the table t.
+    # `schema.t.c` cannot name a column of what replaces the table t.
     by_schema = any(column.args.get("db") for column in tree.find_all(exp.Column))
 
     def text_of(reference: TableReference) -> str | None:
@@ -56,7 +56,7 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], compiled: Comp
         if facts.kind == "view":
             body = parse_model(str(name), facts.view_text)
             inner = None
-            # Spark finds the columns of a view by their names, which a star need not have in their order.
+            # Spark matches a view's columns by name; a star may have them in another order.
             if has_plan or not has_star(body):
                 inner = _pinned(facts.view_text, body, facts.view_namespace, compiled)
             if inner is None:

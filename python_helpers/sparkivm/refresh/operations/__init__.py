@@ -1,1 +1,1 @@
-"""What is run beside refreshes: the consistency test, change capture, leftovers, collisions of names."""
+"""Operations besides refreshes: the consistency test, change capture, leftovers, name collisions."""

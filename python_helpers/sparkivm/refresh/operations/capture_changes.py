@@ -1,4 +1,4 @@
-"""To have a source record its changes before a view asks for it, or no longer."""
+"""Makes a source record its changes before a view needs them, or drops its mirror."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def capture_changes(
     *,
     remove: bool = False,
 ) -> str:
-    """Make or update a source's mirror, or switch on the feed of a Delta table; or `remove` a mirror.
+    """Create or update a source's mirror, or switch on the feed of a Delta table; or `remove` a mirror.
 
     format  of a new mirror
     Returns: what was done, for the console.
@@ -50,7 +50,7 @@ def capture_changes(
 
 def _switched_on(engine: Engine, source: RelationFacts) -> str:
     if source.kind == "view":
-        return f"{source.name} is a view, and is read as the tables that it names"
+        return f"{source.name} is a view; incremental views read the tables below it"
     if source.kind == "other":
         return f"{source.name} is declared to have no mirror"
     if format_of(source).records_changes(source):

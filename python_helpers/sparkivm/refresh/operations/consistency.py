@@ -1,4 +1,4 @@
-"""The consistency test: the view against its query at the source versions that the view reflects."""
+"""The consistency test: compares a view with its query at the source versions that the view reflects."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from sparkivm.refresh.stored.stored_state import check_files, read_state
 def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
 
-    Raises: ModelError if the view's history does not tell its state, or its query now reads other tables.
+    Raises: ModelError if the view's state is unknown, or its query now reads other tables.
     """
     view, recording = request.view, RecordingEngine(engine)
     text = query_text(engine, view, request.sql)
     stored = read_state(engine, request)
     if stored.built_empty:
-        return "select 'no row was asked for' as which_diff where false"
+        return "select 'built by --empty' as which_diff where false"
     if stored.frontier is None:
         raise ModelError(
             str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it"
@@ -46,13 +46,13 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if not sources.resolve(frontier.resolved):
         raise ModelError(
             str(view),
-            "names or functions in its SQL stand for others in this session than when it was refreshed",
+            "names or functions in its SQL refer to others in this session than at the last refresh",
             "name relations with their schema, or run and test the model under the same current schema",
         )
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
     asked = replace(request, sql=model_sql)
     compiled = compiled_for(recording, sources, asked, frontier, auxiliaries, frontier.sources)
-    # Another text with the same plan, as with another comment, is the same query.
+    # Another text with the same plan is the same query, for example with another comment.
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan
     ):
@@ -64,7 +64,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if frontier.kind == "full":
         compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     query = replace_moments(pinned_text(model_sql, compiled) or model_sql, frontier.moments)
-    # A literal of this text may be another one than at the refresh, as the time of a run is.
+    # A literal of this text may differ from the refresh's, for example the time of a run.
     constants = compiled.plan.finalizer.run_constants if compiled.plan else frozenset()
     names = [field.name for field in compiled.fields]
     compared = [name for name in names if name not in constants] or names
@@ -73,8 +73,8 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if public is None or public.kind != "view":
         raise ModelError(str(view), "its public view is missing", "run the model, then test it")
     more = f"{RESERVED_PREFIX}more"
-    # Not WHERE or HAVING: Spark's optimizer fails where a filter stands over a UNION with a scalar subquery
-    # in a filter of its own (UnionBase.rewriteConstraints, Spark 4.1).
+    # Not WHERE or HAVING: Spark's optimizer fails for a filter over a UNION with a scalar subquery in
+    # another filter (UnionBase.rewriteConstraints, Spark 4.1).
     test = f"""\
 with query ({", ".join(map(quoted, names))}) as (
 {query}
@@ -93,7 +93,7 @@ from (
   group by {columns}
 ) as differences
 lateral view explode(if({more} <> 0, array(1), array())) as {RESERVED_PREFIX}differs"""
-    if engine.substituted(test) != test:  # dbt runs it as any text of a user's
-        what = "its query has a text that Spark would put a value of the session in"
+    if engine.substituted(test) != test:  # dbt runs it like a user's text
+        what = "its query contains ${…}, which Spark would replace"
         raise ModelError(str(view), what, "write it without ${")
     return test

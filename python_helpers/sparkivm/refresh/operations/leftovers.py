@@ -1,4 +1,4 @@
-"""What the package made and no model of the project needs any more."""
+"""Relations that the package created and no model of the project needs any more."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def leftovers(
     views: Mapping[str, str],
     sources: Collection[str],
 ) -> list[Leftover]:
-    """Relations of a project in some schemas that none of its models needs, readers first.
+    """Relations of a project in these schemas that none of its models needs, readers first.
 
     schemas  names without an identifier
     views    the project's incremental views: unique_id of the model by the view's key
@@ -56,7 +56,7 @@ def drop_leftovers(engine: Engine, found: Iterable[Leftover]) -> list[str]:
 
 
 def _why(facts: RelationFacts, marker: Marker, views: Mapping[str, str], sources: Collection[str]) -> str:
-    """ "" if it is needed."""
+    """Why nothing needs it; "" if something does."""
     owner = marker.owner
     match marker.role:
         case Role.MIRROR:
@@ -64,7 +64,7 @@ def _why(facts: RelationFacts, marker: Marker, views: Mapping[str, str], sources
         case Role.PUT_ASIDE:
             return f"was {owner.view} before the view" if facts.name.key != owner.view else ""
         case Role.STEP:
-            return "of an interrupted refresh" if is_abandoned_step(facts.name) else ""
+            return "left by an interrupted refresh" if is_abandoned_step(facts.name) else ""
     if views.get(owner.view) == owner.model:
         return ""
     return f"{owner.model} is not built as the view {owner.view}"

@@ -1,4 +1,4 @@
-"""Nodes of a project that need the same name: found before either of them is built."""
+"""Finds nodes of a project that need the same name, before either is built."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Built:
 
     @property
     def needs(self) -> Mapping[str, str]:
-        """All names that it needs, by their keys as Spark compares them, with what they are for."""
+        """All names that it needs, by their keys as Spark compares them, with their use."""
         return {self.name.key: "relation", **(reserved_names(self.name) if self.incremental else {})}
 
 

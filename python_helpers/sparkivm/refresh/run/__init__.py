@@ -1,1 +1,1 @@
-"""Carries a decision out: from changes or as a rebuild, with the auxiliary views and the frontier."""
+"""Carries out a decision: from changes or as a rebuild, with auxiliary views and the frontier."""

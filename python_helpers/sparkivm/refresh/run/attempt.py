@@ -1,4 +1,4 @@
-"""One attempt at a refresh: the connection that it uses, and the steps that all ways of refreshing share."""
+"""One attempt at a refresh: its connection, and the steps that all ways of refreshing share."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _MANY_SNAPSHOTS = 100  # a hint follows each time that so many were added
 class Attempt:
     """What one attempt works with.
 
-    request     its SQL is the query as this session reads it
+    request     with the query's SQL as this session reads it
     refresh     refreshes another view from the versions that this run reads
-    started_ms  when it began; 0 if nothing is to be learned from the time that it takes
+    started_ms  when it began; 0 if later estimates ignore its time
     """
 
     engine: RecordingEngine
@@ -69,11 +69,11 @@ class Attempt:
         return PublicView(self.engine, self.sources, self.request)
 
     def moved(self, stored: StoredState) -> StoredState:
-        """The stored state; if it is missing as the view has it in another catalog, that is why."""
+        """The stored state. If it is in another catalog, that is its problem."""
         former = self.public.former_state if stored.facts is None else None
         if former is None:
             return stored
-        what = f"the state is {former}, and has to be {self.state}"
+        what = f"the state is {former}, but has to be {self.state}"
         return replace(stored, problem=Fallback(Reason.CONFIG_CHANGED, what))
 
     @cached_property
@@ -81,7 +81,7 @@ class Attempt:
         return Auxiliaries(self.engine, self.request, self.sources, self.refresh)
 
     def frontier(self, seen: Observation, old: Frontier | None = None) -> Frontier:
-        """What the next state's commit says of it."""
+        """The frontier for the next state's commit."""
         return next_frontier(self.engine, seen, old)
 
     def timing(self, seen: Observation, way: Literal["", "changes", "full"], estimated_s: float) -> Timing:
@@ -99,12 +99,12 @@ class Attempt:
         part: StatePart | None = None,
         staged: Mapping[str, str] | None = None,
     ) -> RefreshTexts:
-        """How a plan's tables and changes are written at the versions that were seen.
+        """How SQL reads a plan's tables and changes at the versions that were seen.
 
         decision  of a refresh from changes
-        parts     of tables that are all that is read of them
-        part      of the state, that is all that is read of it
-        staged    names of changes that are computed already
+        parts     of tables, if only these are read
+        part      of the state, if only this is read
+        staged    names of changes that are already computed
         """
         changes, kept = (decision.changes, decision.way.kept) if decision and decision.way else ({}, {})
         pinned = {
@@ -127,7 +127,7 @@ class Attempt:
     def publish(
         self, seen: Observation, frontier: Frontier, state: RelationFacts, *, in_any_case: bool = False
     ) -> None:
-        """Create or replace the public view where it is not what it should be, or in any case."""
+        """Create or replace the public view if it is out of date, or in any case."""
         plan = seen.compiled.plan
         entries = plan is not None and takes_entries(plan.state, state)
         self.public.publish(seen.compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
@@ -135,7 +135,7 @@ class Attempt:
     def commit(self, stored: StoredState, frontier: Frontier, write: Write) -> Committed:
         """Change the state by one statement.
 
-        Raises: Conflict if somebody else was faster; EngineError.
+        Raises: Conflict if somebody else committed first; EngineError.
         """
         snapshots = stored.facts.snapshots if stored.facts else 0
         if snapshots and snapshots % _MANY_SNAPSHOTS == 0:
@@ -160,7 +160,7 @@ class Attempt:
         compiled: CompiledView | None = None,
         created: bool = False,
     ) -> RefreshResult:
-        """What is reported; what the engine recorded is added at the end."""
+        """The report; `refresh_view` adds what the engine recorded."""
         how: dict[str, str] = {}
         if compiled is not None and compiled.plan is not None:
             how = strategies(compiled.plan)

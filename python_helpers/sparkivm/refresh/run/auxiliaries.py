@@ -1,4 +1,4 @@
-"""The views that a view keeps of inner aggregates: built with it, refreshed before it, dropped with it."""
+"""The auxiliary views of a view: built with it, refreshed before it, dropped with it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def auxiliaries_of(view: TableName, queries: Sequence[str]) -> dict[str, TableNa
 
 
 class Auxiliaries:
-    """Those of one view, numbered from 1; each is an incremental view itself.
+    """The auxiliary views of one view, numbered from 1; each is an incremental view itself.
 
     refresh  refreshes a view from the versions that this run reads
     """
@@ -44,10 +44,10 @@ class Auxiliaries:
         refresh: Callable[[RefreshRequest], RefreshResult],
     ) -> None:
         self._engine, self._request, self._sources, self._refresh = engine, request, sources, refresh
-        self._read: dict[str, RelationFacts] = {}  # their sources, as they were read
+        self._read: dict[str, RelationFacts] = {}  # their sources as they read them
 
     def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
-        """Those that the state was computed from, brought up to date.
+        """The auxiliary views that the state was computed from, brought up to date.
 
         Raises: ModelError; EngineError; Conflict.
         """
@@ -59,7 +59,7 @@ class Auxiliaries:
         except (ModelError, EngineError):
             if frontier.text == digest(request.sql):
                 raise
-            return {}  # of another query, which may have read other tables
+            return {}  # the query changed; it may have read other tables
 
     def decided(
         self,
@@ -67,7 +67,7 @@ class Auxiliaries:
         compiled: CompiledView,
         compiled_over: Callable[[Mapping[str, TableName]], CompiledView],
     ) -> CompiledView:
-        """Before a rebuild: the same view over those that are worth it, which are built first.
+        """Before a rebuild: build the auxiliary views that are worth it. Returns: the view over them.
 
         compiled_over  the view over some auxiliary views
         """
@@ -82,7 +82,7 @@ class Auxiliaries:
         try:
             again = compiled_over(self._refreshed(queries, as_entries=as_entries))
         except ModelError as error:
-            self._engine.warn(f"parts of {self._request.view} are not kept as views: {error}")
+            self._engine.warn(f"{self._request.view} is built without auxiliary views: {error}")
         else:
             if tuple(again.auxiliaries) == queries:
                 return again
@@ -90,14 +90,14 @@ class Auxiliaries:
         return compiled
 
     def drop_from(self, number: int) -> None:
-        """Drop those of this number and above, as far as there are any."""
+        """Drop the auxiliary views of this number and above, if there are any."""
         request = self._request
         drop_auxiliaries(self._engine, request, number)
 
     def _refreshed(self, queries: Sequence[str], *, as_entries: bool) -> dict[str, TableName]:
-        """Brought up to date, by their queries."""
+        """Refreshed views by their queries."""
         views = auxiliaries_of(self._request.view, queries)
-        self._read = {}  # those of another query may be gone by now
+        self._read = {}  # those of another query may be gone
         for query, view in views.items():
             request = self._request_of(view, query, as_entries=as_entries)
             result = self._refresh(request)
@@ -108,7 +108,7 @@ class Auxiliaries:
         return views
 
     def check_sources(self) -> None:
-        """Raises: Conflict if this run reads others than they did, as after it switched on capture."""
+        """Raises: Conflict if a source changed since, for example because this run enabled capture."""
         for key, read in self._read.items():
             now = self._sources.known(name_of(key))
             if now is None or now.at != read.at:
@@ -117,7 +117,7 @@ class Auxiliaries:
     def _chosen(self, compiled: CompiledView, frontier: Frontier | None) -> tuple[tuple[str, ...], bool]:
         """Queries of the inner aggregates that need a view, or else of those that are worth one.
 
-        And whether the only one is read by its entries.
+        Also whether the view adds up the entries of the only one.
         """
         plan, catalog, request = compiled.plan, compiled.catalog, self._request
         if plan is None or catalog is None or not request.may_keep_views or request.refresh_mode == "full":
@@ -143,7 +143,7 @@ class Auxiliaries:
 
     @staticmethod
     def _moves(table: RelationFacts, frontier: Frontier | None) -> bool:
-        """Whether a table is known to change: it is kept for a view, or has changed since a refresh."""
+        """Whether a table is known to change: it is kept for a view, or changed since the frontier."""
         known = frontier.sources.get(table.key) if frontier else None
         return read_marker(table.properties) is not None or (known is not None and known.at != table.at)
 
@@ -169,13 +169,13 @@ class Auxiliaries:
         )
 
     def _check(self, stored: StoredState, result: RefreshResult) -> None:
-        """Raises: Conflict if it does not show what this run reads of its sources."""
+        """Raises: Conflict if its sources have other versions in this run."""
         pinned = self._sources.facts(result.state)
         if stored.frontier is None or pinned is None or pinned.version != stored.version:
             raise Conflict(f"{result.view} was written to by someone else")
         for key, source in stored.frontier.sources.items():
             now = self._sources.known(name_of(key))
-            # A change of nothing that it reads leaves it where it is.
+            # If no row that it reads changed, it stays at the old version.
             as_read = now is not None and (
                 (now.version == source.version and not is_another(now.commit_id, source.commit_id))
                 or (now.version > source.version and result.mode == "no_op")

@@ -32,7 +32,7 @@ from sparkivm.statements.applying_statement import applying_statement
 class FromChanges(Progress):
     """What the steps hand to each other.
 
-    change    as it is applied; the part of the state that changes may decide it
+    change    as it is applied; `FindPart` may replace it
     rows      its rows, cut into statements
     part      of the state, if only a part is replaced
     frontier  of the new state, once it is committed
@@ -72,7 +72,7 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     way, state = decision.way, seen.stored.facts
     assert way is not None and state is not None
     change, steps = way.change, list[Step[FromChanges]]()
-    if not change.is_whole:  # otherwise none of the old files remains
+    if not change.is_whole:  # otherwise no old file remains
         steps.append(CheckFiles(state))
     if change.form in ("replace", "merge"):
         first = format.before_change(state, seen.request.layout.tblproperties)
@@ -88,7 +88,7 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
 
 @dataclass(frozen=True)
 class CheckFiles(Step[FromChanges]):
-    """Without it, only a statement that reads a lost file would notice that it is lost."""
+    """Without this check, only a statement that reads a lost file would notice."""
 
     state: RelationFacts
 
@@ -195,7 +195,7 @@ class Publish(Step[FromChanges]):
 
 
 def _in_tables(steps: Steps) -> str:
-    return f", with {len(steps.tables)} tables in between" if steps.tables else ""
+    return f", with {len(steps.tables)} intermediate tables" if steps.tables else ""
 
 
 def _frontier(progress: FromChanges) -> Frontier:
@@ -217,7 +217,7 @@ def _frontier(progress: FromChanges) -> Frontier:
 
 @dataclass(frozen=True)
 class Applied:
-    """A refresh from changes whose commit is done."""
+    """A refresh from changes that has committed."""
 
     script: Script[FromChanges]
     progress: FromChanges
@@ -226,7 +226,7 @@ class Applied:
 def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Applied:
     """Run the script up to its commit.
 
-    Raises: EngineError, RecursionError, and the state is as it was; Conflict.
+    Raises: EngineError, RecursionError, with the state unchanged; Conflict.
     """
     way = decision.way
     assert way is not None
@@ -248,7 +248,7 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
 
 
 def published(applied: Applied) -> RefreshResult:
-    """Do the rest, and report."""
+    """Do the steps after the commit, and report."""
     progress = applied.progress
     applied.script.finish(progress)
     attempt, compiled, committed = progress.attempt, progress.seen.compiled, progress.committed

@@ -1,4 +1,4 @@
-"""What a refresh writes down of itself: the frontier of the state that it commits."""
+"""What a refresh records: the frontier of the state that it commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkivm.refresh.sources.source_catalog import digest
 def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None) -> Frontier:
     """The frontier of a state that is computed from the sources as they were seen.
 
-    old  of the last refresh, which knows the times of the versions that have not changed
+    old  of the last refresh; it has the times of unchanged versions
     """
     request, compiled = seen.request, seen.compiled
     plan = compiled.plan
@@ -61,7 +61,7 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
 
 
 def _commit_of(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> tuple[str, int]:
-    """Id and time of the commit of a source's version; read from its log unless the last refresh did."""
+    """Id and time of the commit of a source's version, from its log or the last frontier."""
     if known is not None and known.at == source.at:
         return known.commit_id, known.timestamp_ms
     commits = engine.commits(source.name, source.version - 1)

@@ -31,7 +31,7 @@ from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 
-# Spark may make a mistake in a plan, and none in a text of the same meaning. Other classes, as
+# Spark may fail on a plan but not on another text with the same meaning. Other classes, like
 # INTERNAL_ERROR_SHUFFLE, are failures of the cluster.
 _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
 
@@ -40,7 +40,7 @@ _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
 class Rebuild(Progress):
     """What the steps hand to each other.
 
-    why       the rebuild; another reason if the plan fails
+    why       we rebuild; another reason if the plan fails
     frontier  of the new state, once it is committed
     """
 
@@ -67,7 +67,7 @@ class Rebuild(Progress):
 def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Script[Rebuild]:
     """The steps of a full refresh.
 
-    former_state  where the view had its state until now, if that is another table
+    former_state  the view's state until now, if it is another table
     """
     request, steps = seen.request, list[Step[Rebuild]]()
     if request.may_keep_views:
@@ -80,7 +80,7 @@ def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Scri
 
 
 def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
-    """Replace the state by what the sources hold now.
+    """Replace the state by a rebuild from the sources.
 
     Raises: ModelError if the mode is strict, or the model's config forbids it; EngineError; Conflict.
     """
@@ -94,7 +94,7 @@ def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult
 
 @dataclass(frozen=True)
 class KeepAuxiliaries(Step[Rebuild]):
-    """Build the auxiliary views that are worth their cost, and read them."""
+    """Build the auxiliary views that are worth their cost, and compile the view over them."""
 
     @property
     def label(self) -> str:
@@ -108,11 +108,11 @@ class KeepAuxiliaries(Step[Rebuild]):
 
 @dataclass(frozen=True)
 class SwitchOnCapture(Step[Rebuild]):
-    """Sources that do not record their changes start to."""
+    """Make sources record their changes from now on."""
 
     @property
     def label(self) -> str:
-        return "switch on the change data feed of sources that have none"
+        return "switch on the change data feed of sources without one"
 
     def run(self, progress: Rebuild) -> None:
         compiled = progress.seen.compiled
@@ -145,7 +145,7 @@ class ReplaceState(Step[Rebuild]):
             return
         except EngineError as error:
             if progress.seen.stored.facts is None:
-                attempt.auxiliaries.drop_from(1)  # otherwise they would belong to no view
+                attempt.auxiliaries.drop_from(1)  # otherwise no view would own them
             failed = _failure_of_plan(error)
             if failed is None or compiled.plan is None:
                 raise
@@ -186,7 +186,7 @@ class Publish(Step[Rebuild]):
 class DropAuxiliaries(Step[Rebuild]):
     @property
     def label(self) -> str:
-        return "drop auxiliary views that are not read any more"
+        return "drop auxiliary views that the state no longer reads"
 
     def run(self, progress: Rebuild) -> None:
         if progress.drops_auxiliaries or progress.seen.stored.facts is None:
@@ -195,7 +195,7 @@ class DropAuxiliaries(Step[Rebuild]):
 
 @dataclass(frozen=True)
 class DropFormerState(Step[Rebuild]):
-    """The view had its state in another catalog."""
+    """Drop the state that the view had in another catalog."""
 
     state: TableName
 
@@ -218,12 +218,12 @@ def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | N
     if request.refresh_mode == "strict" and (unmaintainable is not None or not (first or asked)):
         cause = unmaintainable or why
         raise ModelError(
-            str(attempt.view), f"{cause}, and refresh_mode is strict", cause.reason.way_out, cause.place
+            str(attempt.view), f"{cause}, but refresh_mode is strict", cause.reason.way_out, cause.place
         )
     if not first and not request.full_refresh_allowed and not asked:
         raise ModelError(
             str(attempt.view),
-            f"it has to be rebuilt ({why}), and its config says full_refresh: false",
+            f"it has to be rebuilt ({why}), but its config says full_refresh: false",
             "remove full_refresh: false for one run",
         )
 
@@ -253,7 +253,7 @@ def _timing(attempt: Attempt, seen: Observation) -> Timing:
 
 
 def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
-    """--empty: an existing view is left alone, a missing one built without rows, to be rebuilt."""
+    """--empty: leaves an existing view alone, creates a missing one without rows, to be rebuilt later."""
     if stored.facts is not None and attempt.public.is_there:
         return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
     owner = attempt.request.owner
@@ -267,12 +267,12 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
 
 
 def is_mistake_of_spark(message: str) -> bool:
-    """Whether an error is one of Spark's own, and neither the query's nor the cluster's."""
+    """Whether an error is a bug of Spark, not a failure of the query or the cluster."""
     return _MISTAKE_OF_SPARK.search(message) is not None
 
 
 def _failure_of_plan(error: EngineError) -> Fallback | None:
-    """What speaks against computing the plan, and not against the model's own text."""
+    """Why the plan failed, if the model's own text may succeed."""
     if OVERFLOW in str(error):
         return Fallback(Reason.NUMERIC_OVERFLOW)
     if is_mistake_of_spark(str(error)):
@@ -291,14 +291,14 @@ def _recording_its_changes(attempt: Attempt, source: RelationFacts) -> RelationF
     attempt.sources.forget(source.source)
     fresh = attempt.sources.facts(source.source)
     assert fresh is not None, f"{source.name} was there a moment ago"
-    # The refresh of another view may have been faster.
+    # Another view's refresh may have done it first.
     if problem is not None and not format_of(fresh).records_changes(fresh):
-        engine.warn(f"{source.name} does not record its changes, and could not be told to: {problem}")
+        engine.warn(f"{source.name} does not record its changes, and enabling it failed: {problem}")
     return fresh
 
 
 def _select(attempt: Attempt, seen: Observation) -> str:
-    """The model's own text at the pinned versions where the state is its rows; else what the plan has."""
+    """The model's own text at the pinned versions if the state has its rows; else the plan's SELECT."""
     compiled = seen.compiled
     plan = compiled.plan
     pinned = pinned_text(attempt.request.sql, compiled)
@@ -309,10 +309,10 @@ def _select(attempt: Attempt, seen: Observation) -> str:
         isinstance(plan.state, BagState)
         and pinned is not None
         and compiled.tree is not None
-        and with_chosen_rows(compiled.tree) is compiled.tree  # or columns would have other names
+        and with_chosen_rows(compiled.tree) is compiled.tree  # otherwise columns have other names
         and plan.finalizer.split.takes_all
         and not plan.moments
-        and not any(isinstance(node, Window) for node in plan.core.walk())  # which settles ties
+        and not any(isinstance(node, Window) for node in plan.core.walk())  # the plan breaks its ties
         and plan.state.names == tuple(f.name for f in compiled.fields)
     ):
         return pinned
@@ -324,12 +324,12 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
         if stored.facts is not None:
-            drop_own(attempt.engine, stored.facts)  # no statement replaces it
+            drop_own(attempt.engine, stored.facts)  # no statement can replace it
             stored = replace(stored, facts=None, frontier_commit=None)
         if layout.catalog:
             schema = ".".join(map(quoted, (layout.catalog, attempt.state.schema)))
             attempt.engine.run("create_state_schema", schema=schema)
-    location = attempt.request.state_location if stored.facts is None else None  # Delta moves no table
+    location = attempt.request.state_location if stored.facts is None else None  # Delta cannot move a table
     marker = attempt.request.state_marker
     properties = {**format.properties(), **layout.tblproperties, **marker.properties}
 
@@ -349,7 +349,7 @@ def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, se
 
 
 def _check_catalog(attempt: Attempt) -> None:
-    """Raises: ModelError if it is known that a new state's catalog has no tables of its format."""
+    """Raises: ModelError if a new state's catalog is known not to support its format."""
     format = attempt.format
     if not format.not_in:
         return
@@ -359,6 +359,6 @@ def _check_catalog(attempt: Attempt) -> None:
         name = format.provider.title()
         raise ModelError(
             str(attempt.view),
-            f"the catalog {catalog} cannot have tables of {name}",
-            f"name a catalog of {name} in state_catalog, make {setting} one, or choose another file_format",
+            f"the catalog {catalog} cannot have {name} tables",
+            f"set state_catalog to an {name} catalog, make {setting} one, or choose another file_format",
         )

@@ -15,8 +15,8 @@ from sparkivm.refresh.stored.commit import Committed
 class Progress:
     """What the steps of one refresh hand to each other.
 
-    seen       changes if a step compiles the model again
-    committed  once the state has changed
+    seen       replaced if a step compiles the model again
+    committed  set once the state has changed
     """
 
     attempt: Attempt
@@ -44,7 +44,7 @@ class Step(ABC, Generic[P]):
 class Script(Generic[P]):
     """The steps of one refresh.
 
-    to_commit   up to the statement that changes the state. If one of them fails, the state is as it was.
+    to_commit   up to the statement that changes the state. If one of them fails, the state is unchanged.
     afterwards  the rest
     """
 

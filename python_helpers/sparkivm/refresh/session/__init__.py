@@ -1,1 +1,1 @@
-"""The session of a refresh: its settings, its statements on record, its one instant."""
+"""The session of a refresh: its settings, recorded statements, and date and time."""

@@ -1,4 +1,4 @@
-"""The date and time of a run: one instant for all of its views, as one picture of the sources."""
+"""The date and time of a run: all of its views use one instant."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Settings under which Spark reads changes.
 
-Adaptive execution plans a query again after each of its stages, and each time Delta lists the files of
-every table that is left, by a Spark job. For a small change this takes longer than the stages do: 3.3 s
-instead of 2.2 s for a statement of 31 jobs. So it is off, and there are few partitions, unless much is read.
+Adaptive execution plans a query again after each stage. Each time, Delta lists the files of every remaining
+table by a Spark job. For a small change this takes longer than the stages: 3.3 s instead of 2.2 s for a
+statement of 31 jobs. So it is off, and there are few partitions, unless much is read.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from types import MappingProxyType
 
 from sparkivm.engine import Engine, session_with
 
-# A version older than seven days may be read as long as its files are there; one that is not fails loudly.
+# Versions older than seven days may be read while their files exist; later, the read fails.
 OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"}
 
 _MUCH_READ_BYTES = 8 << 30
-_BYTES_PER_PARTITION = 256 << 20  # read; what is exchanged are changes and the rows that they meet
+_BYTES_PER_PARTITION = 256 << 20  # bytes read; only changes and their matches are exchanged
 _FEWEST_PARTITIONS = 2
 
 
@@ -26,7 +26,7 @@ _FEWEST_PARTITIONS = 2
 def planned_for_changes(
     engine: Engine, read_bytes: float, others: Mapping[str, str] = MappingProxyType({})
 ) -> Generator[None, None, None]:
-    """The session as it should be for statements that read so many bytes of tables; with `others` set too."""
+    """Settings for statements that read so many bytes of tables, with `others` set too."""
     settings = {**OLD_VERSIONS, **others}
     if read_bytes <= _MUCH_READ_BYTES:
         partitions = max(_FEWEST_PARTITIONS, math.ceil(read_bytes / _BYTES_PER_PARTITION))

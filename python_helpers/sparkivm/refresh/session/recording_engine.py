@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class RecordingEngine(Engine):
-    """Hands every call on.
+    """Forwards every call.
 
     statements  that were executed, in order; not those of `execute_quietly`
     warnings    for the user
-    waited_s    seconds in Spark and the catalog; the rest of a refresh is Python's own share
+    waited_s    seconds in Spark and the catalog; the rest of a refresh is Python's share
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -38,7 +38,7 @@ class RecordingEngine(Engine):
         return self.run(write.macro, **write.arguments)
 
     def execute_quietly(self, sql: str) -> None:
-        """Execute what changes nothing that outlives the refresh, and what no reader of the record needs."""
+        """Execute a statement without recording it; its effects end with the refresh."""
         self._timed(lambda: self._engine.execute(sql))
 
     def _timed(self, call: Callable[[], T]) -> T:

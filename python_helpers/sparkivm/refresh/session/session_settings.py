@@ -1,4 +1,4 @@
-"""Session settings that decide what a query means: a view computed under others has to be computed again."""
+"""Session settings that decide what a query means. If they change, the view is rebuilt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.request import NO_HEADER, SqlHeader
 
-# What the compiler takes for granted: Spark's defaults.
+# What the compiler assumes: Spark's defaults.
 _TAKEN_FOR_GRANTED = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.groupByOrdinal": "true",
@@ -24,7 +24,7 @@ _OF_CHAR = {
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
 }
-# What a text means depends on them: rows computed under other settings are computed again.
+# The meaning of a text depends on them; if they change, the view is rebuilt.
 _SEMANTIC = (
     *_TAKEN_FOR_GRANTED,
     *_OF_CHAR,
@@ -45,16 +45,16 @@ _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorr
 
 
 def semantic_settings(engine: Engine, header: SqlHeader = NO_HEADER) -> dict[str, str]:
-    """Those that are set to something; a default stays unnamed until it is changed.
+    """Those that are set; defaults are left out until they are changed.
 
-    header  of the model, which decides as well: its statements are one setting more, `sql_header`
+    header  of the model; its statements count as one more setting, `sql_header`
     """
     settings = dict(engine.settings(_SEMANTIC))
     return settings | ({"sql_header": ";\n".join(header.statements)} if header.statements else {})
 
 
 def decisive(settings: Mapping[str, str]) -> dict[str, str]:
-    """Those of some settings that decide what a query means, each value in one spelling."""
+    """The settings that decide what a query means, each value in one spelling."""
     return {
         name: _UTC[0] if (value := text.lower()) in _UTC else value
         for name, text in settings.items()
@@ -63,15 +63,15 @@ def decisive(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of some settings that have another meaning in the session."""
+    """The settings whose meaning differs in this session."""
     then, now = decisive(settings), decisive(semantic_settings(engine))
     return tuple(f"{name} = {settings[name]}" for name in then if then[name] != now.get(name))
 
 
 def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
-    """Raises: NotIncremental if queries mean something else in the session than the compiler reads in them.
+    """Raises: NotIncremental if the compiler would read queries differently than this session.
 
-    of_char  what columns of CHAR are compared as, instead of the rest
+    of_char  check only the settings for comparing CHAR columns
     """
     granted = _OF_CHAR if of_char else _TAKEN_FOR_GRANTED
     for name, value in engine.settings(tuple(granted)).items():
@@ -80,7 +80,7 @@ def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
 
 
 def refuse_lossy_settings(engine: Engine, model: str) -> None:
-    """Raises: ModelError if Spark was told to pass over files that it cannot read."""
+    """Raises: ModelError if Spark is set to skip files that it cannot read."""
     found: Mapping[str, str] = engine.settings(_LOSES_ROWS)
     for name, value in found.items():
         if value.lower() == "true":

@@ -17,7 +17,7 @@ from sparkivm.refresh.request import SqlHeader
 _SETTING = re.compile(
     r"(?:set (?!var |variable |catalog |role )(?:time zone .|.* ?=|[^ =]+$)|reset\b)", re.IGNORECASE
 )
-# Explain and the consistency test run them as well, so nothing outlives the session or moves what names mean.
+# Explain and the consistency test run them too: they must not outlive the session or change names.
 _OF_THE_SESSION = re.compile(
     r"(?:create (?:or replace )?temp(?:orary)? (?:function|view)|drop temporary (?:function|variable)"
     r"|declare|set var(?:iable)?|add (?:jar|jars|file|files|archive|archives))\b",
@@ -26,15 +26,17 @@ _OF_THE_SESSION = re.compile(
 
 
 def read_header(model: str, text: str) -> SqlHeader:
-    """A header's statements, which semicolons part.
+    """A header's statements, separated by semicolons.
 
-    Raises: ModelError for what cannot be read, or is no statement of the session.
+    Raises: ModelError for text that cannot be tokenized, or that affects more than the session.
     """
     try:
         tokens = sqlglot.tokenize(text, read=SparkText)
     except SqlglotError as error:
         what = f"its sql_header cannot be divided into statements: {str(error).splitlines()[0]}"
-        raise ModelError(model, what, "close quotes and comments, and quote values that hold any") from None
+        raise ModelError(
+            model, what, "close quotes and comments, and quote values that contain them"
+        ) from None
     statements, unseen = [], ""
     start: int | None = None
     end = 0
@@ -51,7 +53,7 @@ def read_header(model: str, text: str) -> SqlHeader:
                     column = start - text.rfind("\n", 0, start)
                     raise ModelError(
                         model,
-                        f"its sql_header has {_shown(words)}, which is no statement of the session alone",
+                        f"its sql_header has {_shown(words)}, which affects more than the session",
                         "a header may SET, DECLARE, ADD JAR and CREATE TEMPORARY FUNCTION or VIEW; "
                         "put other statements into pre_hook",
                         Place(line, column, "of sql_header"),
@@ -63,11 +65,11 @@ def read_header(model: str, text: str) -> SqlHeader:
 
 
 def _words(statement: str) -> str:
-    """The statement without comments and with single blanks, to see which one it is."""
+    """The statement without comments and with single blanks, to recognize its kind."""
     return " ".join(re.sub(r"/\*.*?\*/|--[^\n]*", " ", statement, flags=re.DOTALL).split())
 
 
 def _shown(words: str) -> str:
-    """The statement's beginning, up to the name of what it makes."""
+    """The statement's beginning, up to the name that it creates."""
     first = words.split(" ")
     return " ".join(first[:5]) + (" …" if len(first) > 5 else "")

@@ -1,7 +1,7 @@
-"""A mirror: the table that stands for a source without history, and records the source's changes.
+"""A mirror: a table that we keep equal to a source without history, and that records its changes.
 
-It is compared with its source once in a run, and changed by one commit, or by none where nothing differs.
-What a run pins is a version whose rows were those of the source when the run looked.
+It is compared with its source once in a run, and changed by at most one commit. The run pins a version whose
+rows were the source's rows when the run looked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sparkivm.refresh.stored.owned import drop_own
 
 _MOST_TRIES = 4
 _PAUSE_S = 1.0
-# Spark's conditions where files went between being listed and being read, as when somebody overwrites them.
+# Spark's error conditions if files vanish between listing and reading, as in an overwrite.
 _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
@@ -40,7 +40,7 @@ _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND
 class Mirror:
     """One source and its mirror.
 
-    format  of a mirror that is not there yet
+    format  of a new mirror
     """
 
     engine: RecordingEngine
@@ -51,7 +51,7 @@ class Mirror:
     format: StateFormat
 
     def facts(self) -> RelationFacts:
-        """The mirror as it is, without a look at the source's rows; the source itself where there is none."""
+        """The mirror as it is, without a look at the source's rows; without a mirror, the source."""
         found = self._found()
         if found is None:
             return replace(self.source, kind=self.format.provider, mirror_of=self.source.name)
@@ -60,8 +60,8 @@ class Mirror:
     def captured(self) -> RelationFacts:
         """The mirror with the rows that its source has now.
 
-        Raises: NotIncremental if the source cannot be mirrored; Conflict if others were faster each time;
-        EngineError if the source's files changed while they were read, and once more when that was repeated.
+        Raises: NotIncremental if the source cannot be mirrored; Conflict if others committed first on every
+        retry; EngineError if the source's files changed during both reads.
         """
         attempt, repeated = 0, False
         while True:
@@ -78,7 +78,7 @@ class Mirror:
                 if repeated:
                     raise EngineError(
                         f"{self.source.name} cannot be read into its mirror {self.name}: its files changed "
-                        f"meanwhile, twice, or are missing or damaged. {error}\n"
+                        f"during both reads, or are missing or damaged. {error}\n"
                         "  do     run dbt again when nothing writes to the source",
                         error.condition,
                     ) from error
@@ -91,12 +91,10 @@ class Mirror:
         if found is None:
             return f"{self.source.name} has no mirror {self.name}"
         drop_own(self.engine, found)
-        return (
-            f"{self.name}, the mirror of {self.source.name}, is dropped; views over it are rebuilt next time"
-        )
+        return f"{self.name}, the mirror of {self.source.name}, is dropped; its views will be rebuilt"
 
     def set_retention(self, mirror: RelationFacts) -> None:
-        """Give a mirror that is there the retention that is declared by now."""
+        """Give an existing mirror the declared retention."""
         wanted = self._retention(_format_of(mirror))
         if any(mirror.properties.get(name) != value for name, value in wanted.items()):
             self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
@@ -121,9 +119,9 @@ class Mirror:
         return marker is not None and (marker.role, marker.owner.model) == (Role.MIRROR, self.source.name.key)
 
     def _location(self) -> str | None:
-        """Where a new mirror's files go; None if that is left to Spark.
+        """Where a new mirror stores its files; None if Spark decides.
 
-        Raises: DeclarationError if somebody else's table is there.
+        Raises: DeclarationError if another table is there.
         """
         root = self.declaration.mirror.location
         if not root:
@@ -139,7 +137,7 @@ class Mirror:
         return location
 
     def _fields(self) -> tuple[Field, ...]:
-        """The source's columns as they are now; its files too, as a session keeps the list of them."""
+        """The source's current columns; Spark also lists its files again, which a session caches."""
         with suppress(EngineError):  # not every catalog knows the statement
             self.engine.run("refresh_source", source=self.source.name.sql)
         fields = self.engine.schema_of(f"select * from {self.source.name.sql}")
@@ -157,12 +155,14 @@ class Mirror:
             if name.lower() not in map(str.lower, names):
                 raise DeclarationError(
                     str(self.source.name),
-                    f"the key names {name}, which is no column",
+                    f"the key {name} is not a column",
                     f"it has {', '.join(names)}",
                 )
 
     def _cannot_have(self, field: Field, table: str) -> NotIncremental:
-        what = f"{field.name} of {self.source.name} is {field.type}, which {table} cannot store or compare"
+        what = (
+            f"{field.name} of {self.source.name} has type {field.type}, which {table} cannot store or compare"
+        )
         return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
 
     def _up_to_date(self, fields: tuple[Field, ...], repeated: bool) -> RelationFacts:
@@ -177,10 +177,10 @@ class Mirror:
                     version = self._apply_differences(found, texts)
                     if version is not None:
                         return found if version == found.version else self._at(version)
-            except EngineError as error:  # files of the mirror may be lost, for one
+            except EngineError as error:  # for example, lost files of the mirror
                 if _files_changed(error) and not repeated:
                     raise
-                self.engine.warn(f"{self.name} is written again, as it could not be updated: {error}")
+                self.engine.warn(f"{self.name} is rebuilt, because it could not be updated: {error}")
         return self._at(self._make(found, fields))
 
     def _make(self, found: RelationFacts | None, fields: tuple[Field, ...]) -> int:
@@ -189,7 +189,7 @@ class Mirror:
             if not format.keeps(field.spark_type):
                 raise self._cannot_have(field, f"a mirror in {format.provider.title()}")
         texts = MirrorTexts(self.source.name, self.name, tuple(field.name for field in fields))
-        location = self._location() if found is None else None  # Delta moves no table
+        location = self._location() if found is None else None  # Delta cannot move a table
 
         def made(properties: Mapping[str, str]) -> int:
             arguments: dict[str, Any] = {
@@ -215,7 +215,7 @@ class Mirror:
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
                     f"{self.source.name} is {self.source.provider or 'a table without history'}, "
-                    f"and {self.name} cannot be made as its mirror: {error}",
+                    f"and its mirror {self.name} cannot be created: {error}",
                 )
             ) from error
         if found is None:
@@ -225,7 +225,7 @@ class Mirror:
         return version
 
     def _apply_differences(self, mirror: RelationFacts, texts: MirrorTexts) -> int | None:
-        """Bring the mirror up to date. Returns: its version; None if what is said to be a key is none."""
+        """Bring the mirror up to date. Returns: its version; None if the declared key is not unique."""
         staged = f"{RESERVED_PREFIX}differences_{uuid.uuid4().hex[:12]}"
         format = _format_of(mirror)
         with planned_for_changes(self.engine, 2 * (mirror.size_bytes or 0)):
@@ -235,13 +235,13 @@ class Mirror:
                 counts = self.engine.query(texts.counts(staged))[0]
                 if counts["several"]:
                     self.engine.warn(
-                        f"{self.source.name} has several rows of one {', '.join(texts.key)}, "
-                        "which is declared as its key: whole rows are compared"
+                        f"{self.source.name} has several rows with one {', '.join(texts.key)}, "
+                        "which is declared as its key; we compare whole rows instead"
                     )
                     return None
                 if counts["gone"]:
                     if not all(field.can_be_merged for field in mirror.fields):
-                        raise EngineError("no rows can be merged into a table with columns of CHAR")
+                        raise EngineError("Spark cannot merge rows into a table with CHAR columns")
                     arguments = {"source": texts.merged(staged), "on": texts.on, "clauses": texts.clauses}
                     return self._commit(
                         format, mirror, Write("merge_state", {"state": self.name.sql, **arguments})
@@ -258,7 +258,7 @@ class Mirror:
         return mirror.version
 
     def _commit(self, format: StateFormat, mirror: RelationFacts | None, write: Write) -> int:
-        """Returns: the version. Raises: Conflict if somebody else wrote since the mirror was looked at."""
+        """Returns: the version. Raises: Conflict if somebody else wrote after our look at the mirror."""
         nonce = uuid.uuid4().hex
         version = mirror.version if mirror else -1
         metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
@@ -270,14 +270,14 @@ class Mirror:
         return committed.commit.version
 
     def _at(self, version: int) -> RelationFacts:
-        """Raises: Conflict if there is another version by now, whose rows nobody compared yet."""
+        """Raises: Conflict if there is a newer version with rows that nobody compared."""
         facts = self.engine.describe(self.name)
         if facts is None or (facts.version != version and not self._has_rows_of(version, facts)):
             raise Conflict(f"{self.name} was written to by someone else after version {version}")
         return facts
 
     def _has_rows_of(self, version: int, facts: RelationFacts) -> bool:
-        """Whether a later version has the same rows: a feed may be switched on by a commit of its own."""
+        """Whether a later version has the same rows: a separate commit may enable a feed."""
         return facts.version > version and not any(
             map(_format_of(facts).changes_rows, self.engine.commits(self.name, version))
         )

@@ -1,4 +1,4 @@
-"""One picture for a whole run: what the first view saw of a source is what all views of the run see."""
+"""The version of each source that all views of a run read: the one that the first view saw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkivm.refresh.changed_rows.run_memory import RunMemory
 
 
 class Pins:
-    """Facts of relations, read once, forgotten when the run changes one. Safe to share among threads."""
+    """Facts of relations, read once; forgotten if the run changes the relation. Thread-safe."""
 
     def __init__(self) -> None:
         self._facts: dict[str, RelationFacts | None] = {}
@@ -24,17 +24,15 @@ class Pins:
         self._warm = False
         self.checked: set[tuple[str, int, str]] = (
             set()
-        )  # change logs whose operations are known ones, by `at`
-        self._replaced: set[tuple[str, str]] = (
-            set()
-        )  # tables and commits that views know, by name and id, once looked for
+        )  # change logs whose operations are all declared, by `at`
+        self._replaced: set[tuple[str, str]] = set()  # tables and commits looked for again, by name and id
         self._lock = threading.Lock()
         self._of_catalogs: dict[str, Pins] = {}
 
     def in_catalog(self, current: str) -> Pins:
-        """The pins of sessions with this current catalog, in which names without one stand for its relations.
+        """The pins of sessions with this current catalog, to which names without a catalog refer.
 
-        The instant and the memory are those of the run.
+        The instant and the memory are the run's.
         """
         with self._lock:
             if not self._of_catalogs:
@@ -49,7 +47,7 @@ class Pins:
             if name.key in self._facts:
                 return self._facts[name.key]
             turn = self._turns.setdefault(name.key, threading.Lock())
-        with turn:  # to look at a source without history takes a while, and is done once
+        with turn:  # updating a mirror takes a while, and is done once
             with self._lock:
                 if name.key in self._facts:
                     return self._facts[name.key]
@@ -67,7 +65,7 @@ class Pins:
                 return self._facts.setdefault(name.key, found)
 
     def has(self, name: TableName) -> bool:
-        """Whether it was looked at."""
+        """Whether the run looked at it."""
         with self._lock:
             return name.key in self._facts or name.key in self._refused
 
@@ -79,17 +77,17 @@ class Pins:
             return self._instant
 
     def begin_refresh(self) -> bool:
-        """Returns: whether another refresh of the run began before; the first one waits for Spark."""
+        """Returns: whether the run began another refresh before; the first one waits for Spark."""
         with self._lock:
             was, self._warm = self._warm, True
             return was
 
     def forget_for(self, name: TableName, known: str) -> bool:
-        """Forget what was seen in place of another table or commit, by its id, once in a run.
+        """Forget a relation because a view knows another table or commit, by its id; once in a run.
 
         Returns: whether this was the first time.
 
-        The next look shows that one, or one that came after it; all views that know it read the same then.
+        The next look finds the known one or a later one; all views that know it then read the same.
         """
         with self._lock:
             first = (name.key, known) not in self._replaced

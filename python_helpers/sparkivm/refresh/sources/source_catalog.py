@@ -1,4 +1,4 @@
-"""The catalog for the frontend: Delta tables and mirrors are sources, views are read, others are a reason."""
+"""The catalog for the frontend: tables with versions and mirrors are sources, views are inlined."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class SourceCatalog:
     def __init__(
         self, sources: Sources, model: TableName, state: TableName, versions: Mapping[str, SourceFrontier]
     ) -> None:
-        """versions  of tables, by their keys, that are read at another one than the newest"""
+        """versions  of tables, by their keys, to read instead of the newest ones"""
         self._sources, self._model, self._versions = sources, model, versions
-        self._own = {model.key, state.key}  # it must not read itself
-        self.resolved: dict[str, str] = {}  # as that of a frontier
+        self._own = {model.key, state.key}  # a model must not read itself
+        self.resolved: dict[str, str] = {}  # as in a frontier
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}
-        self._keys: dict[str, str] = {}  # of what was looked up, by the name
+        self._keys: dict[str, str] = {}  # of the relations found, by their names
 
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
         name = self.qualified(parts, namespace)
@@ -38,7 +38,7 @@ class SourceCatalog:
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
-                    f"{'.'.join(parts)} is a path, which has no name to be pinned by; name a view of it",
+                    f"{'.'.join(parts)} is a path, which has no versions; read it through a view",
                 )
             )
         facts = self.facts(name)
@@ -56,14 +56,14 @@ class SourceCatalog:
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
-                    f"{name} is stored as {facts.provider or 'something'}, without versions",
+                    f"{name} is stored as {facts.provider or 'an unknown format'}, which has no versions",
                 )
             )
         self.tables[facts.key] = facts
         return CatalogTable(facts.key, facts.fields)
 
     def facts(self, name: TableName) -> RelationFacts:
-        """What a name stands for, and the same each time: others may see newer versions in between.
+        """The relation of a name. The same facts each time: another look may find newer versions.
 
         Raises: ModelError if the relation is missing, or is the view itself.
         """
@@ -87,30 +87,30 @@ class SourceCatalog:
         return facts if known is None else format_of(facts).at(facts, known)
 
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
-        """The relation of a name that is read where a catalog and schema are current.
+        """The relation of a name in a session or view with a current catalog and schema.
 
-        Raises: NotIncremental in a session whose catalog is another one than Spark's own, for what is in
-        Spark's own: keys of names tell the two apart only if one is named.
+        Raises: NotIncremental for a relation of `spark_catalog` if the session's catalog is another one: keys
+        name neither catalog, so the two could be confused.
         """
         catalog = parts[0] if len(parts) == 3 else namespace[0] if len(namespace) > 1 else None
         if catalog in (None, self._sources.current[0]):
             catalog = None
         elif catalog == _SESSION_CATALOG:
             name = ".".join(parts)
-            what = f"{name} is of {catalog}, and the session's catalog is {self._sources.current[0]}"
+            what = f"{name} is in {catalog}, but the session's catalog is {self._sources.current[0]}"
             raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
         schema = parts[-2] if len(parts) > 1 else namespace[-1] if namespace else ""
         return TableName(schema, parts[-1], catalog)
 
 
 def view_hash(facts: RelationFacts) -> str:
-    """What a view means: its text, the schema that its names are of, its columns, its settings."""
+    """A hash of a view's meaning: its text, current schema, columns and settings."""
     settings = sorted(decisive(facts.view_settings).items())
     return digest(repr((facts.view_text, facts.view_namespace, columns_hash(facts), settings)))
 
 
 def columns_hash(facts: RelationFacts) -> str:
-    """Names, types and order of a relation's columns."""
+    """A hash of a relation's columns in order."""
     return digest(repr([(field.name, field.type, field.nullable) for field in facts.fields]))
 
 

@@ -1,4 +1,4 @@
-"""What the names of sources stand for in a run: tables at pinned versions, views, mirrors, change logs."""
+"""What names of sources refer to in a run: tables at pinned versions, views, mirrors, change logs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparkivm.refresh.sources.pins import Pins
 class Sources:
     """Facts of relations, each looked at once in a run.
 
-    captures  whether a mirror is brought up to date at the first look; else it is taken as it is
+    captures  whether a mirror is brought up to date at the first look; else it is read as it is
     """
 
     def __init__(
@@ -42,20 +42,20 @@ class Sources:
         captures: bool = True,
     ) -> None:
         """
-        home    the schema in which mirrors are made if the project does not say one
+        home    the schema of mirrors, unless the project declares another
         format  of new mirrors
         """
         self._engine, self._declared, self._home, self._format = engine, declared, home, format
         self._pins_of_run = pins
         self._captures = captures
         self._ahead: dict[str, RelationFacts | None] = {}
-        self._looked_at: set[str] = set()  # by this session, since its refresh began
+        self._looked_at: set[str] = set()  # by this session, in this refresh
 
     @classmethod
     def of(
         cls, engine: RecordingEngine, pins: Pins, request: RefreshRequest, *, captures: bool = True
     ) -> Sources:
-        """What a request reads."""
+        """The sources of a request."""
         home, format = request.view.schema, request.format_of_mirrors
         return cls(engine, pins, request.declared, home, format, captures=captures)
 
@@ -69,11 +69,11 @@ class Sources:
         return self._pins_of_run.in_catalog(self.current[0])
 
     def facts(self, name: TableName) -> RelationFacts | None:
-        """None if there is no such relation. For a source without history, those of its mirror.
+        """A relation's facts, or its mirror's; None if there is no such relation.
 
-        Raises: NotIncremental if that source cannot be mirrored; DeclarationError.
+        Raises: NotIncremental if it cannot be mirrored; DeclarationError.
         """
-        if not name.schema:  # one relation is looked at once, whatever it is called
+        if not name.schema:  # look at a relation once, under all of its names
             found = self._engine.describe(name)
             if found is None or found.temporary:
                 return found
@@ -85,29 +85,29 @@ class Sources:
         return facts
 
     def look_ahead(self, names: Iterable[TableName]) -> None:
-        """Look at relations side by side that are going to be asked for one after the other."""
+        """Describe relations together that are going to be asked for one by one."""
         unseen = [name for name in names if not self._pins.has(name)]
         self._ahead = dict(zip((name.key for name in unseen), self._engine.describe_all(unseen), strict=True))
 
     def known(self, name: TableName) -> RelationFacts | None:
-        """The same, and None as well for what cannot be mirrored."""
+        """Like `facts`; None also if the relation cannot be mirrored."""
         with suppress(NotIncremental):
             return self.facts(name)
         return None
 
     def seen(self, name: TableName) -> RelationFacts | None:
-        """What the run saw of a relation; None, without a look, if it did not see it."""
+        """The facts that the run has already; None, without a look, if it has none."""
         return self.known(name) if self._pins.has(name) else None
 
     def look_again_for(self, name: TableName, known: str) -> None:
-        """Another driver may have seen this table or commit where the run saw one with another id."""
+        """Look again: another driver saw a table or commit with this id, not the one the run saw."""
         if self._pins.forget_for(name, known):
             self._ahead.pop(name.key, None)
 
     def resolve(self, names: Mapping[str, str]) -> bool:
-        """Whether names stand for what they did, under the catalog and schema that are current now.
+        """Whether names refer to the same relations as before, under the current catalog and schema.
 
-        names  as those that a frontier has resolved
+        names  as in `Frontier.resolved`
         """
         calls = {name: name.removesuffix("()") for name in names if name.endswith("()")}
         if self._engine.foreign_functions(calls.values()):
@@ -130,7 +130,7 @@ class Sources:
 
     @property
     def memory(self) -> RunMemory:
-        """What the run keeps of sources."""
+        """Rows of sources that the run keeps."""
         return self._pins.memory
 
     def moments(self, keys: Collection[str]) -> Mapping[str, str]:
@@ -160,7 +160,7 @@ class Sources:
         )
 
     def is_mirrored(self, source: RelationFacts) -> bool:
-        """Whether it keeps no history itself, or the project wants a mirror in any case."""
+        """Whether the source keeps no history, or the project asks for a mirror."""
         if source.temporary:
             return False
         declared = self._declared.of(source.name).mirrored
@@ -171,9 +171,9 @@ class Sources:
     # change logs
 
     def model_text(self, model: TableName, sql: str) -> str:
-        """The model's SELECT with each declared change log replaced by the table that it tells of.
+        """The model's SELECT with each declared change log replaced by the table that it describes.
 
-        Raises: DeclarationError; ModelError if it is not known whether the model reads such a log.
+        Raises: DeclarationError; ModelError if we cannot tell whether the model reads one.
         """
         text = sql.lower()
         logs = [key for key in self._declared.logs if key.rpartition(".")[2] in text]
@@ -186,7 +186,7 @@ class Sources:
         if references is None:
             raise ModelError(
                 str(model),
-                f"it may read {logs[0]}, a change log, and its SQL cannot be taken apart",
+                f"it may read the change log {logs[0]}, but its tables cannot be determined",
                 "rephrase it, or read the log in a model of its own",
             )
 
@@ -226,23 +226,23 @@ class Sources:
         if missing:
             raise DeclarationError(
                 str(name),
-                f"the key names {missing[0]}, which is no column of the table that the log tells of",
+                f"the key {missing[0]} is not a column of the table that the log describes",
                 f"it has {', '.join(columns)}",
             )
         return current_rows(log, name.sql, columns)
 
     def _mistaken(self, name: TableName, items: list[str], error: EngineError) -> DeclarationError:
-        """The error that names what is not there."""
+        """The error that names the missing column."""
         for item in items:
             try:
                 self._engine.schema_of(f"select {item} from {name.sql}")
             except EngineError as found:
                 what = f"the log has no column {item.replace('`', '')}: {found}"
-                return DeclarationError(str(name), what, "declare the name that the log has")
+                return DeclarationError(str(name), what, "declare a column of the log")
         return DeclarationError(str(name), f"the log cannot be read: {error}", "see the message")
 
     def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
-        """Raises: DeclarationError if a log that grew since tells of something that is not declared."""
+        """Raises: DeclarationError if a log that changed since has an undeclared operation."""
         for key in self._declared.logs:
             facts, known = read.get(key), frontier.sources.get(key) if frontier else None
             if facts is None or (known and known.at == facts.at):
@@ -263,7 +263,7 @@ class Sources:
 
 
 def _reads_files(view: RelationFacts) -> bool:
-    """Whether a view names files by their path, which have no versions."""
+    """Whether a view reads files by their path, which have no versions."""
     if "/" not in view.view_text:
         return False
     try:

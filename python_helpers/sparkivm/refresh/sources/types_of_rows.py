@@ -1,4 +1,4 @@
-"""Types that cannot identify rows, or that a state cannot hold. Each check raises NotIncremental for one."""
+"""Types that cannot identify rows, or that a state cannot store. Each check raises NotIncremental."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _GROUPS_BY_SESSION = re.compile(r"^\W*(?:Merging|Updating)Sessions\b", re.MULTIL
 
 
 def check_comparable(fields: tuple[Field, ...]) -> None:
-    """Rows are taken away by comparing them, which Spark does not do for every type."""
+    """We delete rows by comparing them; Spark cannot compare every type."""
     for f in fields:
         if not f.spark_type.comparable:
-            raise _unsupported(f"{f.name} is {f.type}, which cannot be compared")
+            raise _unsupported(f"{f.name} has type {f.type}, which cannot be compared")
 
 
 def check_groupable(engine: Engine, core: Relation, tables: Mapping[str, RelationFacts]) -> None:
-    """Changes are netted by grouping rows by the columns that the view reads."""
+    """Changes are consolidated by grouping by the columns that the view reads."""
     for table, names in columns_read(core, Scan).items():
         source = tables[table]
         read = [field for field in source.fields if field.name in names]
         for f in read:
             if not f.spark_type.comparable:
-                raise _unsupported(f"{source.source}.{f.name} is {f.type}, which cannot be compared")
+                raise _unsupported(f"{source.source}.{f.name} has type {f.type}, which cannot be compared")
         check_no_sessions(engine, source, read)
 
 
 def check_no_sessions(engine: Engine, source: RelationFacts, fields: Iterable[Field]) -> None:
-    """A column made by SESSION_WINDOW tells so wherever it is stored, and Spark groups by it as by sessions:
-    rows whose spans touch are one group. So to group by it does not tell rows apart.
+    """A column created by SESSION_WINDOW stays marked when it is stored. Spark groups by it as by sessions:
+    rows whose spans touch are one group. So grouping by it does not distinguish rows.
 
-    Only the plan of such a grouping shows it, and is asked for if a column looks like a span.
+    Only the plan of such a grouping shows this; we read it if a column looks like a span.
     """
     for field in fields:
         if not field.spark_type.is_span:
@@ -47,13 +47,13 @@ def check_no_sessions(engine: Engine, source: RelationFacts, fields: Iterable[Fi
         plan = "\n".join(str(value) for row in engine.query(grouped) for value in row.values())
         if _GROUPS_BY_SESSION.search(plan):
             raise _unsupported(
-                f"{source.source}.{field.name} was made by SESSION_WINDOW, and Spark joins such spans where "
-                "it groups; store its start and end as columns of their own"
+                f"{source.source}.{field.name} was created by SESSION_WINDOW, and Spark merges its spans "
+                "in GROUP BY; store its start and end as separate columns"
             )
 
 
 def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
-    """Rows that matches come or go for are found by the columns that ON reads of them: not so by maps."""
+    """Rows that gain or lose matches are found by the columns that ON reads; this fails for maps."""
     for join in core.walk():
         if not isinstance(join, (LeftJoin, SemiJoin, FullJoin)) or not join.on.residual:
             continue
@@ -65,23 +65,25 @@ def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
                 continue
             field = next(f for f in source.fields if f.name == dict(scan.fields)[column])
             if not field.spark_type.joinable:
-                what = f"{source.source}.{field.name}, which ON reads, is {field.type}"
-                raise _unsupported(f"{what}; compute what it compares in a subquery below")
+                what = (
+                    f"ON reads {source.source}.{field.name} of type {field.type}, which Spark cannot join by"
+                )
+                raise _unsupported(f"{what}; compute the compared value in a subquery")
 
 
 def check_keys(state: State, fields: tuple[Field, ...]) -> None:
-    """Groups whose aggregates do not add up are found by their keys, which Spark does not do for maps."""
+    """Groups whose aggregates do not add up are joined by their keys; Spark cannot join by maps."""
     if isinstance(state, GroupState) and not state.linear:
         for key, f in zip(state.keys, fields, strict=False):
             if not f.spark_type.joinable:
-                raise _unsupported(f"the group key {key} is {f.type}")
+                raise _unsupported(f"the group key {key} has type {f.type}, which Spark cannot join by")
 
 
 def check_stored(columns: Sequence[Field]) -> None:
-    """Delta has no intervals, also not in hidden columns."""
+    """Delta cannot store intervals, not even in hidden columns."""
     for f in columns:
         if not f.spark_type.storable:
-            raise _unsupported(f"{f.name}, which the state would have to store, is {f.type}")
+            raise _unsupported(f"the state cannot store {f.name}, which has type {f.type}")
 
 
 def _unsupported(what: str) -> NotIncremental:

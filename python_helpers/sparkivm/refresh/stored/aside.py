@@ -1,4 +1,4 @@
-"""What a model was before it became an incremental view: put aside under a free name, never dropped."""
+"""Puts aside what a model was before it became an incremental view: renames it, never drops it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkivm.refresh.stored.owned import relations_kept_for, sql_kind
 def put_aside(engine: RecordingEngine, found: RelationFacts, owner: Owner) -> TableName:
     """Rename a relation that has a view's name. Returns: its new name.
 
-    It is marked first, so that `bring_back` finds it if this process ends in between.
+    We mark it first: then `bring_back` finds it if this process ends in between.
     """
     aside = next(
         name for number in count(1) if engine.describe(name := name_aside(found.name, number)) is None
@@ -28,7 +28,7 @@ def put_aside(engine: RecordingEngine, found: RelationFacts, owner: Owner) -> Ta
 
 
 def bring_back(engine: RecordingEngine, view: TableName, owner: Owner) -> None:
-    """Give the relation that was put aside last its name again, if nothing has the name now."""
+    """Give the last relation that was put aside its name back, if the name is free."""
     if engine.describe(view) is not None:
         return
     marker = Marker(owner, Role.PUT_ASIDE)

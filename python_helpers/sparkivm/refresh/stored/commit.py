@@ -16,7 +16,7 @@ from sparkivm.refresh.stored.stored_state import StoredState, foreign_commit
 
 
 class Conflict(Exception):
-    """Another refresh, or maintenance of the state, was faster. Nothing of this one was committed."""
+    """Another refresh, or maintenance of the state, committed first. This one committed nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def commit_statement(
 ) -> Committed:
     """Run the one statement of a refresh that changes the state.
 
-    stored  the state as it was when its frontier was read. The transaction number is the next one to the
-            version of the frontier's commit, so of two refreshes from one frontier the format lets one
-            through, skips or fails the other, whatever else was committed in between.
-    Raises: Conflict if this was the other one; EngineError.
+    stored  the state as it was when its frontier was read. The transaction number is the version of the
+            frontier's commit plus 1. So of two refreshes from one frontier the format accepts one, and skips
+            or fails the other, whatever else was committed in between.
+    Raises: Conflict if this one was not accepted; EngineError.
     """
     tagged = replace(frontier, nonce=uuid.uuid4().hex)
     known = stored.frontier_commit
@@ -55,10 +55,10 @@ def commit_statement(
 def commit_tagged(
     engine: RecordingEngine, format: StateFormat, table: TableName, version: int, tag: Tag, write: Write
 ) -> Committed:
-    """Run a statement so that its commit is known by the tag.
+    """Run a statement whose commit we recognize by the tag.
 
     version  of the table when it was decided to run the statement
-    Raises: Conflict if the format let another one through; EngineError.
+    Raises: Conflict if the format accepted another one; EngineError.
     """
     write, settings = format.tagged(write, tag)
     with session_with(engine, {**OLD_VERSIONS, **settings}):

@@ -1,4 +1,4 @@
-"""To drop a view with everything that is kept for it."""
+"""Drops a view with everything that is kept for it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sparkivm.refresh.stored.owned import ROLES_OF_A_VIEW, drop_in_order, relati
 def drop_incremental_view(
     engine: Engine, view: TableName, project: str, model: str | None = None, catalogs: Iterable[str] = ()
 ) -> str:
-    """Drop a view, its state, its auxiliary views and what interrupted refreshes left of their steps.
+    """Drop a view, its state, its auxiliary views and the steps that interrupted refreshes left.
 
-    A relation without the right marker stays, as does what was put aside. Called again after an interruption,
-    it drops the rest.
+    Relations without the right marker stay, also those that were put aside. After an interruption, another
+    call drops the rest.
 
-    project  the dbt project that is run
-    model    unique_id of the model that is built as the view; None if there is no such model any more
-    catalogs in which its state may be, besides that of the view
+    project  the current dbt project
+    model    unique_id of the view's model; None if there is no such model any more
+    catalogs that may have its state, besides the view's
     Returns: what was dropped, for the console.
-    Raises: ModelError if there is nothing of that view.
+    Raises: ModelError if nothing is kept for the view.
     """
 
     def is_kept_for_it(marker: Marker) -> bool:

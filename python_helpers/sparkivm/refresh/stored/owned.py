@@ -1,4 +1,4 @@
-"""The relations that are kept for a view, found by their markers, and how they are dropped."""
+"""Finds the relations that are kept for a view by their markers, and drops them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import STATE_SUFFIX, TableName, name_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 
-_SHORTEST_STEM = 200  # bytes of a name that every name made of it begins with, however long it is
+_SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
 ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
 
 
@@ -20,7 +20,7 @@ def relations_kept_for(
 ) -> Iterator[tuple[RelationFacts, Marker]]:
     """Relations in the view's schema whose names begin with the view's, and whose marker is wanted.
 
-    catalogs  in which states are, besides that of the view
+    catalogs  that have states, besides the view's
     """
     stem = view.identifier.encode()[:_SHORTEST_STEM].decode(errors="ignore")
     if stem == view.identifier:
@@ -52,7 +52,7 @@ def marked_relations(engine: Engine, schema: TableName) -> Iterator[tuple[Relati
 
 
 def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, Marker]]) -> None:
-    """Drop relations that have roles of a view.
+    """Drop relations with the roles of a view.
 
     Readers come before what they read, so an interrupted drop leaves no view that cannot be read.
     """
@@ -61,7 +61,7 @@ def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, 
 
 
 def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
-    """Drop a relation whose marker was looked at."""
+    """Drop a relation whose marker was checked."""
     if relation.kind == "view":
         engine.run("drop_own_view", view=relation.name.sql)
     elif relation.kind in STATE_FORMATS:
@@ -71,5 +71,5 @@ def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
 
 
 def sql_kind(relation: RelationFacts) -> str:
-    """What ALTER and DROP call it."""
+    """The keyword for it in ALTER and DROP."""
     return "view" if relation.kind == "view" else "table"

@@ -30,7 +30,7 @@ def check_state_is_ours(engine: Engine, request: RefreshRequest, found: Relation
 
 
 def is_ours(found: RelationFacts, marker: Marker) -> bool:
-    """Whether a relation may be replaced or dropped as the one with this marker."""
+    """Whether a relation has this marker, so that we may replace or drop it."""
     return read_marker(found.properties) == marker
 
 
@@ -46,4 +46,4 @@ def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> Mod
 
 def _whose(properties: Mapping[str, str], kind: str) -> str:
     marker = read_marker(properties)
-    return str(marker) if marker else f"{kind} that dbt-sparkivm did not make"
+    return str(marker) if marker else f"{kind} that dbt-sparkivm did not create"

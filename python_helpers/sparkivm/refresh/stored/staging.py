@@ -1,8 +1,8 @@
-"""What a refresh computes beforehand: what a statement reads several times, or what the next one depends on.
+"""Computes rows before the applying statement: those that a statement reads several times, or the next needs.
 
-A change feed is slow to plan and to read, and Spark inlines a CTE wherever it stands. So changes that are
-read several times become a temporary view whose rows Spark keeps in memory. A plan that is too large for this
-is done in steps, each a table, as Spark analyzes a view of views as often as it writes out CTEs.
+A change feed is slow to plan and to read, and Spark inlines a CTE at each use. So changes that are read
+several times become a temporary view whose rows Spark keeps in memory. A larger plan is computed in steps,
+each a table, because Spark analyzes nested views as often as it inlines CTEs.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from sparkivm.spark_sql.relations import select_text, step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
 
 _LEFT_OVER_S = 24 * 3600  # no refresh takes so long
-_STEP_NAME = re.compile(
-    rf"{STEP_SUFFIX}([0-9a-f]+)_[0-9a-f]+_[0-9]+$"
-)  # with the second in which it was made
+_STEP_NAME = re.compile(rf"{STEP_SUFFIX}([0-9a-f]+)_[0-9a-f]+_[0-9]+$")  # with the second of its creation
 
 
 class Staging:
-    """The tables and views of one refresh, gone at its end."""
+    """The tables and views of one refresh, dropped at its end."""
 
     def __init__(self, engine: RecordingEngine, view: TableName, owner: Owner) -> None:
         self._engine, self._view = engine, view
@@ -44,7 +42,7 @@ class Staging:
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """FROM items of what was computed so far, by the tables' keys in plans. Grows."""
+        """FROM items of the tables computed so far, by their keys in plans. Grows."""
         return self._texts
 
     @property
@@ -58,7 +56,7 @@ class Staging:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # An error here would hide the one that led here; the names are never used again.
+        # An error here would hide the original one; the names are never used again.
         for statement in reversed(self._undo):
             with suppress(EngineError):
                 self._engine.execute_quietly(statement)
@@ -104,6 +102,6 @@ class Staging:
 
 
 def is_abandoned_step(name: TableName) -> bool:
-    """Whether a step's table is so old that the refresh that made it has ended."""
+    """Whether a step's table is so old that its refresh has ended."""
     made = _STEP_NAME.search(name.identifier)
     return made is not None and time.time() - int(made[1], 16) > _LEFT_OVER_S

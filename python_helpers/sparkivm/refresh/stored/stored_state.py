@@ -16,7 +16,7 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.request import RefreshRequest
 
-# Commits that are read, more and more; so many without data after a refresh are taken for a lost frontier.
+# Numbers of commits to read, increasing. If the last finds no data commit, the frontier is lost.
 _LOOK_BACK = (1, 10, 100, 1000)
 
 
@@ -28,7 +28,7 @@ class StoredState:
     frontier: Frontier | None
     problem: Fallback | None
     frontier_commit: Commit | None = None
-    built_empty: bool = False  # by --empty: it has no rows, whatever the sources have
+    built_empty: bool = False  # by --empty, without rows
 
     @property
     def version(self) -> int:
@@ -52,7 +52,7 @@ def read_state(engine: Engine, request: RefreshRequest) -> StoredState:
         if found is not None:
             return found
     missing = facts.version - _LOOK_BACK[-1] < oldest - 1 and oldest > 0
-    detail = f"the log of {state} does not say what version {oldest - 1} is" if missing else ""
+    detail = f"the log of {state} has no entry for version {oldest - 1}" if missing else ""
     return StoredState(facts, None, Fallback(Reason.FRONTIER_MISSING, detail))
 
 
@@ -66,7 +66,7 @@ def newest_frontier(engine: Engine, state: RelationFacts) -> tuple[Commit, Front
 
 
 def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator[Commit]:
-    """The commits that led to a table's version, newest first, as far back as its log goes, or we look."""
+    """The commits that led to a table's version, newest first, as far as the log or we go back."""
     known = 0
     for step in _LOOK_BACK:
         line = list(format.line(table, engine.commits(table.name, max(-1, table.version - step))))
@@ -79,7 +79,7 @@ def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator
 def _as_of(
     engine: Engine, facts: RelationFacts, format: StateFormat, commit: Commit, view: TableName, owner: Owner
 ) -> StoredState | None:
-    """The state as a commit describes it; None if the commit says nothing, and the one before it counts."""
+    """The state as a commit describes it; None if only an earlier commit can describe it."""
 
     def modified(detail: str) -> StoredState:
         return StoredState(facts, None, Fallback(Reason.STATE_MODIFIED, detail))
@@ -91,14 +91,12 @@ def _as_of(
     if frontier is None:
         foreign = commit if _changes_state(format, commit) else None
     elif not frontier.text:
-        problem = Fallback(Reason.STATE_MISSING, "the view was built without rows, by --empty")
+        problem = Fallback(Reason.STATE_MISSING, "the view was built without rows by --empty")
         return StoredState(facts, None, problem, built_empty=True)
     else:
         foreign = foreign_commit(engine, format, facts.name, frontier, commit)
     if foreign is not None:
-        return modified(
-            f"version {foreign.version} of {facts.name} is a {foreign.operation} that no refresh made"
-        )
+        return modified(f"version {foreign.version} of {facts.name} is a {foreign.operation}, not a refresh")
     if frontier is None:
         return None
     if (frontier.project, frontier.model, frontier.view) != (owner.project, owner.model, view.key):
@@ -111,7 +109,7 @@ def _as_of(
 
 
 def check_files(engine: Engine, state: RelationFacts) -> None:
-    """A lost file would be noticed by no statement that does not read it.
+    """Check for lost files, which a statement notices only if it reads them.
 
     Raises: EngineError.
     """
@@ -124,8 +122,8 @@ def check_files(engine: Engine, state: RelationFacts) -> None:
 def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
     """Whether a table is the state with this marker.
 
-    If somebody replaced it in its own log, the marker is gone, but an earlier commit has a frontier of the
-    same owner.
+    If somebody replaced the table in its log, the marker is gone, but an earlier commit has a frontier with
+    the same owner.
     """
     found = read_marker(facts.properties)
     if found is not None or facts.kind not in STATE_FORMATS:
@@ -142,7 +140,7 @@ def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
 def foreign_commit(
     engine: Engine, format: StateFormat, state: TableName, frontier: Frontier, commit: Commit
 ) -> Commit | None:
-    """What somebody wrote between the version that a refresh saw and its commit, if both got through."""
+    """A foreign commit between the version that a refresh saw and its own commit, if there is one."""
     if frontier.base < 0 or commit.version == frontier.base + 1:
         return None
     between = (c for c in engine.commits(state, frontier.base) if c.version < commit.version)
@@ -150,5 +148,5 @@ def foreign_commit(
 
 
 def _changes_state(format: StateFormat, commit: Commit) -> bool:
-    """Whether a commit that is not a refresh's may have changed what a state has."""
+    """Whether a commit that is not a refresh's may have changed the state."""
     return format.changes_rows(commit) or format.changes_columns(commit)
