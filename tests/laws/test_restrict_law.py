@@ -61,9 +61,7 @@ def test_an_operator_over_others_narrows_to_keys(name, worlds: Worlds):
 @pytest.mark.parametrize("name", zsets())
 def test_a_zset_narrows_to_keys(name, worlds: Worlds):
     relation = zsets()[name]
-    columns = (
-        relation.columns[:2] if name == "unweigh" else relation.columns
-    )  # the weight is not a key column
+    columns = relation.columns[:2] if name == "unweigh" else relation.columns  # its weight is not a key
     if name == "signed_aggregate":
         columns = relation.columns[:1] * 2
     _check(name, [(relation, keys) for keys in key_sets(columns)], ROUNDS // 4, worlds)
