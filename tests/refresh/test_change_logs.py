@@ -1,4 +1,4 @@
-"""Sources that are logs of changes: a view reads the table that a log tells of, and refuses what it does not know."""
+"""Change logs as sources: a view reads the table that a log describes, and refuses what it does not know."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_log_read_at_a_version(lab):
 
 
 def test_a_model_that_may_read_a_log(lab):
-    """Where its text cannot be parsed nobody knows."""
+    """If the text cannot be parsed, we do not know whether it reads the log."""
     assert "it may read shop.log, a change log, and its SQL" in refused(
         view_of(lab, "select k from shop.log where ((")
     )
