@@ -1,4 +1,4 @@
-"""Inner aggregates that a view keeps as views of their own."""
+"""Inner aggregates that a view keeps as auxiliary views."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ QUERIES = {
     "(select customer, sum(qty) as q from orders group by customer))",
 }
 
-ORDER = "insert into orders (id, customer, amount) values (60, 1, 3)"  # of a customer with others
+ORDER = "insert into orders (id, customer, amount) values (60, 1, 3)"  # of a customer who has others
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def lab(spark, saved) -> Lab:
 
 @pytest.fixture
 def view(lab, saved) -> View:
-    """One that was built, with its auxiliary view."""
+    """A built view with its auxiliary view."""
     saved.put_into(lab, *(name for name in saved.names if name not in TABLES))
     return always(lab, "v", QUERIES["joined"])
 
@@ -79,7 +79,7 @@ def auxiliary_query(view: View) -> str:
 
 
 def kept(lab: Lab) -> list[str]:
-    """Tables and views that auxiliary views are, or are stored in."""
+    """Names of auxiliary views and of their states."""
     names = (row.tableName for row in lab.rows(f"show tables in {lab.schema}"))
     return sorted(name for name in names if "__ivm_aux_" in name)
 
@@ -115,7 +115,7 @@ def test_a_small_state_is_computed_again_from_them(lab, view):
     result = view.must_be("incremental", refresh_mode="auto")
     assert result.apply_form == "recompute"
     assert "to compute all again" in result.explanation
-    assert "__ivm_w" not in result.statements[-1]  # no change is looked at
+    assert "__ivm_w" not in result.statements[-1]  # it reads no changes
 
 
 @pytest.mark.nightly
@@ -151,7 +151,7 @@ def test_one_that_can_no_longer_be_read_stops_no_other_query(spark):
 
 
 class MayNotAlter(PlainEngine):
-    """Somebody writes to the table, up to twice, while it tries."""
+    """A driver that may not alter tables; up to twice, somebody writes to the table while it tries."""
 
     def __init__(self, lab: Lab, table: str) -> None:
         super().__init__(lab.session)
@@ -222,7 +222,7 @@ def test_a_view_that_was_left_behind_catches_up(lab):
 
 @pytest.mark.nightly
 def test_a_run_reads_them_at_its_own_versions(lab):
-    """Another driver refreshes while a run still reads older versions of the sources."""
+    """Another driver refreshes while this run still reads older versions of the sources."""
     view = always(lab, "v", QUERIES["correlated"]).build()
     pins = Pins()
     lab.run("insert into orders (id, customer, amount) values (80, 1, 100)")
@@ -290,7 +290,7 @@ BY_ORDER = {
 
 @pytest.mark.parametrize("name", few_of(BY_ORDER, []))
 def test_what_decides_is_stored_if_it_depends_on_the_order_of_rows(spark, name):
-    """It might come out otherwise each time it is computed."""
+    """Recomputing it could give another result each time."""
     lab = Lab(spark, "auxiliaries_by_order")
     open_shop(lab)
     view = lab.view("v", BY_ORDER[name]).build()

@@ -1,4 +1,4 @@
-"""Sources without a history of their own: their mirrors are compared with them once in a run."""
+"""Sources without history: their mirrors are compared with them once per run."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def lab(spark) -> Lab:
 
 
 def declared(lab: Lab, **metas) -> DeclaredSources:
-    """`p={…}` is the meta.sparkivm of the table p."""
+    """`p={…}` is the meta.sparkivm of table p."""
     return DeclaredSources(lab.schema, {f"{lab.schema}.{name}": meta for name, meta in metas.items()})
 
 
 def mirror(lab: Lab, name: str = "p") -> set[tuple]:
-    """What changed in the newest version of a mirror, without images of before."""
+    """The changes in a mirror's newest version."""
     name = f"{name}__ivm_mirror"
     version = lab.version(name)
     rows = lab.rows(
@@ -46,7 +46,7 @@ def mirror(lab: Lab, name: str = "p") -> set[tuple]:
 
 
 class Csv:
-    """A directory of CSV files that others write."""
+    """A directory of CSV files that somebody else writes."""
 
     def __init__(self, lab: Lab, directory: Path, columns: str) -> None:
         self._lab, self._directory = lab, directory
@@ -63,7 +63,7 @@ class Csv:
 
 
 def test_files_that_come_change_and_go(lab, tmp_path):
-    """One mirror for two views; copies and NULLs; what is unchanged makes no commit."""
+    """One mirror serves two views; copies and NULLs are kept; an unchanged source makes no commit."""
     files = Csv(lab, tmp_path / "p", "id int, k int, x double")
     files.write("a.csv", "1,1,1.5", "1,1,1.5", "1,1,1.5", "2,,", "2,,", "3,2,NaN", "4,2,1")
     lab.table("names", "k int, name string", "(1, 'one')", "(2, 'two')")
@@ -80,7 +80,7 @@ def test_files_that_come_change_and_go(lab, tmp_path):
         assert view.must_be("no_op").explanation == "no source changed"
     assert lab.version("p__ivm_mirror") == 0
 
-    # one copy of three less, one of two more, a new value, one that is gone, one that changed
+    # one of three copies gone, one more than two, a new value, one row gone, one row changed
     files.write("a.csv", "1,1,1.5", "1,1,1.5", "2,,", "2,,", "2,,", "3,2,NaN", "4,2,2")
     files.write("b.csv", "5,3,1", "5,3,1")
     pins = Pins()
@@ -95,7 +95,7 @@ def test_files_that_come_change_and_go(lab, tmp_path):
 
     files.delete("b.csv")
     sums.must_be("incremental")
-    files.write("b.csv", "6,1,7")  # nothing but new rows: an append
+    files.write("b.csv", "6,1,7")  # only new rows: an append
     rows.must_be("incremental")
     assert lab.rows("describe history p__ivm_mirror limit 1")[0].operation == "WRITE"
 
@@ -137,7 +137,7 @@ def test_by_key(lab):
         ],
         key=repr,
     )
-    lab.run("insert into p values (1, 1, 9)")  # the key is none
+    lab.run("insert into p values (1, 1, 9)")  # the key is not unique
     assert "declared as its key: whole rows are compared" in view.must_be("incremental").warnings[0]
     lab.run("insert overwrite p select * from values (1, 1, 9) as v (id, k, x)")
     view.must_be("incremental")
@@ -154,7 +154,7 @@ FORMATS = {
 
 
 def test_formats(lab, tmp_path):
-    """Also a view of paths, which has no tables to look into."""
+    """Also a view over paths, which names no tables."""
     derby(lab, "create table T (k int not null, x varchar(20))", "insert into T values (1, 'one')")
     files = f"insert overwrite directory '{tmp_path / 'files'}' using parquet "
     lab.run(*FORMATS.values(), files + "select 1 as k, date '2020-01-01' as x")
@@ -178,7 +178,7 @@ def test_formats(lab, tmp_path):
 
 
 def derby(lab: Lab, *statements: str) -> None:
-    """Write to the database by its own driver."""
+    """Write to the database with its own driver."""
     jvm = lab.session._jvm
     jvm.java.lang.Class.forName("org.apache.derby.jdbc.EmbeddedDriver")
     connection = jvm.java.sql.DriverManager.getConnection("jdbc:derby:memory:mirrors;create=true")
@@ -251,7 +251,7 @@ def test_zero_with_another_sign_is_another_value(lab, key):
 
 @pytest.fixture
 def view(lab) -> View:
-    """A view of a parquet table with three rows, of which two are equal."""
+    """A view of a parquet table with three rows, two of them equal."""
     lab.run(
         "create table p using parquet as select * from values (1, 1, 1), (1, 1, 1), (2, 2, 2) as v (id, k, x)"
     )
@@ -259,13 +259,13 @@ def view(lab) -> View:
 
 
 def test_what_happens_to_a_mirror(lab, view):
-    """Here as over thrift."""
+    """The engine uses SQL only, as over thrift."""
     lab.engine = PlainEngine(lab.session, by_sql=True)
     lab.engine.session.sql(f"use {lab.schema}")
     name = TableName(lab.schema, "p")
     lab.run("insert into p values (3, 3, 3)")
 
-    # To explain and to test a view leave it alone.
+    # Explaining and testing a view do not change the mirror.
     assert lab.rows(consistency_sql(lab.engine, view.request)) == []
     explained = explain_view(lab.engine, view.request)
     assert "next refresh: no_op" in explained
@@ -275,13 +275,13 @@ def test_what_happens_to_a_mirror(lab, view):
     )
     assert lab.version("p__ivm_mirror") == 0
 
-    # A driver dies between mirror and view: the frontier is a version of the mirror, which is ahead.
+    # A driver dies between mirror and view: the mirror is ahead of the frontier.
     said = capture_changes(lab.engine, name, DeclaredSources(), lab.schema)
     assert "p__ivm_mirror, version 1" in said
     view.must_be("incremental")
     assert lab.version("p__ivm_mirror") == 1
 
-    # Somebody writes to it: it is compared with its source at each run, so that it heals.
+    # Somebody writes to the mirror: every run compares it with its source, so the next run repairs it.
     lab.run("delete from p__ivm_mirror where id = 2", "insert into p__ivm_mirror values (9, 9, 9)")
     view.must_be("incremental")
     assert "is dropped" in capture_changes(lab.engine, name, DeclaredSources(), lab.schema, remove=True)

@@ -1,4 +1,4 @@
-"""Views whose changes are computed in steps: the tables between are gone afterwards."""
+"""Views whose changes are computed in steps: the step tables are dropped afterwards."""
 
 from __future__ import annotations
 
