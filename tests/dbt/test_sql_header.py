@@ -69,7 +69,7 @@ class TestSqlHeader:
         run_dbt(["run", "--select", "days"])
         assert responses(project)["days"]["reason"] == "CONFIG_CHANGED"
         assert [(str(day), n) for day, n in rows(project, "days")] == [("2024-03-01", 2)]
-        # Another statement that the compiler knows no meaning of counts as well.
+        # Another statement that the compiler does not understand counts too.
         write_file(DAYS.format(zone="UTC").replace("a;b", "c"), project.project_root, "models", "days.sql")
         run_dbt(["run", "--select", "days"])
         assert responses(project)["days"]["reason"] == "CONFIG_CHANGED"
