@@ -1,7 +1,7 @@
-"""Disturbs every kind of refresh at each of its statements in each way; `make chaos`.
+"""Disturbs every kind of refresh at each of its statements in every way; `make chaos`.
 
 Then two drivers refresh the same views while somebody writes, and dbt is killed with its JVM. Prints counts, and
-writes them into docs/reliability.md. Ends with 1 if a view was not healed by the next run.
+writes them to docs/reliability.md. Exits with 1 if the next run did not heal a view.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DRIVERS, _KILLS = "two drivers and a writer", "dbt killed"
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried of one kind of refresh, or in another way: how often what happened, and what went wrong."""
+    """The faults tried for one kind of refresh, or in another scenario: counts by kind, and failures."""
 
     name: str
     counts: dict[str, int]
@@ -53,7 +53,7 @@ class Tried:
 
 
 class Results:
-    """What was tried, by its name; kept in a file, so that an interrupted run goes on where it was."""
+    """Results by name, saved in a file so that an interrupted run can continue."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._lock = path, threading.Lock()
@@ -61,13 +61,13 @@ class Results:
         self.tried = {one["name"]: Tried(**one) for one in there}
 
     def of(self, name: str, attempt: Callable[[], Tried]) -> None:
-        """Try something, unless it was tried and went well."""
+        """Run an attempt, unless it already succeeded."""
         if name in self.tried and not self.tried[name].failures:
             return
         started = time.monotonic()
         try:
             tried = attempt()
-        except Exception:  # this one is not what it should be; the others are tried all the same
+        except Exception:  # the kind itself is broken; the other kinds still run
             tried = Tried(name, {}, [f"{name}: {traceback.format_exc()}"])
         print(f"{tried}, {time.monotonic() - started:.0f} s", flush=True)
         with self._lock:
@@ -77,7 +77,7 @@ class Results:
 
 
 def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
-    """All faults at all statements of a kind, or the first `most` of them."""
+    """All faults at all statements of a kind, or only the first `most`."""
     world = World(spark, kind)
     tried = Tried(kind.name, {"statements": world.boundaries, **dict.fromkeys(FAULTS, 0)}, [])
     for fault in all_faults(world.boundaries)[:most]:
@@ -93,7 +93,7 @@ def try_kind(spark: SparkSession, kind: Kind, most: int | None) -> Tried:
 
 
 def try_all(spark: SparkSession, kinds: Sequence[Kind], most: int | None, results: Results) -> None:
-    """Two kinds at the same time, each in a schema of its own; how large states count holds for the process."""
+    """Two kinds at a time, each in its own schema. The assumed state size is set for the whole process."""
     for size in SIZES:
         chosen = [kind for kind in kinds if kind.size == size]
         with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(_THREADS) as pool:
@@ -138,7 +138,7 @@ def main() -> int:
 
 
 def page(kinds: Sequence[Tried], drivers: Tried, killed: Tried) -> str:
-    """docs/reliability.md: what was tried and what came of it."""
+    """docs/reliability.md: what was tried, with the results."""
     columns = ("statements", *FAULTS)
     lines = [
         "# Reliability",
