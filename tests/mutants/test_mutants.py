@@ -86,7 +86,7 @@ def test_the_sample_is_the_same_in_each_run():
 
 
 def in_a_fork(mutant: Mutant, question: str) -> str:
-    """What an expression is in a process with the mutant."""
+    """An expression's value in a process with the mutant."""
 
     def ask(send: object) -> None:
         apply(mutant, PRODUCT / mutant.module)
