@@ -1,6 +1,6 @@
-"""What Spark does in a few small refreshes: a plan that grows shows in counts, whatever the machine's mood.
+"""Counts of Spark's work in a few small refreshes: a plan that grows shows in them, however fast the machine is.
 
-`python -m pytest tests/benchmarks/test_counts.py --rewrite` writes the counts that are found.
+`python -m pytest tests/benchmarks/test_counts.py --rewrite` writes the current counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
 FILE = RESULTS / "counts.json"
 VERSIONS = f"Spark {version('pyspark')}, Delta {DELTA_VERSION}"
-MEASURED = [case for case in CASES if case.name != "chain_of_five"]  # which takes as long as all others
+MEASURED = [case for case in CASES if case.name != "chain_of_five"]  # as long as all others together
 
 
 @pytest.fixture(scope="module")

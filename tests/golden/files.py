@@ -1,4 +1,4 @@
-"""Text against a file that `--rewrite` writes again."""
+"""Compares a text with a file, which `--rewrite` writes again."""
 
 from __future__ import annotations
 
