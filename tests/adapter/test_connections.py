@@ -42,7 +42,7 @@ def test_a_copy_has_what_the_session_has_and_leaves_nothing_in_it(root_session):
         copy = copied_session()
         assert run(copy, "set a.b") == [("a.b", "1")]
         assert run(copy, "select * from mine") == [(1,)]
-        assert copy.setting("spark.databricks.delta.snapshotPartitions") == "1", "as somebody said"
+        assert copy.setting("spark.databricks.delta.snapshotPartitions") == "1", "as set by somebody"
         run(copy, "set a.b = 2")
         run(copy, "create temporary view ours as select 1 as x")
         assert root_session.conf.get("a.b") == "1"

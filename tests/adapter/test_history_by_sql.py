@@ -61,7 +61,7 @@ def test_those_above_a_version(after):
     catalog = SqlCatalog(history)
     for _ in range(2):
         assert [c.version for c in catalog.commits(TABLE, after)] == [*range(after + 1, 5)]
-    assert history.asked[-1] == max(1, 4 - after), "no more than are needed once the newest is known"
+    assert history.asked[-1] == max(1, 4 - after), "no more rows than needed, because the newest is known"
 
 
 def test_commits_that_come_while_they_are_read():

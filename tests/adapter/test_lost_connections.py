@@ -159,7 +159,7 @@ def test_py4j_prints_no_stack_of_it(monkeypatch, capsys):
     connection = SimpleNamespace(send_command=cut, close=lambda reset: None)
     monkeypatch.setattr(client, "_get_connection", lambda: connection)
     client.send_command("x", retry=False)
-    assert "Traceback" in capsys.readouterr().err, "so there is something to keep quiet"
+    assert "Traceback" in capsys.readouterr().err, "without be_quiet, py4j prints a stack"
     be_quiet()
     client.send_command("x", retry=False)
     logging.error("somebody else's")

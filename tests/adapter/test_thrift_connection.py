@@ -40,7 +40,7 @@ def test_nothing_runs_after_a_cancel():
     with pytest.raises(DbtRuntimeError, match="canceled"):
         connection.cursor().execute("create or replace table state …")
     assert cursor.ran == ["insert into state …"]
-    assert cursor.canceled_by is threading.current_thread(), "of a transport that is its thread's alone"
+    assert cursor.canceled_by is threading.current_thread(), "the transport belongs to one thread"
 
 
 class Commented:

@@ -67,5 +67,5 @@ def test_refreshes_do_as_much_as_before(counts, request):
         for name, was in values.items()
         if counts[case][name] != was
     ]
-    assert not different, "if this is meant, run the test with --rewrite and read the diff"
+    assert not different, "if this is intended, run the test with --rewrite and review the diff"
     assert counts.keys() == expected["cases"].keys(), "run the test with --rewrite"

@@ -104,11 +104,11 @@ def try_all(spark: SparkSession, kinds: Sequence[Kind], most: int | None, result
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kind", default="", help="only kinds whose names contain this")
-    parser.add_argument("--most", type=int, default=None, help="faults of each kind; all by default")
+    parser.add_argument("--most", type=int, default=None, help="maximum faults per kind; all by default")
     parser.add_argument("--rounds", type=int, default=200, help="of two drivers and a writer")
     parser.add_argument("--kills", type=int, default=50, help="of dbt and its JVM")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--results", type=Path, help="what an interrupted run tried, to go on from there")
+    parser.add_argument("--results", type=Path, help="file to continue an interrupted run")
     parser.add_argument("--page", type=Path, help="where the counts are written")
     arguments = parser.parse_args()
     kinds = [kind for kind in KINDS if arguments.kind in kind.name]

@@ -58,7 +58,7 @@ class TestSqlHeader:
         assert len(run_dbt(["test"])) == 2
 
         run_dbt(["run"])
-        assert modes(project) == {"days": "no_op", "twice": "full"}, "nothing tells of another function"
+        assert modes(project) == {"days": "no_op", "twice": "full"}, "a new function body cannot be seen"
         assert "create temporary function twice" in responses(project)["twice"]["reason_text"]
         _, text = run_dbt_and_capture([*EXPLAIN, "{model: twice}"])
         assert "EXPRESSION_NOT_SUPPORTED: sql_header has create temporary function" in text

@@ -125,7 +125,7 @@ class View:
     def _predicate(self, column: str) -> str:
         """The predicate of the state's changed part; empty if nothing changes."""
         part = find_part(self._engine, STAGED, "state", 0, (column,), exact=True)
-        assert part is not None, "there are few values, and simple ones"
+        assert part is not None, "the values are few and simple"
         return part.predicate
 
     def _apply(self, change: StateChange, rows: Relation, sources: Sources, predicate: str) -> None:

@@ -69,7 +69,7 @@ def queries(name: str, rng: random.Random) -> Iterator[tuple[str, Relation]]:
 def test_groups_narrowed_before_they_are_read_again(name, changed, worlds: Worlds):
     rng = random.Random(f"{worlds.seed} {name}")
     numbers = [number for number in range(len(worlds)) if worlds.changed(number) <= changed]
-    assert numbers, "in no world r alone changes"
+    assert numbers, "there is no world in which only r changes"
     for label, query in queries(name, rng):
         text = delta_violation(query, changed, Always())
         for number in rng.sample(numbers, min(4, len(numbers))):

@@ -81,15 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=FOLDERS, help="folders or modules under sparkivm/")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument(
-        "--per-module", type=int, default=0, help="mutants of each module, by its length if 0"
-    )
-    parser.add_argument(
-        "--name", default="", help="only mutants whose name has this in it, of all that there are"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=60.0, help="of CPU, that the tests of a mutant take at most"
-    )
+    parser.add_argument("--per-module", type=int, default=0, help="mutants per module; 0: by its length")
+    parser.add_argument("--name", default="", help="only mutants whose names contain this, without sampling")
+    parser.add_argument("--seconds", type=float, default=60.0, help="CPU limit for the tests of a mutant")
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests")
     parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
     parser.add_argument("--json", type=Path, help="write all outcomes")
@@ -299,7 +293,7 @@ def _report(done: Sequence[Trial]) -> int:
             f"{folder:12} {tried:8} {counts['killed']:7} {counts['text']:8} {counts['survived']:9} {_score(counts):6.1%}"
         )
     if total["not applied"]:
-        print(f"{total['not applied']} are in what a running process cannot exchange, and do not count")
+        print(f"{total['not applied']} cannot be applied to a running process and do not count")
     reasons = known_survivors(SURVIVORS.read_text() if SURVIVORS.exists() else "")
     new = [trial.name for trial in done if trial.outcome == "survived" and trial.name not in reasons]
     if new:

@@ -148,7 +148,7 @@ def test_the_next_run_ends_well(name, of_kind):
     whole = of_kind(name)
     expected = whole.refresh()
     whole.check()
-    assert expected.statements, "nothing to die at"
+    assert expected.statements, "no statement to die at"
     for at in range(1, len(whole.lab.engine.ran) + 1):
         for way in ways_at(whole.lab.engine.ran[at - 1]):
             broken = of_kind(name)

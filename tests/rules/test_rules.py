@@ -76,7 +76,7 @@ def test_rule(file, case, pytestconfig):
     if pytestconfig.getoption("--rewrite"):
         FILES[file].rewrite(case.name, found)
     else:
-        assert found == case.plans, "make golden, and read the diff"
+        assert found == case.plans, "run `make golden` and review the diff"
 
 
 def _compare_rows(case: RuleCase, one: Relation, other: Relation) -> None:

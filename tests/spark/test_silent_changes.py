@@ -43,7 +43,7 @@ def test_a_source_of_which_nothing_is_left_is_not_joined(spark, monkeypatch):
     lab.run("insert into customers values (3, 'Eve', 1)", "update customers set balance = 0 where id = 1")
     asked.clear()
     view.must_be("incremental")
-    assert not asked, "it has a row more"
+    assert not asked, "it has one more row"
 
 
 def test_changes_kept_in_fewer_columns_are_asked_of_too(spark, monkeypatch):

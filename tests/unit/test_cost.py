@@ -127,7 +127,7 @@ def test_a_large_state_takes_long_to_write(engine):
         for size in (None, 250_000_000)
     )
     assert large.full_s - small.full_s == pytest.approx(10)
-    assert large.incremental_s == small.incremental_s, "what is appended does not depend on it"
+    assert large.incremental_s == small.incremental_s, "an append does not depend on it"
 
 
 @pytest.mark.parametrize("kind", ["values", "aggregated", "exchanged"])

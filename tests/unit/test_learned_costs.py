@@ -21,7 +21,7 @@ def after(timing: Timing, took_s: float) -> dict[str, int]:
     commit = Commit(1, STARTED_MS + round(1000 * took_s), "WRITE", {}, {}, None)
     stored = StoredState(None, replace(FRONTIER, timing=timing), None, commit)
     found = learned(stored)
-    assert (found.way, found.started_ms) == ("", 0), "nobody learns twice from one refresh"
+    assert (found.way, found.started_ms) == ("", 0), "we learn once from each refresh"
     return dict(found.factors)
 
 

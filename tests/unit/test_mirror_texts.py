@@ -61,7 +61,7 @@ def followed(
         hit = [r for r in result if (r[0] == row[0] if key else is_gone and r == tuple(row))]
         assert len(hit) <= 1 or not key
         if not hit:
-            assert not is_gone, "nothing is there to be deleted"
+            assert not is_gone, "there is no row to delete"
             new[tuple(row)] += 1
             continue
         taken = result.pop(hit[0])
