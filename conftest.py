@@ -1,4 +1,4 @@
-"""One Spark per pytest process: tests of the engine, of the adapter and dbt's own runs all use it."""
+"""One Spark per pytest process, shared by the engine's tests, the adapter's tests and dbt's own runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that workers that share the files end at the same time."""
+    """Run slow tests first, so that workers that share the files end at the same time."""
     items.sort(key=lambda item: not any(map(item.get_closest_marker, ("spark", "dbt", "thrift"))))
 
 
 @pytest.fixture(scope="session")
 def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The first session of a Spark with Delta, UTC, a catalog in memory and an empty warehouse.
+    """The first session of a Spark with Delta, time zone UTC, an in-memory catalog and an empty warehouse.
 
     dbt-spark runs hooks in this session and writes a profile's settings into it.
     """
@@ -47,7 +47,7 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def spark(root_session: Any) -> Any:
-    """A session of the tests' own."""
+    """A separate session for the tests."""
     return root_session.newSession()
 
 
@@ -61,7 +61,7 @@ def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(scope="module")
 def spark_without_ansi(spark: Any) -> Any:
-    """Where what overflows is NULL, and no error."""
+    """A session in which overflow gives NULL instead of an error."""
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", "false")
     return session
@@ -69,5 +69,5 @@ def spark_without_ansi(spark: Any) -> Any:
 
 @pytest.fixture(scope="class")
 def dbt_profile_target(spark: Any) -> dict[str, Any]:
-    """dbt connects to the same Spark, with a session of its own per connection."""
+    """A profile that connects to the same Spark, with one session per connection."""
     return {"type": "sparkivm", "method": "session", "threads": 4}

@@ -1,4 +1,4 @@
-"""Prints the pages that repeat code: laws, reasons and tpcds in docs/. `python scripts/print_docs.py`"""
+"""Prints the pages that repeat code: docs/laws.md, reasons.md and tpcds.md. `python scripts/print_docs.py`"""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ model's SQL. [Refresh flow](refresh_flow.md) shows when each reason is found."""
 
 
 def laws_page() -> str:
-    """The docstrings of the operators."""
+    """Render the docstrings of the operators."""
     parts = ["# Laws", _PRINTED, _ABOUT_LAWS]
     for title, operators in _TITLES.items():
         parts += [f"## {title}", *map(_entry, operators)]
@@ -83,19 +83,19 @@ def laws_page() -> str:
 
 
 def reasons_page() -> str:
-    """Every reason with its sentence and its way out."""
+    """Render every reason with what happened and what to do."""
     rows = [f"| `{reason.name}` | {reason.happened} | {reason.way_out} |" for reason in Reason]
     table = "\n".join(["| code | what happened | what to do |", "|---|---|---|", *rows])
     return "\n\n".join(["# Reasons", _PRINTED, _ABOUT_REASONS, table]) + "\n"
 
 
 def _entry(documented: object) -> str:
-    """A name, where it is, and its docstring."""
+    """Render a name, its file and its docstring."""
     if isinstance(documented, ModuleType):
         name, module = documented.__name__.rpartition(".")[2], documented.__name__
     else:
         name, module = getattr(documented, "__name__", ""), getattr(documented, "__module__", "")
-        if inspect.isfunction(documented):  # several modules have one of the same name
+        if inspect.isfunction(documented):  # several modules have a function of the same name
             name = f"{module.rpartition('.')[2]}.{name.lstrip('_')}"
     text = inspect.getdoc(documented)
     if not text:
@@ -105,8 +105,8 @@ def _entry(documented: object) -> str:
 
 
 def tpcds_page() -> str:
-    """What each query of TPC-DS is kept by."""
-    from tests.tpcds.page import tpcds_page as page  # the tests' packages are not needed for the other pages
+    """Render how each TPC-DS query is kept up to date."""
+    from tests.tpcds.page import tpcds_page as page  # only this page needs the tests' packages
 
     return page(_PRINTED)
 

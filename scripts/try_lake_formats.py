@@ -1,8 +1,8 @@
-"""Views over real Iceberg and Hive tables: after each change they equal their queries, from changes alone.
+"""Views over real Iceberg and Hive tables: after each change the incremental refresh equals the query.
 
     python scripts/try_lake_formats.py [org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0]
 
-It fetches Iceberg's jar and starts a Hive metastore, so it is no part of the test suite.
+The script fetches Iceberg's jar and starts a Hive metastore, so it is not part of the test suite.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The statement macros without dbt: what the macros of this project mean when nobody overrides them."""
+"""The statement macros without dbt: this project's macros as they are when nobody overrides them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Texts that are no query, for the place of a model: Spark would run each of them."""
+"""Model texts that are not queries. Spark would run each of them."""
 
 from __future__ import annotations
 
-# By their kind. They read shop.t and change shop.log, or the session.
+# By kind. They read shop.t and change shop.log or the session.
 COMMANDS = {
     "from_insert": "from shop.t insert into shop.log select id",
     "from_insert_overwrite": "from shop.t\ninsert overwrite shop.log select id",
@@ -52,7 +52,7 @@ COMMANDS = {
     "vacuum": "vacuum shop.log",
     "restore": "restore table shop.log to version as of 0",
 }
-# They would end a statement of ours that they stand in, or swallow a part of it.
+# These would close a statement that we put them into, or swallow a part of it.
 BREAKOUTS = {
     "closed": "select 1 as id) as x, (select 2 as b",
     "closed_with_insert": "select 1 as id); insert into shop.log values (1); select (1",

@@ -1,4 +1,4 @@
-"""Parameters of tests of which every run tries the same few, and `make nightly` tries all."""
+"""Test parameters: every run uses the same few, `make nightly` uses all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def few_of(every: Iterable[Any], at_each_run: Collection[Any]) -> list[Any]:
-    """All of them, those that are not tried at each run marked as nightly."""
+    """All values; those outside `at_each_run` are marked nightly."""
     values = list(every)
     assert all(value in values for value in at_each_run), at_each_run
     return [

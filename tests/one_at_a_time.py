@@ -1,4 +1,4 @@
-"""Processes that share a run of the tests start their JVMs one after the other."""
+"""The worker processes of a test run start their JVMs one after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOCK = Path(tempfile.gettempdir()) / f"dbt-sparkivm-tests-of-{getpass.getuser()
 
 @contextmanager
 def starting_spark() -> Iterator[None]:
-    """All of them fetch Delta's packages into the same directory, which ivy does not lock."""
+    """Hold a lock: all workers fetch Delta's packages into the same directory, which ivy does not lock."""
     with _LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -32,9 +32,9 @@ _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000"}
 
 
 class PlainEngine(Engine):
-    """As the adapter's, with its metadata code, or `by_sql` as over thrift; ANSI as in the given session.
+    """Like the adapter's, with its metadata code, or `by_sql` as over thrift; ANSI as in the given session.
 
-    `ran`: what was executed.
+    `ran`: the executed statements.
     """
 
     def __init__(self, spark: SparkSession, *, by_sql: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A model's text as the compiler reads it, over the tables of the random queries unless others are given."""
+"""Reads a model's text as the compiler does, over the tables of the random queries unless others are given."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def assert_refused(sql: str, reason: Reason, detail: str) -> None:
 
 
 def refusal(sql: str, catalog: Catalog = CATALOG) -> Fallback:
-    """Why the compiler does not read it, which it must not."""
+    """Why the compiler refuses the text. Fails if the compiler reads it."""
     with pytest.raises(NotIncremental) as refused:
         read(sql, catalog)
     return refused.value.fallback

@@ -1,4 +1,4 @@
-"""Seeds of tests that draw what they try: all follow from SPARKIVM_SEED, which is the same at every run unless it is given."""
+"""Seeds of randomized tests: all derive from SPARKIVM_SEED, which is the same in every run unless it is set."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ SEED = os.environ.get("SPARKIVM_SEED", "1")
 
 
 def seed(name: str) -> int:
-    """The seed of the tests that share this name."""
+    """The seed shared by all tests that use this name."""
     return random.Random(f"{SEED} {name}").randrange(10**9)

@@ -1,7 +1,7 @@
-"""Opens a session as dbt does, with the settings on stdin (JSON), writes a Delta table, and says what arrived.
+"""Opens a session as dbt does, with settings from stdin (JSON), writes a Delta table, and prints what arrived.
 
 argument  the directory that a profile calls spark_directory
-stdout    JSON: `settings` and `jars` as the context has them
+stdout    JSON: `settings` and `jars` of the Spark context
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALL = {
 
 
 def what_arrives(directory: Path, given: Mapping[str, str] = SMALL) -> dict[str, Any]:
-    """The output of a run in a process of its own, which has ended."""
+    """The output of such a process, after it has ended."""
     command = [sys.executable, "-m", "tests.adapter.start_with", directory]
     answer = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""Incremental views over somebody else's connections, without a Spark."""
+"""Incremental views over another adapter's connections, without a Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Cursor:
 
 
 class Lender:
-    """dbt's connection manager of a driver that nothing is known of."""
+    """dbt's connection manager with a driver that we do not know."""
 
     def __init__(self) -> None:
         self.profile = SimpleNamespace(credentials=SimpleNamespace(method="odbc", type="spark"))
@@ -64,7 +64,7 @@ def test_statements_are_those_of_dbts_connection(lender, borrowed):
 
 
 def test_each_connection_of_dbts_is_borrowed_once(lender, borrowed):
-    """dbt closes a connection after each model, and opens another one."""
+    """dbt closes its connection after each model and opens another one."""
     first = borrowed.get_thread_connection()
     assert borrowed.get_thread_connection() is first
     lender.connection = lender.opened()

@@ -1,4 +1,4 @@
-"""Java starts with an archive of its classes where that is safe, and writes one where there is none yet."""
+"""Java starts with an archive of its classes where that is safe, and writes an archive if there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDERS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch, tmp_path) -> Path:
-    """A Spark without folders on its class path; the user's cache is empty."""
+    """A Spark home without folders on its class path, and an empty user cache."""
     (tmp_path / "spark" / "jars").mkdir(parents=True)
     (tmp_path / "spark" / "jars" / "spark.jar").write_text("jar")
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
@@ -39,7 +39,7 @@ def cache(home: Path) -> Path:
 
 
 def options(settings: dict[str, str]) -> list[str]:
-    """What Java is told of archives."""
+    """The Java options about archives."""
     with from_archive(settings) as started:
         return started[OPTIONS].split()[1:]
 
@@ -130,7 +130,7 @@ def test_spark_with_a_folder_of_its_own(settings, home):
 
 @pytest.mark.parametrize("whose", ["open to others", "a link", "no folder"])
 def test_a_cache_that_others_may_write_to(settings, home, whose):
-    """It holds code that is going to run."""
+    """The archive contains code that Java will run."""
     if whose == "no folder":
         (home / "cache").write_text("")
     elif whose == "a link":
@@ -148,7 +148,7 @@ def test_a_cache_that_others_may_write_to(settings, home, whose):
 @pytest.mark.spark
 @pytest.mark.slow
 def test_java_takes_classes_from_it(home, monkeypatch):
-    """The first start fetches Delta, the second one writes the archive, the third one uses it."""
+    """The first start fetches Delta, the second writes the archive, the third uses it."""
     monkeypatch.delenv("SPARK_HOME")
     log = home / "classes.log"
     monkeypatch.setenv("JDK_JAVA_OPTIONS", f"-Xlog:class+load:file={log}")

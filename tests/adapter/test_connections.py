@@ -1,4 +1,4 @@
-"""Connections share tables and nothing else; a canceled one stops."""
+"""Connections share tables and nothing else; a canceled connection stops."""
 
 import threading
 import time
@@ -35,14 +35,14 @@ def test_settings_and_temporary_views_are_isolated(connect, spark):
 
 
 def test_a_copy_has_what_the_session_has_and_leaves_nothing_in_it(root_session):
-    """With `type: spark` hooks run in the session of all threads."""
+    """With `type: spark`, hooks run in a session that all threads share."""
     root_session.conf.set("a.b", "1")
     root_session.sql("create or replace temporary view mine as select 1 as x")
     try:
         copy = copied_session()
         assert run(copy, "set a.b") == [("a.b", "1")]
         assert run(copy, "select * from mine") == [(1,)]
-        assert copy.setting("spark.databricks.delta.snapshotPartitions") == "1", "as somebody said"
+        assert copy.setting("spark.databricks.delta.snapshotPartitions") == "1", "as set by somebody"
         run(copy, "set a.b = 2")
         run(copy, "create temporary view ours as select 1 as x")
         assert root_session.conf.get("a.b") == "1"
@@ -97,7 +97,7 @@ def test_cancel_ends_the_running_job_of_this_connection_only(connect):
 
 
 def test_cancel_ends_a_job_that_starts_later(connect):
-    """A statement that Spark still plans has no job yet."""
+    """A statement that Spark is still planning has no job."""
     victim = connect()
     with victim.at_work():
         victim.cancel()

@@ -1,4 +1,4 @@
-"""Profiles: what is enough, what is refused."""
+"""Profiles: what is sufficient, and what is refused."""
 
 import pytest
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials

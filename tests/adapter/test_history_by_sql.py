@@ -1,4 +1,4 @@
-"""The commits of a table by DESCRIBE HISTORY: as few as needed, and the first one with an id that lasts."""
+"""A table's commits from DESCRIBE HISTORY: no more rows than needed, and a stable id for the first commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
 
 class History:
-    """Commits at these milliseconds, told as Delta does: each after the one that is listed before it."""
+    """Commits at these milliseconds, reported as Delta does: each later than the commit listed before it."""
 
     def __init__(self, *times_ms: int, first: int = 0) -> None:
         self.times_ms, self.first, self.asked = list(times_ms), first, []
@@ -40,7 +40,7 @@ class History:
 
 
 def test_the_first_one_has_the_same_id_however_many_follow():
-    """These were committed within one millisecond, as on stores whose files have times of whole seconds."""
+    """All commits are within one millisecond, as in stores whose file times have whole seconds."""
     ids = set()
     for later in range(4):
         first, *rest = SqlCatalog(History(5, 5, *[5] * later)).commits(TABLE, 0)
@@ -61,7 +61,7 @@ def test_those_above_a_version(after):
     catalog = SqlCatalog(history)
     for _ in range(2):
         assert [c.version for c in catalog.commits(TABLE, after)] == [*range(after + 1, 5)]
-    assert history.asked[-1] == max(1, 4 - after), "no more than are needed once the newest is known"
+    assert history.asked[-1] == max(1, 4 - after), "no more rows than needed, because the newest is known"
 
 
 def test_commits_that_come_while_they_are_read():

@@ -1,4 +1,4 @@
-"""An Iceberg table described by statements: its metadata file is read, and forgotten when the name is another table's."""
+"""An Iceberg table described by SQL: its metadata file is read, and forgotten when the name means another table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPLAINED = "== Analyzed Logical Plan ==\n== Optimized Logical Plan ==\n== Physi
 
 
 class Server:
-    """Has one table of a provider, and what its metadata file says."""
+    """Has one table of a provider, with the text of its metadata file."""
 
     def __init__(self, metadata: str) -> None:
         self.metadata, self.provider, self.ran = metadata, "iceberg", []
@@ -44,7 +44,7 @@ def test_what_the_newest_metadata_file_says():
     assert [commit.version for commit in catalog.commits(TABLE, 0)] == [1, 2]
     assert (
         server.ran.index("refresh table `ice`.`shop`.`t`") < len(server.ran) - 2
-    )  # before the file is looked for
+    )  # refreshed before the file is read
 
 
 def test_a_table_that_cannot_be_read_so_has_no_versions():

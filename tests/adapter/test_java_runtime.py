@@ -1,4 +1,4 @@
-"""Java is checked before Spark fails without it."""
+"""Java is checked before Spark would fail without it."""
 
 import pytest
 from dbt.adapters.sparkivm.java_runtime import check_java

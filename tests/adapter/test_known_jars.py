@@ -1,4 +1,4 @@
-"""The jars of packages are looked for once, unless somebody names jars."""
+"""Package jars are looked up once, unless the user names jars."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def nothing_is_said_elsewhere(monkeypatch, tmp_path):
 
 @pytest.fixture
 def fetched(tmp_path):
-    """What Spark says of two jars, one with a blank in its name."""
+    """Spark's list of two fetched jars, one with a blank in its name."""
     jars = [tmp_path / "io.delta_delta-spark.jar", tmp_path / "of io.delta.jar"]
     for jar in jars:
         jar.write_text("jar")
@@ -55,7 +55,7 @@ def test_a_record_of_another_shape(tmp_path, text):
 
 @pytest.mark.parametrize("whose", ["a link", "open to others"])
 def test_a_record_that_others_may_have_written(tmp_path, fetched, whose):
-    """It names code that is going to run."""
+    """The record names code that Java will run."""
     settings = session_settings({}, tmp_path)
     remember_jars(settings, fetched, tmp_path)
     record = tmp_path / "jars.json"

@@ -1,4 +1,4 @@
-"""A Spark that stopped, does not answer, or that the user stopped: a sentence, what to do, and nothing is tried again."""
+"""A Spark that stopped, does not answer or was stopped by the user: one sentence, what to do, and no retry."""
 
 import logging
 import sys
@@ -32,7 +32,7 @@ def raised_from(error, cause):
 
 
 class Manager(SparkIvmConnectionManager):
-    """Without a profile; its connection is open, and canceled or not."""
+    """A manager without a profile; its connection is open, and canceled or not."""
 
     def __init__(self, credentials, canceled=False):
         self.profile = SimpleNamespace(credentials=credentials)
@@ -103,7 +103,7 @@ def test_what_spark_answers_is_an_error_of_the_statement():
     ],
 )
 def test_a_select_may_fail_while_its_rows_are_fetched(raised, kind, words):
-    """dbt fetches without a handler; in a session the statement runs only then."""
+    """dbt fetches without an exception handler; in a session, the statement runs only then."""
 
     def fetchall():
         raise raised
@@ -126,7 +126,7 @@ def test_what_fails_after_a_cancel_is_canceled():
 
 @contextmanager
 def layers():
-    """As a statement of the metadata over SQL runs: one handler in another."""
+    """Nested handlers, as for a metadata statement over SQL."""
     manager = Manager(THRIFT)
     described = (author_errors(), spark_errors(), manager.exception_handler("describe"))
     selected = (spark_errors(), manager.exception_handler("select"))
@@ -159,7 +159,7 @@ def test_py4j_prints_no_stack_of_it(monkeypatch, capsys):
     connection = SimpleNamespace(send_command=cut, close=lambda reset: None)
     monkeypatch.setattr(client, "_get_connection", lambda: connection)
     client.send_command("x", retry=False)
-    assert "Traceback" in capsys.readouterr().err, "so there is something to keep quiet"
+    assert "Traceback" in capsys.readouterr().err, "without be_quiet, py4j prints a stack"
     be_quiet()
     client.send_command("x", retry=False)
     logging.error("somebody else's")
@@ -191,7 +191,7 @@ def test_a_server_that_stops_while_settings_are_made():
 
 
 def test_opening_says_where(monkeypatch):
-    """dbt-spark's own way to open fails as PyHive does where nobody listens."""
+    """dbt-spark opens it; this fails as PyHive does where no server listens."""
     credentials = SimpleNamespace(**vars(THRIFT), connect_retries=0, connect_timeout=1, retry_all=False, token=None,
                                   user="dbt", schema="s", use_ssl=False, auth=None, kerberos_service_name=None,
                                   password=None, server_side_parameters={})  # fmt: skip

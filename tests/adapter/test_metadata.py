@@ -1,4 +1,4 @@
-"""What the engine says of relations; by calls into the JVM and by SQL it says the same."""
+"""What the engine reports about relations; calls into the JVM and SQL give the same answers."""
 
 import time
 
@@ -71,7 +71,7 @@ def test_char_is_told_from_string(engines, schema):
 
 
 def test_names_of_fields_that_make_a_text_unclear(engines, schema):
-    """Calls know the structure. DESCRIBE prints no backticks, so by SQL the type is not known."""
+    """Calls know the structure. DESCRIBE prints no backticks, so over SQL the type is unknown."""
     sql = "select named_struct('a:b', 1, 'geo', 'x') as s, named_struct('first name', 1) as t"
     calls, by_sql = ([field.type for field in engine.schema_of(sql)] for engine in engines)
     assert calls == ["struct<`a:b`:int,geo:string>", "struct<first name:int>"]
@@ -82,7 +82,7 @@ def test_names_of_fields_that_make_a_text_unclear(engines, schema):
 
 
 def test_what_a_commit_needs_is_looked_up_beforehand(spark, schema):
-    spark.sql("insert into metadata.off values (2L)")  # a version whose snapshot nobody has asked for
+    spark.sql("insert into metadata.off values (2L)")  # a version whose snapshot nobody has read
     engine, name = PlainEngine(spark), TableName(schema, "off")
     engine.describe(name)
     before = snapshot_jobs(spark)
@@ -159,7 +159,7 @@ def test_commits(engines, schema, spark):
     assert [c.user_metadata for c in by_calls] == [None, '{"x": "it\'s"}', None]
     assert by_calls[2].metrics["numDeletedRows"] == "1"
     for one, other in zip(by_calls, by_sql, strict=True):
-        assert abs(one.timestamp_ms - other.timestamp_ms) < 5000  # of the entry; of its file
+        assert abs(one.timestamp_ms - other.timestamp_ms) < 5000  # entry's time; file's time
         assert (one.version, one.operation, one.metrics, one.parameters, one.user_metadata) == (
             other.version,
             other.operation,
@@ -216,7 +216,7 @@ def test_errors_carry_sparks_sentence_only(engines):
 
 
 def test_files_are_found_in_a_listing(spark, schema, tmp_path):
-    """That takes no Spark job, where a query that opens each file takes half a second."""
+    """A listing needs no Spark job; a query that opens each file takes half a second."""
     table = TableName(schema, "listed")
     spark.sql(
         f"create table {table} using delta location '{tmp_path}' partitioned by (p) as select 1 as id, 'a b' as p"

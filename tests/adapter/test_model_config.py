@@ -1,4 +1,4 @@
-"""Model options: checked before anything is changed, with the model's name."""
+"""Model options are checked before anything changes, and errors name the model."""
 
 import json
 from importlib.resources import files
@@ -116,7 +116,7 @@ def test_what_does_nothing_is_remarked_on(config, remark):
 
 
 def test_every_key_that_dbt_knows_of_any_warehouse_is_known():
-    """dbt's own schema of a project's models, without what says something of all materializations."""
+    """Checks each key in dbt's own schema of model configs, except those that concern every materialization."""
     schema = json.loads((files("dbt.jsonschemas") / "resources" / "latest.json").read_text())
     for name in schema["definitions"]["ModelConfig"]["properties"]:
         value = "full" if name == "refresh_mode" else "given"
@@ -138,7 +138,7 @@ _OF_ALL = """
 access alias contract database docs enabled event_time freshness full_refresh grants group materialized packages
 post_hook pre_hook quoting schema static_analysis tags
 """.split()
-# Of these warehouses, but more likely the project's own.
+# Keys of such warehouses, but more likely the project's own.
 _WORDS_OF_PROJECTS = "category state strictness custom_checks timeout sync batch_id".split()
 
 

@@ -1,4 +1,4 @@
-"""What the operations may call a model or a source."""
+"""The names that operations accept for a model or a source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_model():
 
 
 def test_version_of_a_model():
-    """The name alone means all versions; one is told by its number or its alias."""
+    """The name alone means all versions; a number or an alias selects one."""
     node = SimpleNamespace(
         resource_type="model", unique_id="model.shop.sums.v2", name="sums", alias="sums_v2", version=2
     )

@@ -1,4 +1,4 @@
-"""`.spark` is private where it is made; what was there before is nobody's business of ours."""
+"""`.spark` is created private; an existing directory is left unchanged."""
 
 import os
 import stat

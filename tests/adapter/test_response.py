@@ -1,4 +1,4 @@
-"""The console's status line and run_results.json."""
+"""The status line on the console and run_results.json."""
 
 import pytest
 from dbt.adapters.sparkivm.response import RefreshResponse

@@ -1,4 +1,4 @@
-"""Columns from the JSON of a schema, which has the structure of types whatever the names of fields."""
+"""Columns from a schema's JSON, which shows the structure of types for any field names."""
 
 from __future__ import annotations
 

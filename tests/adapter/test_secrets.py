@@ -1,4 +1,4 @@
-"""What a profile says reaches Java unchanged, and no command line of the machine shows it."""
+"""A profile's settings reach Java unchanged, and no command line on the machine shows them."""
 
 import json
 import os
@@ -27,7 +27,7 @@ ODD = {
 
 
 class Watch(threading.Thread):
-    """Reads the command lines of all processes, over and over, while others start."""
+    """Reads the command lines of all processes repeatedly while others start."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -40,7 +40,7 @@ class Watch(threading.Thread):
                 try:
                     line = (process / "cmdline").read_bytes().decode(errors="replace")
                 except OSError:
-                    continue  # it has ended
+                    continue  # the process has ended
                 if "spark" in line:
                     self.seen.add(line)
 

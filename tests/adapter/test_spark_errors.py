@@ -1,4 +1,4 @@
-"""Spark's sentence without plan and stack."""
+"""Spark's error message without plan and stack trace."""
 
 import pytest
 from dbt.adapters.exceptions.connection import FailedToConnectError
@@ -36,7 +36,7 @@ def test_the_cause_of_a_task_that_failed():
 
 
 class GoneJava:
-    """An exception in a Java that has stopped since: py4j fails as it asks for its text."""
+    """An exception in a Java that has stopped: py4j fails when it asks for the text."""
 
     def toString(self):
         raise Py4JNetworkError("Answer from Java side is empty")

@@ -1,4 +1,4 @@
-"""What a thrift server is asked of a session, and how its answers are read."""
+"""The statements that ask a thrift server about its session, and how their answers are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkivm.engine import EngineError, Row
 
 
 class Server:
-    """It has the variable x, the functions f and upper (a user's) and lower, and reads no `nonsense`."""
+    """Has the variable x, the user functions f and upper, and lower; cannot parse `nonsense`."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -55,7 +55,7 @@ def catalog(server):
 
 
 def test_functions_of_users(catalog):
-    """A name that is not a function is not foreign; one with a schema is."""
+    """A name that is not a function is not foreign; a name with a schema is."""
     assert catalog.foreign_functions(["f", "upper", "lower", "q", ".lower"]) == {"f", "upper", ".lower"}
 
 
@@ -71,5 +71,5 @@ def test_the_current_catalog_and_schema(catalog):
 def test_a_text_is_described_before_anything_else_is_done_with_it(server, catalog, ask):
     with pytest.raises(EngineError) as refused:
         getattr(catalog, ask)("select nonsense")
-    assert refused.value.position == (1, 8)  # below a comment, and DESCRIBE QUERY
+    assert refused.value.position == (1, 8)  # below a comment and DESCRIBE QUERY
     assert server.ran == ["describe query\nselect nonsense"]

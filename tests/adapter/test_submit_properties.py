@@ -1,4 +1,4 @@
-"""Settings for Java go by a private file, as Java reads them, and beside the user's own arguments."""
+"""Java gets settings from a private file, in Java's format; the user's own arguments are kept."""
 
 import os
 import shlex
@@ -87,7 +87,7 @@ def test_a_file_of_the_user_is_read_first(monkeypatch, tmp_path, form):
         assert rest == ["pyspark-shell"]
         lines = Path(path).read_text().splitlines()
         assert (lines[0], lines[-1]) == ("a=1", "spark.hadoop.fs.s3a.secret.key=hunter2")
-        assert lines[-2] == ""  # ends a line of theirs that goes on
+        assert lines[-2] == ""  # ends a continued line of theirs
 
 
 def test_nothing_stays_after_an_error(monkeypatch):

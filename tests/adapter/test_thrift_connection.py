@@ -12,7 +12,7 @@ from TCLIService.ttypes import TOperationState
 
 
 class Cursor:
-    """Of a server on which a statement runs until it is canceled."""
+    """A cursor of a server on which a statement runs until it is canceled."""
 
     def __init__(self):
         self.started, self.state, self.ran = threading.Event(), TOperationState.RUNNING_STATE, []
@@ -40,11 +40,11 @@ def test_nothing_runs_after_a_cancel():
     with pytest.raises(DbtRuntimeError, match="canceled"):
         connection.cursor().execute("create or replace table state …")
     assert cursor.ran == ["insert into state …"]
-    assert cursor.canceled_by is threading.current_thread(), "of a transport that is its thread's alone"
+    assert cursor.canceled_by is threading.current_thread(), "the transport belongs to one thread"
 
 
 class Commented:
-    """dbt's connection manager where query-comment is appended; it knows one setting."""
+    """dbt's connection manager, which appends a query comment; the server has one setting."""
 
     def __init__(self):
         self.ran = []
@@ -73,7 +73,7 @@ def test_settings_are_asked_for_without_the_comment():
 
 
 class Server:
-    """Of which a setting has a value, or none."""
+    """A server on which one setting has a value or none."""
 
     def __init__(self, value):
         self.value, self.ran = value, []
@@ -90,7 +90,7 @@ class Server:
 
 @pytest.mark.parametrize(("value", "is_set"), [("<undefined>", True), ("50", False)])
 def test_a_default_of_delta_is_replaced_unless_somebody_set_it(monkeypatch, value, is_set):
-    """By itself Delta computes each snapshot in 50 tasks."""
+    """By default Delta computes each snapshot in 50 tasks."""
     monkeypatch.setattr(ThriftConnection, "defaults", {})
     server = Server(value)
     connection = ThriftConnection(SimpleNamespace(cursor=lambda: server), 0.1, None, 0)

@@ -1,4 +1,4 @@
-"""The picture is an SVG by itself that says its numbers."""
+"""The picture is a self-contained SVG that shows its numbers as text."""
 
 from xml.etree import ElementTree
 

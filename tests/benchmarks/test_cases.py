@@ -1,4 +1,4 @@
-"""Suites: every case has its models, and wrong names are answered with the right ones."""
+"""Suites: every case has its models, and an unknown name is answered with the known ones."""
 
 import pytest
 

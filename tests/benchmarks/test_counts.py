@@ -1,6 +1,6 @@
-"""What Spark does in a few small refreshes: a plan that grows shows in counts, whatever the machine's mood.
+"""Counts of Spark's work in a few small refreshes: a plan that grows shows in them, however fast the machine is.
 
-`python -m pytest tests/benchmarks/test_counts.py --rewrite` writes the counts that are found.
+`python -m pytest tests/benchmarks/test_counts.py --rewrite` writes the current counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
 FILE = RESULTS / "counts.json"
 VERSIONS = f"Spark {version('pyspark')}, Delta {DELTA_VERSION}"
-MEASURED = [case for case in CASES if case.name != "chain_of_five"]  # which takes as long as all others
+MEASURED = [case for case in CASES if case.name != "chain_of_five"]  # as long as all others together
 
 
 @pytest.fixture(scope="module")
@@ -67,5 +67,5 @@ def test_refreshes_do_as_much_as_before(counts, request):
         for name, was in values.items()
         if counts[case][name] != was
     ]
-    assert not different, "if this is meant, run the test with --rewrite and read the diff"
+    assert not different, "if this is intended, run the test with --rewrite and review the diff"
     assert counts.keys() == expected["cases"].keys(), "run the test with --rewrite"

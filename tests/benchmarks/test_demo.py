@@ -1,4 +1,4 @@
-"""What the demo says of its runs: the whole project first, then each view, then why one is not faster."""
+"""What the demo prints about its runs: first the whole project, then each view, then why one is not faster."""
 
 from xml.etree import ElementTree
 

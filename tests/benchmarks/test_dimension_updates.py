@@ -1,4 +1,4 @@
-"""The updated customers, parts and suppliers: deterministic, and where they were asked for."""
+"""The updated customers, parts and suppliers: deterministic, and within the requested part."""
 
 from benchmarks.dimension_updates import DIMENSION_UPDATES, updated_keys
 

@@ -1,4 +1,4 @@
-"""Why a view is not faster, in a sentence."""
+"""One sentence that explains why a view is not faster."""
 
 import pytest
 

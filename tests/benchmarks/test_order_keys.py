@@ -1,4 +1,4 @@
-"""The choice of changed orders: deterministic, disjoint, and where it was asked for."""
+"""The choice of changed orders: deterministic, disjoint, and within the requested part."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The report adds up what was measured."""
+"""The report sums up the measurements."""
 
 from benchmarks.dbt_runner import Execution, NodeRun
 from benchmarks.event_log import Work

@@ -1,4 +1,4 @@
-"""Results: medians of the timed runs, and what they agree on."""
+"""Results: medians of the timed runs, and values on which all runs agree."""
 
 from benchmarks.dbt_runner import Execution, NodeRun
 from benchmarks.event_log import Work

@@ -1,4 +1,4 @@
-"""The command line: what is left to the suite, and what it refuses."""
+"""The command line: which options a suite accepts, and what is refused."""
 
 import pytest
 

@@ -17,7 +17,7 @@ SQL = (SUMS, EXTREMA, ROWS)
 
 
 class Writer:
-    """Commits to the sources until it is stopped."""
+    """Commits to the sources until stopped."""
 
     def __init__(self, lab: Lab, seed: int) -> None:
         self._lab, self._random = lab.another(), random.Random(seed)
@@ -51,7 +51,7 @@ class Writer:
 
 
 def two_drivers(spark: SparkSession, rounds: int, seed: int) -> list[str]:
-    """Returns: what went wrong, a line each."""
+    """Returns: one line per failure."""
     lab = Lab(spark, "chaos_two_drivers")
     open_world(lab)
     views = [lab.view(f"m{number}", sql).build() for number, sql in enumerate(SQL)]

@@ -1,4 +1,4 @@
-"""An engine that fails at one statement of a refresh, as drivers, networks and clients that resend do."""
+"""An engine that fails at one statement of a refresh, as drivers, networks and resending clients do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FAULTS: tuple[What, ...] = get_args(What)
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at which statement, counted from 0."""
+    """A kind of fault and the statement at which it happens, counted from 0."""
 
     what: What
     at: int
@@ -28,11 +28,11 @@ class Fault:
 
 
 class Killed(BaseException):
-    """The driver ended; nothing of it, no cleanup either, reaches Spark any more."""
+    """The driver is dead: nothing more of it reaches Spark, not even cleanup."""
 
 
 class FaultyEngine(PlainEngine):
-    """`statements`: all that reached the fault's counter, queries included; `happened`: whether the fault did."""
+    """`statements`: all statements sent, including queries; `happened`: whether the fault occurred."""
 
     def __init__(self, spark: SparkSession, fault: Fault | None = None) -> None:
         self.statements: list[str] = []
@@ -64,7 +64,7 @@ class FaultyEngine(PlainEngine):
         if self._dead:
             raise Killed
 
-    # Whatever else a refresh asks of Spark
+    # Everything else that a refresh asks Spark
 
     def describe(self, name: TableName) -> RelationFacts | None:
         self._still_alive()

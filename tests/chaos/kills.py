@@ -1,4 +1,4 @@
-"""dbt and its JVM are killed at any moment of a run; the next `dbt build` ends well, its consistency tests too."""
+"""dbt and its JVM are killed at random moments of a run; the next `dbt build` and its consistency tests succeed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ models:
 
 
 class Project:
-    """A dbt project in a directory of its own."""
+    """A dbt project in its own directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -75,14 +75,14 @@ class Project:
             path.write_text(text)
 
     def run(self, *arguments: str) -> str:
-        """Returns: what dbt printed. Raises: AssertionError if it failed."""
+        """Returns: dbt's output. Raises: AssertionError if dbt failed."""
         process = self._started(*arguments)
         text, _ = process.communicate()
         assert process.returncode == 0, text
         return text
 
     def killed(self, after_s: float, *arguments: str) -> bool:
-        """Kill dbt and its JVM so long after it begins with the models; whether it was still at work."""
+        """Kill dbt and its JVM this long after the first model starts. Returns whether dbt was still running."""
         process = self._started(*arguments)
         assert process.stdout is not None
         for line in process.stdout:
@@ -113,9 +113,9 @@ class Project:
 
 
 def kills(directory: Path, number: int, seed: int) -> tuple[int, list[str]]:
-    """Kill up to four runs one after the other, then let one end well.
+    """Kill up to four runs one after the other, then let one complete; repeat.
 
-    Returns: how many runs were killed in their midst, and what went wrong, a line each.
+    Returns: the number of runs killed before their end, and one line per failure.
     """
     draw = random.Random(seed)
     project = Project(directory)
@@ -125,7 +125,7 @@ def kills(directory: Path, number: int, seed: int) -> tuple[int, list[str]]:
     project.run("run", "--vars", "{change: 5}")
     longest_s = time.monotonic() - started
     done, wrong = 0, []
-    turns = iter(range(10, 10 + 3 * number))  # not all of them are killed: some end first
+    turns = iter(range(10, 10 + 3 * number))  # more than `number`, because some runs end before the kill
     while done < number and (in_a_row := list(islice(turns, draw.randint(1, _MOST_IN_A_ROW)))):
         killed = 0
         for turn in in_a_row:

@@ -1,4 +1,4 @@
-"""The kinds of refresh that are disturbed: what changes before each, and how it goes if nothing happens."""
+"""The kinds of refresh that we disturb: what changes before each, and the result without a fault."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ Act = Callable[[View], object]
 class Kind:
     """One kind of refresh.
 
-    change    what happens before the refresh of this number; keeps the kind what it is
-    mode, form, reason  how an undisturbed refresh goes
-    disturbed options of the disturbed refresh; the one that heals is an ordinary one
-    act       what is disturbed, if it is not a refresh
-    by_number whether the SQL depends on the number of the refresh, as SQL with {i}
+    change    what happens before the refresh with this number, such that its kind stays the same
+    mode, form, reason  the result of an undisturbed refresh
+    disturbed options of the disturbed refresh; the healing refresh has none of them
+    act       what is disturbed instead of a refresh
+    settings  session settings of the refresh with this number; SQL with {i} gets the number too
     """
 
     name: str
@@ -62,7 +62,7 @@ class Kind:
     settings: Callable[[int], dict[str, str]] = lambda _: {}
 
     def check(self, result: object) -> None:
-        """That an undisturbed one is of this kind."""
+        """Check that an undisturbed refresh is of this kind."""
         if self.act is None:
             assert isinstance(result, RefreshResult)
             reason = result.fallback.reason if result.fallback else None
@@ -74,7 +74,7 @@ def drop(view: View) -> str:
     owner = view.request.owner
     try:
         return drop_incremental_view(view.lab.engine, view.request.view, owner.project, owner.model)
-    except ModelError:  # an earlier one had finished
+    except ModelError:  # an earlier drop was complete
         return ""
 
 
@@ -83,7 +83,7 @@ def insert(view: View, i: int) -> None:
 
 
 def mixed(view: View, i: int) -> None:
-    """Insert, update and delete in one commit: three statements take three times as long."""
+    """Insert, update and delete in one commit, because three statements take three times as long."""
     view.lab.run(
         f"merge into t using (select * from values ({i}, {i % 5}, {i}), ({i + 1}, null, null) as s (id, k, x)) "
         "on false when not matched then insert * "
@@ -93,7 +93,7 @@ def mixed(view: View, i: int) -> None:
 
 
 def after(do: Change, *statements: str) -> Change:
-    """The same, and then statements."""
+    """The change followed by statements."""
 
     def change(view: View, i: int) -> None:
         do(view, i)
@@ -108,7 +108,7 @@ def dropped(view: View, i: int) -> None:
 
 
 def without_capture(view: View, i: int) -> None:
-    """Another table by the name of a source; it does not record its changes."""
+    """Another table takes a source's name; it does not record changes."""
     view.lab.run(
         "drop table u",
         f"create table u using delta as select cast(id as int) as k, cast(id * {i} as int) as y from range(5)",
@@ -150,7 +150,7 @@ def plain_again(view: View, i: int) -> None:
 
 
 def commit_gone(view: View, i: int) -> None:
-    """The log of a source is cleaned up to a version that the view has not seen."""
+    """A source's log is cleaned up beyond the version that the view has read."""
     lab = view.lab
     lab.run("alter table t set tblproperties (delta.checkpointInterval = 1)")
     mixed(view, i)
@@ -163,7 +163,7 @@ def commit_gone(view: View, i: int) -> None:
 
 
 def vacuumed(view: View, i: int) -> None:
-    """The rows that went are in files that are gone."""
+    """The feed needs files that are gone."""
     lab = view.lab
     lab.session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     lab.run(
@@ -270,7 +270,7 @@ KINDS = (
 
 
 def open_world(lab: Lab) -> None:
-    """Sources, and relations of others whose names look like ours."""
+    """Create sources, and relations of others with names that look like ours."""
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", "(4, null, 8)")
     lab.table("u", "k int, y int", "(1, 10)", "(1, 10)", "(2, 20)", "(3, 30)")
     lab.table("orders", "id int, n int", "(1, 1)", "(2, 2)", "(2, 1)", "(null, 3)")

@@ -41,7 +41,7 @@ _PARTS = ("states", "drivers", "kills")
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried of one kind of refresh, or in another way: how often what happened, and what went wrong.
+    """The faults tried for one kind of refresh, or in another scenario: counts by kind, and failures.
 
     version  the last commit that changed the code that was tried
     """
@@ -76,7 +76,7 @@ class Results:
         started = time.monotonic()
         try:
             tried = attempt()
-        except Exception:  # this one is not what it should be; the others are tried all the same
+        except Exception:  # the kind itself is broken; the other kinds still run
             tried = Tried(name, self._version, {}, [f"{name}: {traceback.format_exc()}"])
         print(f"{tried}, {time.monotonic() - started:.0f} s", flush=True)
         with self._lock:
@@ -111,7 +111,7 @@ def try_kind(spark: SparkSession, kind: Kind, most: int | None, version: str) ->
 def try_all(
     spark: SparkSession, kinds: Sequence[Kind], most: int | None, version: str, results: Results
 ) -> None:
-    """Two kinds at the same time, each in a schema of its own; how large states count holds for the process."""
+    """Two kinds at a time, each in its own schema. The assumed state size is set for the whole process."""
     for size in SIZES:
         chosen = [kind for kind in kinds if kind.size == size]
         with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(_THREADS) as pool:

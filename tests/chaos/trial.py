@@ -1,4 +1,4 @@
-"""One disturbed refresh: the fault, what readers see, the next ordinary run, and what it left."""
+"""One disturbed refresh: the fault, what readers see, the next ordinary run, and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Failure(Exception):
 
 
 class World:
-    """A schema with a view of one kind, and what belongs to others; states count as large as the kind says."""
+    """A schema with a view of one kind and relations of others; states have the size that the kind assumes."""
 
     def __init__(self, spark: SparkSession, kind: Kind) -> None:
         self._spark, self.kind = spark, kind
@@ -43,15 +43,15 @@ class World:
 
     @property
     def view(self) -> View:
-        """The view of this refresh: its SQL may change from one to the next."""
+        """The view of this refresh; its SQL may differ from the last one."""
         sql = self._view.request.sql.replace("{i}", str(self._number))
         return View(self.lab, replace(self._view.request, sql=sql))
 
     def disturbed(self, fault: Fault) -> bool:
-        """Whether the fault happened. Raises: Failure."""
+        """Disturb a refresh, then heal it. Returns whether the fault occurred. Raises: Failure."""
         self._change()
         names = self._names()
-        broken = "m" in names and "m__ivm" not in names  # by the change, so nobody can read it
+        broken = "m" in names and "m__ivm" not in names  # the change made it unreadable
         before = None if broken else self._readable()
         engine = self._engine(fault)
         with suppress(Killed, EngineError, ModelError):
@@ -67,7 +67,7 @@ class World:
         self.lab.run(f"drop schema {self.lab.schema} cascade")
 
     def _boundaries(self) -> int:
-        """Statements of an undisturbed refresh, which has to be of this kind."""
+        """The number of statements in an undisturbed refresh, which must be of this kind."""
         self._change()
         engine = self._engine(None)
         self.kind.check(self._act(engine))
@@ -96,7 +96,7 @@ class World:
         return refresh_view(engine, replace(self.view.request, **self.kind.disturbed), Pins())
 
     def _heal(self) -> None:
-        """The next ordinary run, as a new driver would do it."""
+        """The next ordinary run, as a new driver does it."""
         if self.kind.act is not None:
             self.kind.act(self.view)
             left = self._names() & {"m", "m__ivm", "m__ivm_aux_1", "m__ivm_aux_1__ivm"}
@@ -120,7 +120,7 @@ class World:
             raise Failure(f"other relations than before: {sorted(names ^ self.names)}")
 
     def _check_readers(self, before: Rows | None, between: Rows | None) -> None:
-        """Until the next run, readers see the old rows or the new ones, if they can read the view at all."""
+        """Until the next run, readers see either the old or the new rows, if they can read the view."""
         if before is None or self.kind.mode != "incremental" or self.kind.act is not None:
             return
         if between != before and between != (now := self.view.content()):
@@ -134,7 +134,7 @@ class World:
         return {name for name in found if not _STEP.search(name)}
 
     def _state_of_others(self) -> list[Any]:
-        """What a write to one of them, or another table in its place, would change."""
+        """Facts that change if somebody writes to one of these relations or replaces it."""
         names = [TableName(self.lab.schema, name) for name in BYSTANDERS]
         return [facts and facts.at for facts in self.lab.engine.describe_all(names)]
 

@@ -1,4 +1,4 @@
-"""A dbt run in a process of its own, over a model that never ends, whose Spark is stopped meanwhile."""
+"""A dbt run in its own process, with a model that never ends; Spark is stopped during the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEADLINE_S = 180
 
 
 def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int], None]) -> list[str]:
-    """The lines that dbt prints, without times and colours, where `stop(id of dbt's process)` is called in mid-run."""
+    """The lines that dbt prints, without times and colors. During the run, `stop(pid of dbt)` is called."""
     project = {
         "name": "lost",
         "version": "1.0",
@@ -56,7 +56,7 @@ def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int],
             assert run.poll() is None, run.communicate()[0]
             assert time.monotonic() - begun < _DEADLINE_S, "the statement does not begin"
             time.sleep(0.5)
-        time.sleep(2)  # Spark runs its job
+        time.sleep(2)  # until Spark runs its job
         stop(run.pid)
         text, _ = run.communicate(timeout=_DEADLINE_S)
     finally:
@@ -67,7 +67,7 @@ def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int],
 
 
 def errors_in(lines: list[str]) -> dict[str, list[str]]:
-    """What is said below `Database Error in model x …`, by model; the last time that it is."""
+    """By model: the lines below the last `Database Error in model x …`."""
     found: dict[str, list[str]] = {}
     said: list[str] | None = None
     for line in lines:

@@ -1,4 +1,4 @@
-"""A project of `type: spark` with a dbt that is not the installed one, in a process of its own."""
+"""A project of `type: spark` with another dbt version than the installed one, in its own process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.dbt.spark_project import (
 )
 
 ROOT = Path(__file__).parents[2]
-# What differs from the installed packages. dbt-core 1.12 needs dbt-core-experimental-parser as well, which cannot be
+# Packages that differ from the installed ones. dbt-core 1.12 also needs dbt-core-experimental-parser, which cannot be
 # built without GitHub, and which only `--use-v2-parser` imports.
 VERSIONS = {
     "1.10": ("dbt-core==1.10.23", "dbt-spark==1.10.3"),
@@ -53,7 +53,7 @@ for arguments in (
 
 
 def run_with(version: str, project: Path, port: int) -> None:
-    """Build, change and refresh the project in a folder. Raises: AssertionError with all that dbt printed."""
+    """Build, change and refresh the project in a folder. Raises: AssertionError with dbt's output."""
     schema = f"dbt_{version.replace('.', '_')}"
     _write_project(project, schema, port)
     run_beside(VERSIONS[version], project, _SCRIPT, version)
@@ -66,9 +66,9 @@ def run_beside(
     *arguments: str,
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Run Python in a project's folder, with packages that are found before the installed ones.
+    """Run Python in a project's folder; these packages are found before the installed ones.
 
-    Raises: AssertionError with all that was printed.
+    Raises: AssertionError with the output.
     """
     folder = project / "packages"
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]

@@ -1,4 +1,4 @@
-"""A dbt project of three layers of views over two sources, and what tests of it ask."""
+"""A dbt project with three layers of views over two sources, and helpers for its tests."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def run_sql(project: Any, *statements: str) -> None:
 
 
 def responses(project: Any) -> dict[str, dict[str, Any]]:
-    """What run_results.json says of each model."""
+    """The adapter responses in run_results.json, by model."""
     return responses_in(Path(project.project_root))
 
 
 def responses_in(root: Path) -> dict[str, dict[str, Any]]:
-    """The same, of a project in a folder."""
+    """The same for a project in a folder."""
     results = json.loads((root / "target" / "run_results.json").read_text())["results"]
     return {entry["unique_id"].split(".")[-1]: entry["adapter_response"] for entry in results}
 

@@ -1,4 +1,4 @@
-"""A project of dbt-spark with incremental views among its other models, and a package that asks for the type."""
+"""A dbt-spark project with incremental views among other models, and a package with a dispatched macro."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ models:
   - name: of_regions
     data_tests: [incremental_view_is_consistent]
 """
-# dbt's own macros, which dbt-spark writes with assertions.
+# dbt's own macros, which dbt-spark implements with assertions.
 SALES = """
 {{ config(materialized=var('as', 'incremental_view'), file_format='delta') }}
 {% if target.type == 'spark' %}
@@ -94,7 +94,7 @@ CHANGES = (
 
 
 def write_files(root: Path, files: Mapping[str, str]) -> None:
-    """Texts by their paths below a folder."""
+    """Write texts to paths below a folder."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,10 +102,10 @@ def write_files(root: Path, files: Mapping[str, str]) -> None:
 
 
 def write_package(root: Path) -> None:
-    """The package beside a project, which `packages.yml` names as `local: pricing`."""
+    """Write the package beside a project; `packages.yml` names it as `local: pricing`."""
     write_files(root / "pricing", PACKAGE)
 
 
 def modes_of_views(responses: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """How the incremental views were refreshed, of all that dbt ran."""
+    """The modes of the incremental views in a run."""
     return {name: found["mode"] for name, found in responses.items() if name in INCREMENTAL_VIEWS}

@@ -1,6 +1,6 @@
-"""dbt's own tests of adapters: what worked with dbt-spark works with this adapter.
+"""dbt's own adapter tests: what works with dbt-spark works with this adapter.
 
-Nightly are those of which this adapter overrides nothing.
+Tests of features that this adapter does not override are nightly.
 """
 
 import pytest
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
 @pytest.fixture(scope="class")
 def project_config_update():
-    """Delta wherever dbt-spark would take parquet."""
+    """Use Delta where dbt-spark would use parquet."""
     return {
         "models": {"+file_format": "delta"},
         "seeds": {"+file_format": "delta"},
@@ -59,7 +59,7 @@ class TestSingularTests(BaseSingularTests):
 
 
 class InViews:
-    """The models that call dbt's macros are incremental views; to strict ones nothing may be unknown."""
+    """The models that call dbt's macros are incremental views; `strict` refuses expressions that are unknown."""
 
     @pytest.fixture(scope="class")
     def project_config_update(self):

@@ -1,4 +1,4 @@
-"""Models that cannot be views: an error that names the model, and nothing is changed."""
+"""Models that cannot be views: an error that names the model, and no change."""
 
 import pytest
 from dbt.tests.util import run_dbt, write_file
@@ -76,7 +76,7 @@ class TestBadModels:
 
     @staticmethod
     def versions(project):
-        """Every relation of the schema, the states with their versions."""
+        """All relations of the schema; states with their versions."""
         names = [row[1] for row in project.run_sql(f"show tables in {project.test_schema}", fetch="all")]
         history = "describe history {}.{} limit 1"
         return {
@@ -89,7 +89,7 @@ class TestBadModels:
 
 @pytest.mark.nightly
 class TestOtherMaterializations:
-    """A model changes what it is made as; its name always shows something."""
+    """A model changes its materialization; its name always shows a relation."""
 
     TABLE = GOOD.replace("incremental_view", "table").replace("') }}", "', file_format='delta') }}", 1)
 

@@ -1,4 +1,4 @@
-"""A project of Iceberg tables, in a Spark that has no Delta: states, views over views, mirrors, another format."""
+"""A project of Iceberg tables in a Spark without Delta: states, views over views, mirrors, another format."""
 
 from __future__ import annotations
 

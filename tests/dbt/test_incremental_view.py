@@ -1,4 +1,4 @@
-"""The materialization through dbt: what it reports, tests, explains."""
+"""The materialization through dbt: its reports, tests and explanations."""
 
 from decimal import Decimal
 
@@ -100,7 +100,7 @@ class TestLife:
             "orders", "customers", "lines", "lines__ivm", "sums", "sums__ivm", "regions", "regions__ivm",
         }  # fmt: skip
 
-    # From here on somebody spoils what is stored, or edits the models.
+    # From here on, somebody damages stored data or edits the models.
 
     def test_state_that_somebody_wrote_to(self, project):
         run_sql(project, "insert into {schema}.lines__ivm values (1, 1, 'Eve', 'eu')")
@@ -113,7 +113,7 @@ class TestLife:
 
     @pytest.mark.nightly
     def test_state_that_is_wrong_without_a_trace(self, project, spark):
-        """As a bug of ours would leave it: the commit carries a frontier, of a build, which nothing came before."""
+        """As a bug of ours could leave it: the commit has a build's frontier, before which nothing is checked."""
         run_dbt(["run", "--full-refresh", "--select", "sums"])
         session = spark.newSession()
         newest = session.sql(f"describe history {project.test_schema}.sums__ivm limit 1").collect()[0]
@@ -124,7 +124,7 @@ class TestLife:
 
     @pytest.mark.nightly
     def test_models_that_were_edited(self, project):
-        """dbt compiles tests for many commands, also of models that were not run since."""
+        """dbt compiles tests for many commands, also for models that did not run since the edit."""
         run_dbt(["run"])
         lines = MODELS["lines.sql"]
         write_file(lines + "\n-- edited\n", project.project_root, "models", "lines.sql")
@@ -148,7 +148,7 @@ class TestEmpty:
         return {"m.sql": "select 1 as id", "m.yml": CONSISTENT}
 
     def test_a_state_of_before(self, project):
-        """A table took the view's place since; what it held goes, and the name stays."""
+        """Meanwhile a table replaced the view. The state's rows are removed, and the name stays."""
         built_as = ["--vars", "as: incremental_view"]
         run_dbt(["run", *built_as])
         run_dbt(["run", "--vars", "as: table"])

@@ -1,4 +1,4 @@
-"""Spark stops in mid-run: each model says so in a few lines, and dbt ends."""
+"""Spark stops during a run: each model reports it in a few lines, and dbt ends."""
 
 import os
 import signal

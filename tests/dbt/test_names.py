@@ -1,4 +1,4 @@
-"""Names that two models need, and relations that were there before, through dbt."""
+"""Names that two models need, and existing relations, through dbt."""
 
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file

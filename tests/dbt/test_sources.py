@@ -1,4 +1,4 @@
-"""What else a view may read in a project: models of every materialization, files, change logs."""
+"""Other sources in a project: models of every materialization, files, change logs."""
 
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
@@ -75,7 +75,7 @@ CHANGES = (
 class TestSources:
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):
-        """Here with ANSI on, as on most servers."""
+        """ANSI is on here, as on most servers."""
         return dbt_profile_target | {"server_side_parameters": {"spark.sql.ansi.enabled": "true"}}
 
     @pytest.fixture(scope="class")

@@ -58,7 +58,7 @@ class TestSqlHeader:
         assert len(run_dbt(["test"])) == 2
 
         run_dbt(["run"])
-        assert modes(project) == {"days": "no_op", "twice": "full"}, "nothing tells of another function"
+        assert modes(project) == {"days": "no_op", "twice": "full"}, "a new function body cannot be seen"
         assert "create temporary function twice" in responses(project)["twice"]["reason_text"]
         _, text = run_dbt_and_capture([*EXPLAIN, "{model: twice}"])
         assert "EXPRESSION_NOT_SUPPORTED: sql_header has create temporary function" in text
@@ -69,7 +69,7 @@ class TestSqlHeader:
         run_dbt(["run", "--select", "days"])
         assert responses(project)["days"]["reason"] == "CONFIG_CHANGED"
         assert [(str(day), n) for day, n in rows(project, "days")] == [("2024-03-01", 2)]
-        # Another statement that the compiler knows no meaning of counts as well.
+        # Another statement that the compiler does not understand counts too.
         write_file(DAYS.format(zone="UTC").replace("a;b", "c"), project.project_root, "models", "days.sql")
         run_dbt(["run", "--select", "days"])
         assert responses(project)["days"]["reason"] == "CONFIG_CHANGED"

@@ -90,7 +90,7 @@ class TestOverThrift:
 
     @pytest.mark.nightly
     def test_values_are_text(self, project):
-        """The server puts them into the SQL, and leaves the description as it is written."""
+        """The server substitutes them in the SQL, and keeps the description as written."""
         yaml = "models: [{name: day, description: '${env:HOME}'}]"
         write_file(yaml, project.project_root, "models", "day.yml")
         write_file(DAY, project.project_root, "models", "day.sql")
@@ -135,7 +135,7 @@ class TestTypeSparkOverThrift(SparkProject):
 @pytest.mark.nightly
 @pytest.mark.parametrize("version", VERSIONS)
 def test_another_version_of_dbt(version, port, tmp_path):
-    """The project of `type: spark` from parsing to a refresh from changes."""
+    """Run the project of `type: spark` from parsing to an incremental refresh."""
     run_with(version, tmp_path, port)
     assert modes_of_views(responses_in(tmp_path)) == {
         "sales": "incremental",

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
 
 class SparkProject:
-    """A life of the project, whatever the method is."""
+    """The project's life cycle, for every connection method."""
 
     @pytest.fixture(scope="class")
     def models(self):
@@ -99,7 +99,7 @@ class TestSession(SparkProject):
             return {node.name: node.compiled_code for node in models if node.name not in INCREMENTAL_VIEWS}
 
         tests = Path(project.project_root) / "models" / "tests.yml"
-        tests.unlink()  # dbt knows no such test without the plugin
+        tests.unlink()  # without the plugin, dbt does not know this test
         texts = compiled(switched_on=False)
         tests.write_text(TESTS)
         assert set(texts) == {"latest", "counts"}
@@ -135,7 +135,7 @@ class TestSession(SparkProject):
 
     @pytest.mark.parametrize("with_macros", few_of([True, False], [False]), ids=["of dbt 1", "of dbt 2"])
     def test_the_command_refreshes_the_views_of_a_manifest(self, project, with_macros, tmp_path):
-        """A manifest of dbt 2 has its own macros of dbt, and none of ours."""
+        """A manifest of dbt 2 has its own versions of dbt's macros, and none of ours."""
         run_dbt(["parse"])
         manifest = json.loads((Path(project.project_root) / "target" / "manifest.json").read_text())
         if not with_macros:
@@ -161,7 +161,7 @@ class TestSession(SparkProject):
 
     @pytest.mark.nightly
     def test_both_types_in_one_process(self, project, tmp_path):
-        """The adapters share plugins; each invocation has its own."""
+        """The adapters share plugins, but each invocation has its own."""
         (tmp_path / "models").mkdir()
         (tmp_path / "models" / "one.sql").write_text(
             "{{ config(materialized='incremental_view') }} select 1 as a"

@@ -1,4 +1,4 @@
-"""A thrift server of this machine, as users start one."""
+"""A thrift server on this machine, started as users start one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCRIPT = Path(__file__).parents[2] / "integration_tests" / "start_thrift_server
 
 
 def start_server(directory: Path) -> tuple[int, int]:
-    """Returns: its port, and the id of its process, which is the caller's to end."""
+    """Returns: its port and its process id; the caller must end the process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Pages that repeat code say what the code says, and links between pages lead somewhere."""
+"""Pages that repeat code match the code, and links between pages work."""
 
 import inspect
 import re

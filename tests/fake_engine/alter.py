@@ -1,4 +1,4 @@
-"""ALTER, OPTIMIZE, VACUUM, RESTORE: commits that leave rows alone, or bring others back."""
+"""ALTER, OPTIMIZE, VACUUM, RESTORE: commits that leave rows unchanged, or restore former rows."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def optimize(session: Session, found: re.Match[str]) -> None:
 
 
 def vacuum(session: Session, found: re.Match[str]) -> None:
-    """All files that the newest version does not need."""
+    """Delete all files that the newest version does not need."""
     table = session.lake.delta(session.name(found["name"]))
     newest = table.newest
     for version in table.versions:

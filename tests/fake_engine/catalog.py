@@ -1,4 +1,4 @@
-"""CREATE, DROP and RENAME, and what only a session has: temporary views and settings."""
+"""CREATE, DROP and RENAME, and what belongs to a session: temporary views and settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fake_engine.delta_table import FEED, MAPPING, DeltaTable
 from tests.fake_engine.lake import OtherTable, View, already_there, not_found
 from tests.fake_engine.session import Session
 
-_SIGNS = set(" ,;{}()\n\t=")  # in names of columns
+_SIGNS = set(" ,;{}()\n\t=")  # not allowed in column names
 
 
 def cache(session: Session, found: re.Match[str]) -> None:
@@ -118,7 +118,7 @@ def _create_table(
         )
     properties = declared_properties(declared)
     location = next((one.this.name for one in declared if isinstance(one, exp.LocationProperty)), "")
-    found = existing or session.lake.files.get(location)  # files that are there are taken up with their log
+    found = existing or session.lake.files.get(location)  # existing files are reused with their log
     table = (
         replace(found, name=name) if isinstance(found, DeltaTable) else DeltaTable(name, location=location)
     )

@@ -1,4 +1,4 @@
-"""One commit of a statement: its metadata, its transaction number, its feed."""
+"""One statement's commit: metadata, transaction number, feed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def transaction_of(session: Session) -> tuple[str, int] | None:
 
 
 def is_skipped(session: Session, table: DeltaTable) -> bool:
-    """Delta takes a number that is not above the application's last one for a write that was done."""
+    """Delta treats a number not above the application's last one as a completed write."""
     transaction = transaction_of(session)
     return transaction is not None and transaction[1] <= table.transactions.get(transaction[0], -1)
 
@@ -30,7 +30,7 @@ def is_skipped(session: Session, table: DeltaTable) -> bool:
 def commit(
     session: Session, table: DeltaTable, operation: str, content: str | None = None, **what: Any
 ) -> Version:
-    """One commit, with the session's metadata. What changes rows has its transaction number too."""
+    """Commit with the session's metadata. A change of rows also gets its transaction number."""
     transaction = transaction_of(session)
     if content is not None and transaction is not None:
         table.transactions[transaction[0]] = transaction[1]

@@ -1,4 +1,4 @@
-"""The embedded engine: Spark SQL in, rows and Spark's names of types out."""
+"""The embedded engine: takes Spark SQL, returns rows and Spark's type names."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sqlglot.errors import SqlglotError
 
 from sparkivm.engine import EngineError, Field
 
-# What Spark has and sqlglot does not translate.
+# Spark functions that sqlglot does not translate.
 _FUNCTIONS = (
     "array_repeat(v, n) as [v for i in range(n)]",
     "unix_micros(t) as epoch_us(t)",
     "timestamp_micros(n) as make_timestamp(n)",
     "raise_error(message) as error(message)",
-    "count_if(c) as count(case when c then 1 end)",  # DuckDB's can be NULL
+    "count_if(c) as count(case when c then 1 end)",  # DuckDB's may be NULL
 )
 _TYPES = {
-    "hugeint": "bigint",  # of a sum of integers
+    "hugeint": "bigint",  # the type of a sum of integers
     "integer": "int",
     "varchar": "string",
     "blob": "binary",
@@ -36,11 +36,11 @@ _TYPES = {
 
 
 class Database:
-    """One connection; `content` names tables that never change, the rows of one version of a table each."""
+    """One connection. `content` names immutable tables, each with the rows of one table version."""
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
-        # The rows are few; planning is what takes the time.
+        # There are few rows; planning takes most of the time.
         self.connection.execute("pragma disable_optimizer")
         for function in _FUNCTIONS:
             self.connection.execute(f"create macro {function}")
@@ -54,18 +54,18 @@ class Database:
     def fields(self, sql: str) -> tuple[Field, ...]:
         """Names and types of a query's columns."""
         try:
-            described = self.connection.sql(sql)  # is run when its rows are asked for
+            described = self.connection.sql(sql)  # runs when its rows are fetched
         except duckdb.Error as error:
             raise EngineError(f"{error}\n{sql}") from None
         return tuple(Field(n, spark_type(t)) for n, t in zip(described.columns, described.types, strict=True))
 
     def release(self, first: str) -> None:
-        """Drop what was kept since a name was given out."""
+        """Drop the tables made since this name was given out."""
         for number in range(int(first.rpartition("_")[2]), int(self.new_name().rpartition("_")[2])):
             self.connection.execute(f"drop table if exists content_{number}")
 
     def content(self, sql: str, columns: Sequence[Field] | None = None) -> str:
-        """Keep the rows of a query, cast to `columns` if they are given. Returns: the table's name."""
+        """Store a query's rows, cast to `columns` if given. Returns: the table's name."""
         name = f"content_{next(self._numbers)}"
         if columns is None:
             self.run(f"create table {name} as {sql}")
@@ -90,7 +90,7 @@ class Database:
 
 
 def spark_type(type_: Any) -> str:
-    """Spark's name of an embedded type."""
+    """Spark's name for a type of the embedded engine."""
     kind = type_.id
     if kind == "decimal":
         (_, precision), (_, scale) = type_.children
@@ -117,7 +117,7 @@ def identifier(name: str) -> str:
 
 @dataclass(frozen=True)
 class Reference:
-    """A table that a query names: its name's parts as far as they are there, and its version or its call."""
+    """A table in a query: the parts of its name that are given, and its version or its call."""
 
     catalog: str
     schema: str
@@ -129,13 +129,13 @@ class Reference:
 
 @dataclass(frozen=True)
 class Template:
-    """A query for the embedded engine, with marks in place of its tables and of the time."""
+    """A query for the embedded engine, with placeholders for its tables and the time."""
 
     text: str
     references: tuple[Reference, ...]
 
     def filled(self, resolve: Callable[[Reference], str], now: str) -> str:
-        """The query, each table as what it stands for."""
+        """The query with each table replaced by what it stands for."""
         text = self.text.replace(_NOW, now)
         for number, reference in enumerate(self.references):
             text = text.replace(_mark(number), resolve(reference))
@@ -150,7 +150,7 @@ def _mark(number: int) -> str:
 
 
 def template(tree: exp.Expression) -> Template:
-    """Of a tree that is not used any more."""
+    """Uses up the tree."""
     own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     references: list[Reference] = []
     for table in list(tree.find_all(exp.Table)):
@@ -182,7 +182,7 @@ def template(tree: exp.Expression) -> Template:
 
 @lru_cache(maxsize=4096)
 def query_template(sql: str) -> Template:
-    """Raises: EngineError for what is no query."""
+    """Raises: EngineError if the text is not a query."""
     tree = parsed(sql)
     if not isinstance(tree, exp.Query):
         raise EngineError(f"[PARSE_SYNTAX_ERROR] this is no query: {sql}")
@@ -191,12 +191,12 @@ def query_template(sql: str) -> Template:
 
 @lru_cache(maxsize=4096)
 def reprinted(sql: str) -> str:
-    """Spark SQL as it is printed from what was read of it."""
+    """Spark SQL parsed and printed again."""
     return parsed(parsed(sql).sql("spark")).sql("spark", normalize_functions="lower", comments=False)
 
 
 def parsed(sql: str) -> exp.Expression:
-    """Spark SQL as a tree. Raises: EngineError for what the parser does not take."""
+    """Spark SQL as a tree. Raises: EngineError if the parser refuses it."""
     try:
         tree = sqlglot.parse_one(sql, dialect="spark")
     except SqlglotError as error:

@@ -1,4 +1,4 @@
-"""A Delta table: its versions, each with a commit, and the transaction numbers of those who write to it."""
+"""A Delta table: its versions, each with a commit, and the transaction numbers of its writers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MAPPING = "delta.columnMapping.mode"
 
 @dataclass(frozen=True)
 class Version:
-    """What one commit left.
+    """The result of one commit.
 
-    content  where its rows are
-    changes  its feed, as a query with `_change_type`; None if no row changed
-    in_log   whether the log has its commit still
-    has_files  whether the files of its rows are there still
+    content  the table that holds its rows
+    changes  its feed, a query with `_change_type`; None if no row changed
+    in_log   whether the log still has its commit
+    has_files  whether the files of its rows still exist
     """
 
     commit: Commit
@@ -43,8 +43,8 @@ class DeltaTable:
     name: TableName
     versions: list[Version] = field(default_factory=list)
     partition_columns: tuple[str, ...] = ()
-    transactions: dict[str, int] = field(default_factory=dict)  # the last number of each application
-    location: str = ""  # of its files, which stay when it is dropped; "" for those that Spark manages
+    transactions: dict[str, int] = field(default_factory=dict)  # each application's last number
+    location: str = ""  # of its files, which survive a DROP; "" if Spark manages the table
 
     def fork(self) -> DeltaTable:
         return replace(self, versions=list(self.versions), transactions=dict(self.transactions))
@@ -55,11 +55,11 @@ class DeltaTable:
 
     @property
     def history(self) -> list[Commit]:
-        """What the log still has, oldest first."""
+        """The commits still in the log, oldest first."""
         return [version.commit for version in self.versions if version.in_log]
 
     def at(self, number: int) -> Version:
-        """Raises: EngineError if it is not there, or its files are not."""
+        """Raises: EngineError if the version or its files are missing."""
         found = next((version for version in self.versions if version.number == number), None)
         if found is None:
             raise _error("DELTA_VERSION_NOT_FOUND", f"{self.name} has no version {number}")
@@ -68,9 +68,9 @@ class DeltaTable:
         return found
 
     def feed(self, first: int, last: int) -> Iterator[Version]:
-        """The versions in [first, last] that have changes. Delta leaves out what its log lacks, without a word.
+        """The versions in [first, last] that have changes. Like Delta, silently omits those that the log lacks.
 
-        Raises: EngineError if the feed was not on in all of them, or files are gone.
+        Raises: EngineError if the feed was not always on, or if files are missing.
         """
         for version in self.versions:
             if not first <= version.number <= last or not version.in_log:
@@ -116,7 +116,7 @@ class DeltaTable:
         return version
 
     def change(self, number: int, **what: object) -> None:
-        """Make one version look otherwise, as damage or retention does."""
+        """Change one version's record, as damage or retention does."""
         index = next(i for i, version in enumerate(self.versions) if version.number == number)
         self.versions[index] = replace(self.versions[index], **what)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""The product's `Engine` over a lake, with what a test wants to happen between its calls."""
+"""The product's `Engine` over a lake, with events that a test inserts between its calls."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MACROS = BareMacros()
 
 
 class Killed(BaseException):
-    """The driver is gone: nothing that it would have done next is done."""
+    """The driver is dead and does nothing more."""
 
 
 @dataclass
 class Event:
-    """Something that happens once or several times, at statements that begin so, or at the one of a number."""
+    """An event at statements that begin with a text or at a statement number, for a number of times."""
 
     when: When
     at: str | int
@@ -40,10 +40,10 @@ class Event:
 class FakeEngine(Engine):
     """One driver.
 
-    ran      the statements that were executed, in order
-    refuses  Spark refuses a query that holds such a text, with this error
-    reads_as  Spark's plans of queries of exactly these texts
-    shows     the columns, to Spark, of a query that holds such a text
+    ran      the executed statements, in order
+    refuses  text → error: Spark refuses a query that contains the text
+    reads_as  query text → Spark's plan of exactly this text
+    shows     text → the columns that Spark sees in a query that contains the text
     """
 
     def __init__(self, lake: Lake, schema: str) -> None:
@@ -56,18 +56,18 @@ class FakeEngine(Engine):
         self._events: list[Event] = []
         self._dead = False
 
-    # what a test says
+    # set by a test
 
     def before(self, at: str | int, action: Callable[[], object], times: int = 1) -> None:
-        """Do something before a statement. `at`: how it begins, or its number from 1."""
+        """Do something before a statement. `at`: the statement's first words, or its number from 1."""
         self._events.append(Event("before", at, action, times))
 
     def after(self, at: str | int, action: Callable[[], object], times: int = 1) -> None:
-        """Do something after a statement was executed, before its answer arrives."""
+        """Do something after a statement ran, before its answer arrives."""
         self._events.append(Event("after", at, action, times))
 
     def fails(self, at: str | int, message: str, *, when: When = "before", times: int = 1) -> None:
-        """Spark fails a statement, or the answer of one that was executed is lost."""
+        """A statement fails, or it runs and its answer is lost."""
 
         def fail() -> None:
             raise error_of(message)
@@ -160,11 +160,11 @@ class FakeEngine(Engine):
         return self.session.fields(sql) if shown is None else shown
 
     def analyzed_plan(self, sql: str) -> str:
-        """The text as another parser prints it: so is a text that was read as something else noticed."""
+        """The text as another parser prints it, so that a misread text is noticed."""
         self._check(sql)
         if sql in self.reads_as:
             return self.reads_as[sql]
-        self.session.fields(sql)  # is it a query at all?
+        self.session.fields(sql)  # raises if it is not a query
         return reprinted(sql)
 
     def set(self, settings: Mapping[str, str]) -> None:
@@ -233,6 +233,6 @@ class FakeEngine(Engine):
 
 
 def error_of(message: str) -> EngineError:
-    """An error of Spark; its class stands in brackets at the front."""
+    """A Spark error; its class is at the front of the message, in brackets."""
     condition = message[1 : message.index("]")] if message.startswith("[") else ""
     return EngineError(message, condition)

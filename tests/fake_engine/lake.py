@@ -1,4 +1,4 @@
-"""What all drivers see: the catalog with its tables and views, and the clock of their commits."""
+"""What all drivers share: the catalog with its tables and views, and the clock of commits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.fake_engine.delta_table import DeltaTable
 
 _SECOND_MS = 1000
 _SMALL_BYTES = 1000
-DATABASE = Database()  # contents are never changed, so all lakes share it
+DATABASE = Database()  # contents never change, so all lakes share it
 
 
 @dataclass(frozen=True)
 class View:
-    """`settings` are those of the session that made it; `text` is read in `schema`."""
+    """`settings` are those of the session that created it; names in `text` belong to `schema`."""
 
     name: TableName
     text: str
@@ -33,7 +33,7 @@ class View:
 
 @dataclass(frozen=True)
 class OtherTable:
-    """A table of another format, which has no versions."""
+    """A table of another format, without versions."""
 
     name: TableName
     provider: str
@@ -46,17 +46,17 @@ Relation = DeltaTable | View | OtherTable
 
 
 class Lake:
-    """Relations by their keys. A fork has the same, and what is done to one is not seen by the other."""
+    """Relations by their keys. A fork starts with the same ones and shares no later changes."""
 
     def __init__(self) -> None:
         self.database = DATABASE
         self.relations: dict[str, Relation] = {}
-        self.kept: dict[str, str] = {}  # global temporary views, with where their rows are
+        self.kept: dict[str, str] = {}  # global temporary views, with the tables that hold their rows
         self.files: dict[str, DeltaTable] = {}  # of tables with a location
-        self.functions: set[str] = set()  # names of users' functions, in lower case
-        self.sizes: dict[str, int | None] = {}  # bytes that tables say they have
+        self.functions: set[str] = set()  # users' functions, in lower case
+        self.sizes: dict[str, int | None] = {}  # the bytes that tables report
         self.clock_ms = int(time.time() * 1000)  # of commits
-        self.ahead_ms = 0  # how far the date of queries is ahead of it
+        self.ahead_ms = 0  # how far the queries' time is ahead of the clock
 
     def fork(self) -> Lake:
         twin = Lake()
@@ -73,19 +73,19 @@ class Lake:
         return twin
 
     def tick(self) -> int:
-        """The time of the next commit."""
+        """Advance the clock. Returns the next commit's time."""
         self.clock_ms += _SECOND_MS
         return self.clock_ms
 
     @property
     def now(self) -> str:
-        """The date and time that a query sees."""
+        """The date and time that queries see."""
         return datetime.fromtimestamp((self.clock_ms + self.ahead_ms) / 1000, timezone.utc).strftime(
             "%Y-%m-%d %H:%M:%S"
         )
 
     def find(self, name: TableName) -> Relation:
-        """Raises: EngineError if there is none of this name."""
+        """Raises: EngineError if there is no such relation."""
         found = self.relations.get(name.key)
         if found is None:
             raise not_found(name)
@@ -111,7 +111,7 @@ class Lake:
         self.add(replace(relation, name=new))
 
     def names_like(self, prefix: TableName) -> list[TableName]:
-        """Tables and views of a schema whose names begin so."""
+        """Tables and views of a schema whose names begin with this."""
         return [
             relation.name
             for relation in self.relations.values()

@@ -1,4 +1,4 @@
-"""One session: its settings, its temporary views, and what a query means in it."""
+"""One session: its settings, its temporary views, and how it resolves a query."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _DEFAULTS = {
 
 
 class Session:
-    """`schema` is the one of names without a schema."""
+    """`schema` is the default schema."""
 
     def __init__(self, lake: Lake, schema: str) -> None:
         self.lake, self.schema = lake, schema
         self.settings: dict[str, str] = {}
-        self.variables: set[str] = set()  # names in lower case
-        self.temporary: dict[str, View | str] = {}  # by name; or where the rows of a cached one are
+        self.variables: set[str] = set()  # names, in lower case
+        self.temporary: dict[str, View | str] = {}  # by name; for a cached one, the table with its rows
 
     def setting(self, name: str) -> str | None:
         return self.settings.get(name, _DEFAULTS.get(name))
 
     def substituted(self, sql: str) -> str:
-        """A text with the session's values in the place of `${name}`."""
+        """A text in which the session's values replace `${name}`."""
         if self.setting(_SUBSTITUTE) == "false":
             return sql
         return _VARIABLE.sub(lambda found: self.setting(found[1]) or found[0], sql)
@@ -66,15 +66,15 @@ class Session:
         return self.lake.database.fields(self.filled(found))
 
     def text(self, sql: str) -> str:
-        """A query as the embedded engine takes it. Raises: EngineError."""
+        """The query for the embedded engine. Raises: EngineError."""
         return self.filled(query_template(sql))
 
     def filled(self, found: Template, schema: str | None = None) -> str:
-        """A query over the rows that its tables have now. `schema`: of names without one."""
+        """The query over the current rows of its tables. `schema`: the default for names without one."""
         return found.filled(lambda one: self._rows_of(one, schema or self.schema), self.lake.now)
 
     def name(self, text: str) -> TableName:
-        """A relation's name from its text in a statement."""
+        """A relation's name, from its text in a statement."""
         *rest, identifier = (plain or quoted for quoted, plain in _PARTS.findall(text))
         schema = rest.pop() if rest else self.schema
         return TableName(schema, identifier, rest[0] if rest else None)

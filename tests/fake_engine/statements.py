@@ -1,4 +1,4 @@
-"""Statements that change something, as Delta does: what they commit, what the log says of it, what is skipped."""
+"""Statements that change something, as in Delta: what they commit and log, and which are skipped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _QUERY_WORDS = ("select", "with", "show", "describe", "explain", "(", "values", 
 
 
 def execute(session: Session, sql: str) -> Rows:
-    """Run a statement in a session. Returns: its rows, if it has some."""
+    """Run a statement in a session. Returns: its rows, if any."""
     sql = sql.strip().rstrip(";")
     if sql.lower().startswith(_QUERY_WORDS):
         return session.rows(sql)
@@ -51,18 +51,18 @@ def execute(session: Session, sql: str) -> Rows:
 
 
 def _query_text(sql: str) -> str:
-    """What stands behind the first AS, as it is written."""
+    """The text after the first AS, as written."""
     tokens = sqlglot.tokenize(sql, read="spark")
     start = next((token.end + 1 for token in tokens if token.token_type is TokenType.ALIAS), len(sql))
     return sql[start:].strip()
 
 
 def _nothing(session: Session, found: re.Match[str]) -> None:
-    """A statement that nobody sees a result of."""
+    """A statement without visible effect."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """`{x}` is a name, a blank any white space."""
+    """A pattern in which `{x}` matches a name, and a blank any white space."""
     text = re.sub(r"{(\w+)}", lambda found: f"(?P<{found[1]}>(?:`[^`]*`|[^\\s(`]+)+)", text)
     return re.compile(re.sub(r" (?!\?)", r"\\s+", text).replace(" ?", r"\s*"), re.IGNORECASE | re.DOTALL)
 

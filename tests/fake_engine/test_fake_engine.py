@@ -1,4 +1,4 @@
-"""The fake engine refuses, skips and remembers what Delta does; tests/spark/test_fake_engine.py compares the two."""
+"""The fake engine refuses, skips and records what Delta does; tests/spark/test_fake_engine.py compares the two."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(engine: FakeEngine, sql: str = "select * from t order by k, x") -> list
 
 
 def fails(engine: FakeEngine, sql: str) -> str:
-    """The class of the error that a query or statement ends with."""
+    """The class of the error with which a query or statement ends."""
     with pytest.raises(EngineError) as found:
         engine.execute(sql)
     return found.value.condition

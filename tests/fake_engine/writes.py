@@ -55,7 +55,7 @@ def insert(session: Session, tree: exp.Expression) -> None:
 
 
 def _overwritten(session: Session, relation: Relation, came: str) -> str:
-    """Which rows INSERT OVERWRITE takes away."""
+    """The rows that INSERT OVERWRITE removes."""
     partitions = relation.partition_columns if isinstance(relation, DeltaTable) else ()
     if not partitions or session.setting("spark.sql.sources.partitionOverwriteMode") != "dynamic":
         return "true"
@@ -121,7 +121,7 @@ def merge(session: Session, tree: exp.Expression) -> Rows:
         for assigned in (
             clause.args["then"].expressions if isinstance(clause.args["then"], exp.Update) else ()
         ):
-            assigned.this.set("table", None)  # to the embedded engine the target has no name there
+            assigned.this.set("table", None)  # in the embedded engine, the target has no name there
     merge = tree.sql("duckdb")
     if " UPDATE " in merge:
         twice = database.rows(

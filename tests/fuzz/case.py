@@ -1,4 +1,4 @@
-"""One try: a random query in a random world, its failure, and the same failure in as little as possible."""
+"""One case: a random query in a random world, its failure, and a smaller case with the same failure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.fuzz.view import View
 
 TREES_PER_WORLD = 20
 _SHRINKING_S = 120
-_SAME_ERROR = 45  # this much of the text of two errors is the same if they are
+_SAME_ERROR = 45  # two errors count as the same if their texts agree up to this length
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the tables that it reads, and the seed of the apply forms' choice."""
+    """A model, the tables that it reads, and the seed that chooses the apply forms."""
 
     seed: int
     sql: str
@@ -31,19 +31,19 @@ class Case:
 
 
 def random_case(seed: int, depth: int) -> Case:
-    """The case of a seed. Neighbors share a world, which then has to be loaded once."""
+    """The case of a seed. Neighboring seeds share a world, so that it is loaded only once."""
     maker = QueryMaker(random.Random(seed), max_depth=depth, names_like_ours=True, chosen_rows=True)
     return Case(seed, maker.query(), shared_world(seed))
 
 
 def shared_world(seed: int) -> World:
-    """The world of a seed and of its neighbors."""
+    """The world that a seed and its neighbors share."""
     rng = random.Random(f"world {seed // TREES_PER_WORLD}")
     return random_world(rng, rng.choice((1, 1, 2, 3)))
 
 
 class Fuzzer:
-    """Runs cases on a database of its own."""
+    """Runs cases on its own database."""
 
     def __init__(self, catalog: Catalog = WITH_NAMES_LIKE_OURS) -> None:
         self.database = Database(catalog)
@@ -68,7 +68,7 @@ class Fuzzer:
         return f"state after batch {version} by {form}: {differs}" if differs else None
 
     def outcome_of(self, case: Case) -> str | None:
-        """The failure, be it a difference or an error; None also for what the compiler refuses."""
+        """The failure, a difference or an error; None also if the compiler refuses the query."""
         try:
             return self.failure_of(case)
         except NotIncremental:
@@ -77,7 +77,7 @@ class Fuzzer:
             return f"{type(error).__name__}: {error}"
 
     def shrunk(self, case: Case) -> Case:
-        """A part of the query, fewer batches, changes and rows, as long as it fails in the same way."""
+        """The smallest case found that fails in the same way: parts of the query, fewer batches, changes and rows."""
         kind = _kind(self.outcome_of(case))
         end = time.monotonic() + _SHRINKING_S
         smaller = True
@@ -93,7 +93,7 @@ class Fuzzer:
 
 
 def reproducer(case: Case, failure: str | None) -> str:
-    """A case as text, with what was found."""
+    """A case and its failure as text."""
     lines = [f"seed   {case.seed}", f"model  {case.sql}"]
     lines += [f"rows   {table} {rows}" for table, rows in case.world.rows.items() if rows]
     for number, changes in enumerate(case.world.batches, 1):
@@ -104,7 +104,7 @@ def reproducer(case: Case, failure: str | None) -> str:
 
 
 def _kind(outcome: str | None) -> str | None:
-    """What two failures have in common that are the same one."""
+    """A key that is equal for failures of the same kind."""
     if outcome is None:
         return None
     if outcome.startswith(("view ", "state ")):
@@ -123,7 +123,7 @@ def _smaller_worlds(world: World) -> Iterator[World]:
     batches = world.batches
     if len(batches) > 1:
         yield World(world.rows, batches[:-1])
-        # Start where the first batch ended.
+        # start after the first batch
         yield World(world.versions()[1], batches[1:])
     for index, changes in enumerate(batches):
         for table, change in changes.items():

@@ -1,4 +1,4 @@
-"""The random tables in an embedded engine: every version of them, and what changed between two."""
+"""The random tables in an embedded engine: all versions, and the changes between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = ", ".join(f"{name} {_TO_DUCKDB.get(type_, type_)}" for name, type_ in
 
 
 def tables_of(world: World) -> Iterator[tuple[str, str, Sequence[Row]]]:
-    """(name, columns, rows) of each table, in each version."""
+    """(name, columns, rows) of each table in each version."""
     for version, content in enumerate(world.versions()):
         for table, rows in content.items():
             yield f"{table}_{version}", _COLUMNS, rows
@@ -34,18 +34,18 @@ def tables_of(world: World) -> Iterator[tuple[str, str, Sequence[Row]]]:
 
 
 def insert_statement(table: str, rows: Sequence[Sequence[Any]]) -> str:
-    """Empty for no rows."""
+    """Empty if there are no rows."""
     values = ", ".join("(" + ", ".join(map(_literal, row)) + ")" for row in rows)
     return values and f"insert into {table} values {values}"
 
 
 class Database(Embedded):
-    """Tables named by version, so that loading a world serves many queries."""
+    """Tables are named by version, so that a world is loaded once for many queries."""
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         super().__init__(new_connection(), catalog)
-        self.connection.execute("set memory_limit = '2GB'")  # which a product of many tables would fill
-        # Filters are pushed down still, or some queries made products of five tables.
+        self.connection.execute("set memory_limit = '2GB'")  # a product of many tables would exceed it
+        # Filters are still pushed down; otherwise some queries would build products of five tables.
         found = self.connection.execute(
             "select name from duckdb_optimizers() where name <> 'filter_pushdown'"
         )
@@ -66,7 +66,7 @@ class Database(Embedded):
         )
 
     def load(self, world: World) -> None:
-        """Replace what the tables hold."""
+        """Replace the tables' contents."""
         if world == self._loaded:
             return
         self._loaded = None

@@ -1,4 +1,4 @@
-"""An embedded engine whose tables stand beside each other in all their versions."""
+"""An embedded engine that holds all versions of its tables at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TO_SPARK = {
 
 @dataclass(frozen=True)
 class Catalog:
-    """Tables by name, with their columns as Spark types them."""
+    """Tables by name, with Spark's types of their columns."""
 
     tables: Mapping[str, tuple[Field, ...]]
 
@@ -42,7 +42,7 @@ class Catalog:
         return CatalogTable(parts[-1], self.tables[parts[-1]])
 
 
-# The day of each version: time may stand still.
+# Each version's day; the day may stay the same.
 _DAYS = (1, 2, 2, 0)
 
 
@@ -52,7 +52,7 @@ def today(version: int) -> exp.Expr:
 
 
 class Sources:
-    """SourceTexts of the refresh that leads to a version, which reads only parts of some tables."""
+    """SourceTexts of the refresh that leads to a version; of some tables it reads only parts."""
 
     def __init__(self, version: int, parts: Mapping[str, TablePart] = MappingProxyType({})) -> None:
         self._version, self._parts = version, parts
@@ -77,20 +77,20 @@ class Sources:
 
 
 def new_connection() -> duckdb.DuckDBPyConnection:
-    """An empty database in memory that knows what the generated text asks for."""
+    """An empty in-memory database with the functions that generated SQL uses."""
     connection = duckdb.connect()
     connection.execute("set threads = 1")
     connection.execute("set enable_progress_bar = false")
-    connection.execute("set temp_directory = ''")  # a product of many tables fails rather than fills a disk
-    # The rows are few; planning is what takes the time.
+    connection.execute("set temp_directory = ''")  # a product of many tables must fail, not fill the disk
+    # There are few rows; planning takes most of the time.
     connection.execute("pragma disable_optimizer")
     connection.execute("create macro raise_error(message) as error(message)")
-    connection.execute("create macro count_if(c) as count(case when c then 1 end)")  # DuckDB's can be NULL
+    connection.execute("create macro count_if(c) as count(case when c then 1 end)")  # DuckDB's may be NULL
     return connection
 
 
 class Embedded:
-    """The engine, and what its tables are named without their versions."""
+    """The engine, with the tables' names without versions."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
         self.connection, self.catalog = connection, catalog
@@ -106,11 +106,11 @@ class Embedded:
         return Counter(self.rows(sql))
 
     def alike(self, have: tuple[Any, ...], want: tuple[Any, ...]) -> bool:
-        """Whether two rows are taken for one."""
+        """Whether two rows count as equal."""
         return have == want
 
     def difference(self, have: Iterable[tuple[Any, ...]], want: Iterable[tuple[Any, ...]]) -> str | None:
-        """How two bags differ, None if they do not."""
+        """How two bags differ; None if they are equal."""
         more, less = Counter(have), Counter(want)
         missing = list((less - more).elements())
         surplus = []
@@ -120,7 +120,7 @@ class Embedded:
         return f"too many {surplus}, missing {missing}" if surplus or missing else None
 
     def fields(self, sql: str) -> tuple[Field, ...]:
-        """Names and types of a query's columns, as Spark names types."""
+        """Names and types of a query's columns, with Spark's type names."""
         self.connection.execute(f"select * from ({sql}) as described limit 0")
         described = self.connection.description or []
         return tuple(Field(name, spark_type(str(type_))) for name, type_, *_ in described)
@@ -133,7 +133,7 @@ def _comparable(value: Any) -> Any:
 
 
 def _rounded(value: float) -> float | str:
-    """Sums in another order differ in the last digits. NaN is itself here."""
+    """Sums in another order differ in the last digits. NaN counts as equal to NaN."""
     return float(f"{round(value, 9):.8g}") if value == value else "NaN"
 
 

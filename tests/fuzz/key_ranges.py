@@ -1,4 +1,4 @@
-"""The spans of changed keys in the embedded engine, in tables that are taken for large ones."""
+"""The spans of changed keys in the embedded engine; its tables are assumed to be large."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WHOLE_NUMBERS = ("int", "bigint")
 
 
 def key_ranges(database: Embedded, change: StateChange, version: int) -> KeyRanges:
-    """All that can be known of whole numbers, so that each table is cut down as far as can be."""
+    """The spans of all whole-number columns, so that each table is cut down as much as possible."""
     numbers = {
         (table, field.name)
         for table, fields in database.catalog.tables.items()

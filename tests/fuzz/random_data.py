@@ -21,7 +21,7 @@ COLUMNS = (
     ("s", "string"),
 )
 TABLES = ("r", "s", "t")
-# Columns that are named as the compiler names its own, and the columns that each repeats.
+# Columns with names that the compiler uses itself, and the columns that they repeat.
 NAMED_LIKE_OURS = {"__ivm_w": "a", "__IVM_n": "b", "__ivm_m1": "k", "__ivm_of_source_w": "s", "__ivm_": "d"}
 MOST_BATCHES = 3
 
@@ -29,14 +29,14 @@ _POOLS: dict[str, Sequence[Value]] = {
     "int": (None, 0, 1, 2, -1),
     "bigint": (None, 0, 1, 2, 3),
     "decimal(12,2)": (None, Decimal("0.00"), Decimal("0.01"), Decimal("-3.10"), Decimal("7.50")),
-    "double": (None, 0.0, 1.5, -2.25),  # sums of these are exact, in any order
+    "double": (None, 0.0, 1.5, -2.25),  # their sums are exact in any order
     "string": (None, "", "a", "A", "b"),
 }
 
 
 @dataclass(frozen=True)
 class Change:
-    """Rows that left a table and rows that came."""
+    """Rows deleted from a table and rows inserted."""
 
     deleted: tuple[Row, ...] = ()
     inserted: tuple[Row, ...] = ()
@@ -47,7 +47,7 @@ class Change:
 
 @dataclass(frozen=True)
 class World:
-    """The first content of the tables, and the batches in which they change."""
+    """The tables' first content, and the batches that change them."""
 
     rows: Content
     batches: tuple[Mapping[str, Change], ...]
@@ -89,7 +89,7 @@ def random_table(rng: random.Random) -> list[Row]:
 
 
 def random_change(rng: random.Random, rows: Sequence[Row], insert_only: bool = False) -> Change:
-    """Inserts, deletes of single copies, updates of keys or of any one column, everything at once."""
+    """Inserts, deletes of single copies, both, updates of any one column, or deletion of all rows."""
     kind = rng.choice(("none", "insert", "delete", "update", "mixed", "mixed", "clear"))
     if insert_only:
         kind = rng.choice(("none", "insert", "insert"))

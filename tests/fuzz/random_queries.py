@@ -1,4 +1,4 @@
-"""Random SELECTs over the tables of `random_data`: everything that the compiler says it maintains, nested."""
+"""Random SELECTs over the tables of `random_data`: all that the compiler supports incrementally, nested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SET_OPERATIONS = (
     *(" intersect ", " except ", " intersect all ", " except all "),
 )
 
-_WIDER = (INT, DEC, DBL, STR)  # each to all before it
+_WIDER = (INT, DEC, DBL, STR)  # each can be widened to those after it
 
 _COMPUTED = {INT: "{} + 1", DEC: "abs({})", STR: "upper({})"}
 
@@ -33,28 +33,28 @@ Column = tuple[str, str]  # name and kind
 
 @dataclass(frozen=True)
 class Rel:
-    """FROM, or one item of it: its text, and its columns as an expression names them."""
+    """FROM, or one of its items: its text, and its columns as expressions name them."""
 
     text: str
     columns: list[Column]
-    usable: frozenset[str] = frozenset()  # plain column names that a USING may name
+    usable: frozenset[str] = frozenset()  # plain column names that USING may list
 
 
 @dataclass
 class QueryMaker:
-    """Writes one query; every alias is new, so that scopes are told apart by the compiler and not by luck."""
+    """Writes one query. Every alias is new, so that the compiler must resolve scopes, not luck."""
 
     rng: random.Random
     max_depth: int = 2
     float_aggregates: bool = True
-    moments: bool = True  # whether it may read the date of the refresh
-    chosen_rows: bool = False  # whether it may ask for any row of a group, which engines choose otherwise
-    names_like_ours: bool = False  # whether the tables have these columns too, which a `*` must not show
-    mixed_unions: bool = False  # whether branches may differ in type, which Spark has its own way with
+    moments: bool = True  # whether it may read the refresh date
+    chosen_rows: bool = False  # whether it may ask for any row of a group; engines choose different rows
+    names_like_ours: bool = False  # whether the tables also have these columns, which `*` must not show
+    mixed_unions: bool = False  # whether branches may differ in type, which Spark handles in its own way
     tables: Sequence[str] = TABLES
     _count: int = 0
-    _nesting: int = 0  # of subqueries in expressions
-    _table: str | None = None  # the one that all FROM items read, for queries that are all self-joins
+    _nesting: int = 0  # nesting depth of subqueries in expressions
+    _table: str | None = None  # the table that all FROM items read, for queries with only self-joins
     ctes: list[str] = field(default_factory=list)
     cte_columns: dict[str, list[Column]] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class QueryMaker:
         roll = rng.random()
         if roll < 0.08:
             text += f" order by {', '.join(self._sort_key(name) for name, _ in columns)}"
-            if not body.startswith("select *") and ".* from" not in body:  # which has columns not ordered by
+            if not body.startswith("select *") and ".* from" not in body:  # a star shows more columns
                 text += rng.choice((" limit 3", " limit 1", " limit 2 offset 1", ""))
         elif roll < 0.14:
             text += f" order by {self._sort_key(rng.choice(columns)[0])}"
@@ -116,7 +116,7 @@ class QueryMaker:
         return self.table(alias)
 
     def table(self, alias: str | None = None) -> Rel:
-        """One of the tables as it is."""
+        """A table as it is."""
         table = self._table or self.rng.choice(self.tables)
         columns = [(name, _KINDS[type_]) for name, type_ in COLUMNS]
         if self.names_like_ours and self.rng.random() < 0.15:
@@ -125,7 +125,7 @@ class QueryMaker:
         return self._aliased(table, alias or self.fresh(), columns)
 
     def _listed(self, columns: list[Column]) -> tuple[str, list[Column]]:
-        """A list of other names for columns, and the columns by these names."""
+        """A list of new column names, and the columns under these names."""
         renamed = [(self.fresh("c"), kind) for _, kind in columns]
         return f"({', '.join(name for name, _ in renamed)})", renamed
 
@@ -157,7 +157,7 @@ class QueryMaker:
         return rel
 
     def _lateral(self, rel: Rel) -> Rel:
-        """Rows made of each row: of an array, or of a subquery that uses the row."""
+        """Rows made from each row: from an array, or from a subquery that uses the row."""
         rng = self.rng
         numbers = of_kind(rel.columns, INT) or ["1"]
         alias, name = self.fresh(), self.fresh("c")
@@ -289,7 +289,7 @@ class QueryMaker:
     # subqueries
 
     def test(self, columns: Sequence[Column]) -> str:
-        """A predicate made of a subquery."""
+        """A predicate with a subquery."""
         rng = self.rng
         rel, where = self._correlated(columns)
         kind = rng.choice((INT, INT, STR, DEC))
@@ -309,14 +309,14 @@ class QueryMaker:
         if roll < 0.35:
             return f"({text} or {self.predicate(columns)})"
         if roll < 0.4:
-            # Spark's IN is never NULL, DuckDB's is.
+            # Spark's IN is never NULL; DuckDB's may be.
             return f"coalesce({text}, false)" if "in (select" in text else f"({text}) is not null"
         if roll < 0.45:
             return f"not ({text} and {self.predicate(columns)})"
         return text
 
     def scalar_subquery(self, columns: Sequence[Column]) -> Column:
-        """An item of the SELECT list."""
+        """A scalar subquery as an item of the SELECT list."""
         rng = self.rng
         rel, where = self._correlated(columns)
         numbers = of_kind(rel.columns, INT)
@@ -331,14 +331,14 @@ class QueryMaker:
         return f"({self._single(call, numbers, rel, where)})", INT
 
     def _single(self, call: str, values: list[str], rel: Rel, where: str, literal: str = "0") -> str:
-        """A SELECT of one row, or of none by its HAVING."""
+        """A SELECT of one row, or of none because of HAVING."""
         rng = self.rng
         text = f"{call}({rng.choice(values)})" if "(" not in call else f"{call} {rng.choice(values)})"
         having = rng.choice(("", "", "", " having count(*) <> 1", " having count(*) < 3"))
         return f"select {rng.choice((text, text, f'coalesce({text}, {literal})'))} from {rel.text}{where}{having}"
 
     def _correlated(self, columns: Sequence[Column]) -> tuple[Rel, str]:
-        """FROM and WHERE of a subquery."""
+        """FROM and WHERE of a correlated subquery."""
         rng = self.rng
         rel = self.item(0)
         if rng.random() < 0.15:
@@ -362,14 +362,14 @@ class QueryMaker:
         return rel, f" where {' and '.join(parts)}" if parts else ""
 
     def _any_numbers(self) -> tuple[list[str], Rel, str]:
-        """Arguments of `_single` for a subquery without correlation."""
+        """Arguments of `_single` for an uncorrelated subquery."""
         rel = self.table()
         return of_kind(rel.columns, INT), rel, ""
 
     # windows
 
     def window(self, columns: Sequence[Column]) -> Column:
-        """A window function whose value does not depend on the order of rows that tie."""
+        """A window function whose value does not depend on the order of ties."""
         rng = self.rng
         sortable = [name for name, _ in columns]
         numbers = of_kind(columns, INT) or ["1"]
@@ -402,7 +402,7 @@ class QueryMaker:
         return f"{call} over ({' '.join([*parts, frame]).strip()})", INT
 
     def _first_of_each(self, depth: int) -> tuple[str, list[Column]]:
-        """The usual way to take some rows of each key."""
+        """A common pattern: some rows per key."""
         rng = self.rng
         rel = self.item(depth)
         names = [name for name, _ in rel.columns]
@@ -420,7 +420,7 @@ class QueryMaker:
         )
 
     def _top(self, depth: int) -> tuple[str, list[Column]]:
-        """Some first rows of all, below the top."""
+        """The first rows of all, in a subquery."""
         rng = self.rng
         rel = self.item(depth)
         columns = [(self.fresh("c"), kind) for _, kind in rel.columns]
@@ -458,7 +458,7 @@ class QueryMaker:
         for _ in range(rng.choice((1, 2, 3, 4))):
             make = rng.choices((self.scalar, self.scalar_subquery, self.window), (90, 4, 6))[0]
             if make == self.window and any(" over (" in item for item in items):
-                make = self.scalar  # two that number equal rows are paired as the engine likes
+                make = self.scalar  # engines pair two row numbers over ties differently
             text, kind = make(rel.columns)
             name = self.fresh("c")
             items.append(f"{text} as {name}")
@@ -491,7 +491,7 @@ class QueryMaker:
         alias = rel.text.split()[-1]
         star = rng.choice(("*", f"{alias}.*")) if alias.isidentifier() else "*"
         distinct = rng.choice(("", "", "distinct "))
-        if distinct:  # rows with floats are not compared by it
+        if distinct:  # DISTINCT must not compare rows with floats
             return (
                 f"select {distinct}{', '.join(n for n, _ in rel.columns[:2])} from {rel.text}{where}",
                 columns[:2],
@@ -561,7 +561,7 @@ class QueryMaker:
                 ", ".join(name for name, _ in keys.values()),
                 ", ".join(str(position) for position in range(1, len(keys) + 1)),
             )
-            # To DuckDB a subquery that reads no column is no key of ALL.
+            # For DuckDB, a subquery that reads no column is not a key of ALL.
             if not any("select" in key for key in keys):
                 ways += ("all",)
             some = list(keys)
@@ -583,19 +583,19 @@ class QueryMaker:
                     f"not ({other} is null)",
                     f"count(*) > ({self._single('count', *self._any_numbers())})",
                     self._aggregate_test(rel.columns),
-                    # DuckDB refuses it for keys that it finds by itself.
+                    # DuckDB refuses it with keys that it infers.
                     "count(*) < 4" if text.endswith(" all") else self._key_test(rel, keys),
                 )
             )
         return text, columns
 
     def _key_test(self, rel: Rel, keys: dict[str, Column]) -> str:
-        """A subquery that reads keys that are columns."""
+        """A subquery that reads keys, if these are columns."""
         columns = [column for column in rel.columns if column[0] in keys]
         return self.test(columns) if columns else "count(*) < 4"
 
     def _aggregate_test(self, columns: Sequence[Column]) -> str:
-        """A subquery that reads an aggregate of the groups around it."""
+        """A subquery that reads an aggregate of the outer groups."""
         rng, table = self.rng, self.table()
         call, kind = self.aggregate(columns)
         values = of_kind(table.columns, kind)
@@ -609,7 +609,7 @@ class QueryMaker:
         return rng.choice((test, f"not {test}", f"({test} or count(*) > 2)"))
 
     def aggregate(self, columns: Sequence[Column]) -> Column:
-        """An aggregate, or an expression over some."""
+        """An aggregate, or an expression over aggregates."""
         rng = self.rng
         text, kind = self.scalar(columns)
         if self.chosen_rows and rng.random() < 0.08:
@@ -619,7 +619,7 @@ class QueryMaker:
         calls = ["count(*)", f"count({text})", f"min({text})", f"max({text})"]
         if kind in (INT, DEC) or (kind == DBL and self.float_aggregates):
             calls += [f"sum({text})", f"sum({text})"]
-        if kind == INT:  # AVG of a decimal is a DOUBLE in DuckDB
+        if kind == INT:  # in DuckDB, AVG of a decimal is a DOUBLE
             calls += [f"avg({text})", f"bit_xor({text})"]
         if rng.random() < 0.2:
             condition = self.predicate(columns)
@@ -643,7 +643,7 @@ class QueryMaker:
 
 
 def kind_of(type_: str) -> str:
-    """The kind of a column of a query, by the type that the engine gives it."""
+    """A column's kind, from the type that the engine reports."""
     if type_.startswith("decimal") and not type_.endswith(",0)"):
         return DEC
     return _KINDS.get(type_, INT)

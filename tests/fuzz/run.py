@@ -1,4 +1,4 @@
-"""Random queries × random data × random changes: each refreshed view against its recomputation, and others."""
+"""Random queries × random data × random changes: compares each refreshed view with its recomputation, and more."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.fuzz.case import TREES_PER_WORLD, Fuzzer, random_case, reproducer
 from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
 from tests.seeds import seed as seed_of
 
-_RELATIONS_SHARE = 20  # a relation gets a twentieth of the trees, of which each takes several views
-_MOST_OF_A_PROCESS = 1_000  # trees, as a crash of the engine takes the process along
+_RELATIONS_SHARE = 20  # a relation gets a twentieth of the trees, because each tree needs several views
+_MOST_OF_A_PROCESS = 1_000  # trees; a crash of the engine ends the process
 
 
 @dataclass
 class Findings:
-    """What a run of many cases found."""
+    """The results of many cases."""
 
     trees: int = 0
     failures: list[str] = field(default_factory=list)
@@ -42,9 +42,9 @@ class Findings:
 
 
 def try_seeds(first: int, count: int, depth: int, relation: str = "") -> Findings:
-    """The cases of `count` seeds; each failure as its reproducer.
+    """Run the cases of `count` seeds. Each failure is reported as a reproducer.
 
-    relation  the name of a metamorphic one; without it views are compared with their recomputation
+    relation  name of a metamorphic relation; without it, views are compared with their recomputation
     """
     findings, make = Findings(), RELATIONS[relation].case if relation else random_case
 
@@ -64,7 +64,7 @@ def try_seeds(first: int, count: int, depth: int, relation: str = "") -> Finding
             findings.refused["a product of too many rows"] += 1
             continue
         except duckdb.InternalException as error:
-            # A mistake of the engine, which is not to be trusted any more.
+            # A bug of the engine, which we do not trust afterwards.
             findings.refused[f"the engine failed on seed {seed}: {str(error).splitlines()[0][:80]}"] += 1
             findings.forms += fuzzer.forms
             fuzzer = new_fuzzer()
@@ -79,14 +79,14 @@ def try_seeds(first: int, count: int, depth: int, relation: str = "") -> Finding
 
 
 def try_in_parallel(first: int, count: int, depth: int, processes: int, relation: str = "") -> Findings:
-    """The same, the seeds shared out among processes in whole worlds."""
+    """The same in several processes; each gets whole worlds."""
     share = min(_MOST_OF_A_PROCESS, -(-count // processes // TREES_PER_WORLD) * TREES_PER_WORLD)
 
     def tried(start: int, trees: int) -> Findings:
         try:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
                 return process.submit(try_seeds, start, trees, depth, relation).result()
-        except BrokenProcessPool:  # the engine crashed: all but the world in which it does are tried again
+        except BrokenProcessPool:  # the engine crashed: try all again, except the world that crashed it
             half = trees // 2 // TREES_PER_WORLD * TREES_PER_WORLD
             if half:
                 return tried(start, half) + tried(start + half, trees - half)
@@ -98,12 +98,12 @@ def try_in_parallel(first: int, count: int, depth: int, processes: int, relation
 
 
 def random_seed() -> int:
-    """A fresh first seed, where a world begins."""
+    """A random first seed at which a world begins."""
     return random.SystemRandom().randrange(10**8) * TREES_PER_WORLD
 
 
 def first_seed() -> int:
-    """Of the tests: the same at each run, unless SPARKIVM_SEED is given."""
+    """The tests' first seed: the same in each run, unless SPARKIVM_SEED is set."""
     return seed_of("fuzz") // 10 * TREES_PER_WORLD
 
 
@@ -125,7 +125,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _try_and_print(relation: str, first: int, trees: int, options: argparse.Namespace) -> bool:
-    """Whether there is a failure."""
+    """Returns whether a case failed."""
     started = time.perf_counter()
     if options.processes > 1:
         found = try_in_parallel(first, trees, options.depth, options.processes, relation=relation)

@@ -1,4 +1,4 @@
-"""Queries that are a part of a query: what a failure is shrunk to."""
+"""Smaller versions of a query, used to shrink a failure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import sqlglot
 from sqlglot import exp
 
-# In place: makes one node less of a copy of the query. Whether the rest still is a query is for others to find out.
+# Removes a node from a copy of the query, in place. The caller finds out whether the rest is still a query.
 _Cut = Callable[[exp.Expr], None]
 
 
 def smaller_queries(sql: str) -> Iterator[str]:
-    """Texts with one part less, the largest parts first."""
+    """Texts with one part removed, largest parts first."""
     tree = sqlglot.parse_one(sql, dialect="spark")
     seen = {tree.sql(dialect="spark")}
     for position, node in enumerate(tree.walk()):
@@ -47,5 +47,5 @@ def _cuts(node: exp.Expr) -> Iterator[_Cut]:
     if isinstance(node, (exp.Coalesce, exp.Upper, exp.Concat, exp.Neg, exp.Abs, exp.Not, exp.Paren)):
         yield lambda call: call.replace(call.this or call.expressions[0])
     if isinstance(node, exp.Subquery):
-        # A derived table gives way to a table of the same columns only by luck; the caller tries.
+        # The new query rarely has the derived table's columns; the caller finds out.
         yield lambda subquery: subquery.set("this", sqlglot.parse_one("select 1 as c1", dialect="spark"))

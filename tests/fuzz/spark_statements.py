@@ -1,4 +1,4 @@
-"""The statements that change a state, as Spark and Delta run them, in the embedded engine."""
+"""The statements that change a state, executed in the embedded engine as Spark and Delta execute them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class DeltaError(Exception):
 
 
 class EmbeddedEngine:
-    """The part of the Engine protocol that applies a change. SELECTs in its statements are simple ones."""
+    """The part of the Engine protocol that applies changes, for statements with simple SELECTs."""
 
     def __init__(self, database: Embedded) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class EmbeddedEngine:
 
 @cache
 def _translated(sql: str) -> tuple[tuple[str, str], ...]:
-    """What stands for a statement: texts for the embedded engine, and of checks what a row means that they find."""
+    """The texts for the embedded engine. For a check, also the meaning of a row that it finds."""
     tree = sqlglot.parse_one(sql, dialect="spark")
     if isinstance(tree, exp.Merge):
         return _merge(tree)
@@ -66,7 +66,7 @@ def _translated(sql: str) -> tuple[tuple[str, str], ...]:
 
 
 def _merge(tree: exp.Merge) -> tuple[tuple[str, str], ...]:
-    """A MERGE. A row that two rows of the source match is an error, but where all that happens is a deletion."""
+    """MERGE. A row matched by two source rows is an error, unless all matched rows are deleted."""
     tree = tree.copy()
     for when in tree.find_all(exp.When):
         then = when.args["then"]

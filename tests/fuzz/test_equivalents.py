@@ -1,4 +1,4 @@
-"""What the embedded engine does not know, or has otherwise than Spark: against queries of the same meaning."""
+"""What the embedded engine does not know or does differently from Spark, compared with equivalent queries."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ PARENTHESES = {
         "grouping sets (((a + 1)))",
     )
 }
-# The operand of IN is of the query around the one that it stands in.
+# IN's operand belongs to an outer query.
 _OUTER_OPERAND = (
     "select q.a from r as q where exists "
     "(select 1 from (select * from values (1), (2) as v(c)) as p where q.s in (select x.s from s as x) or p.c = q.a)"
@@ -93,7 +93,7 @@ RELATIONS_IN_PARENTHESES = {
     "select z.k from (((select k, a from r) as y(a, k))) as z": "select a as k from r",
     "select * from ((select k, a, b from r) pivot (sum(b) for a in (1)))": "select k, sum(b) filter (where a = 1) as `1` from r group by k",
 }
-# `alias.*` begins with what USING hides, then has what it shows.
+# `alias.*` first has the columns that USING hides, then those that it shows.
 _ON_B = (
     "select * from t union all select {0}.b, {0}.k, {0}.a, {0}.d, {0}.f, {0}.s from r {1} join s on r.b = s.b"
 )
@@ -114,14 +114,14 @@ NAMES = {
     "select x.k, x.d from (select k, a from r) as x join (select d, f from s) as x on x.a = x.f": "select r.k, s.d from r join s on r.a = s.f",
     "select x.* from (select k, a from r) as x join (select d, f from s) as x on x.a = x.f": "select r.k, r.a, s.d, s.f from r join s on r.a = s.f",
     "select a from (select cast(a as string), b from r)": "select cast(a as string) as a from r",
-    # hidden columns have the name of a column, or a number
+    # hidden columns are named after a column or a number
     "select k, sum(x) as r, sum(x + 1) as s, sum(`2`) as t from (select k, a as x, a as `2` from r union all select k, a, a from s) group by k": "select k, sum(x) as r, sum(x + 1) as s, sum(y) as t from (select k, a as x, a as y from r union all select k, a, a from s) group by k",
     "select upper(s) as DISTINCT_a, count(distinct a) as n, count(b) as m from r group by upper(s)": "select upper(s) as g, count(distinct a) as n, count(b) as m from r group by upper(s)",
     "select -k as k, count(*) as n from r group by r.k order by r.k, n limit 2": "select l as k, n from (select k as h, -k as l, count(*) as n from r group by k) order by h, n limit 2",
     "select -a as k, sum(b) as a from r group by r.k, r.a order by r.k, r.a limit 3": "select x as k, y as a from (select k as h, a as i, -a as x, sum(b) as y from r group by k, a) order by h, i limit 3",
     "select k, a + 1 as x from (select k, a, b as expression_2 from r) order by expression_2, k, a limit 3": "select k, a + 1 as x from r order by b, k, a limit 3",
 }
-# Two at a time: as text, too, the first branch is the number that it is next to the second. Not so VALUES.
+# Types widen pairwise: even as text, the first branch is the number that it becomes beside the second. VALUES differ.
 _CHAIN = "(select cast(cast(k as double) as string) as x from r union all select cast(f as string) from t union all select s from s)"
 UNIONS = {
     "select k as x from r union all select f from t union all select s from s": f"select x from {_CHAIN}",
@@ -191,7 +191,7 @@ def test_a_subquery_that_reads_a_computed_key_is_refused(grouped):
 
 @pytest.mark.parametrize("key", ["x, y", "1, 2", "q.x, upper(y)"])
 def test_grouping_sets_of_a_column_by_two_names_are_refused(key):
-    """Spark leaves out one of them and keeps the other."""
+    """Spark drops one of the names and keeps the other."""
     sql = f"select x, y from (select s as x, s as y from r) as q group by rollup ({key})"
     with pytest.raises(NotIncremental, match="x and y are the same underlying column"):
         View(Database(), sql.replace("select x, y", "select x, upper(y)") if "upper" in key else sql)

@@ -1,4 +1,4 @@
-"""Models that random runs found to be refreshed wrongly once."""
+"""Models that a random run once found to be refreshed incorrectly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORLD = World(
 )
 @pytest.mark.parametrize("seed", range(4))
 def test_count_of_a_condition(condition, seed):
-    """`case when not x is not null` asks for `not (x is not null)`."""
+    """`case when not x is not null` means `not (x is not null)`."""
     database = Database()
     database.load(WORLD)
     view = View(database, f"select k, count({condition}) as n, count(*) as m from r group by k")
@@ -32,7 +32,7 @@ def test_count_of_a_condition(condition, seed):
 
 
 def test_a_predicate_over_a_union_of_types():
-    """Above the union the number is 1.0, in its branch it is 1."""
+    """Above the union the number is 1.0; in its branch it is 1."""
     database = Database()
     database.load(WORLD)
     view = View(
@@ -47,7 +47,7 @@ def test_a_predicate_over_a_union_of_types():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mean_of_distinct_values(seed):
-    """MEAN, unlike AVG, is a function that the parser does not know: its DISTINCT was not seen."""
+    """The parser does not know MEAN, unlike AVG, so the compiler missed its DISTINCT."""
     database = Database()
     world = World({"r": [ONE, ONE]}, ({"r": Change(inserted=((2, 3, 1, None, None, None),))},))
     database.load(world)

@@ -1,4 +1,4 @@
-"""A short run of the fuzzer, the same queries in each run; `make fuzz` is the long one, with queries of its own."""
+"""A short run of the fuzzer, the same queries in each run; `make fuzz` is the long one, with its own queries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def test_random_views_equal_their_recomputation(number):
 
 
 def _padding_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last match of a row goes, and nobody pads the row."""
+    """When a row loses its last match, it is not padded."""
     monkeypatch.setattr(left_join, "TRANSITION", integer(0))
 
 
 def _old_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two tables that change at once meet in both terms."""
+    """The changes of two tables are joined in both terms."""
     monkeypatch.setattr(
         Derivation, "old", lambda self, relation, *args, **options: self.new(relation, *args, **options)
     )
@@ -35,7 +35,7 @@ def _old_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("mistake", [_padding_forgotten, _old_is_new])
 def test_the_fuzzer_finds_a_wrong_rule(monkeypatch, mistake):
-    """It would be of no use otherwise."""
+    """Otherwise it would be useless."""
     mistake(monkeypatch)
     fuzzer = Fuzzer()
     outcomes = (fuzzer.outcome_of(random_case(seed, depth=1)) for seed in range(200))

@@ -1,4 +1,4 @@
-"""Subqueries in conditions and items, of which NULLs and numbers of rows decide: each shape in worlds of its own."""
+"""Subqueries in conditions and items that depend on NULLs and row counts: each shape in its own worlds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fuzz.random_data import World
 from tests.fuzz.view import View
 from tests.laws.small_tables import world
 
-# Rows of r and s before, and of the changes. Columns: k, a, b.
+# The old rows of r and s, and their changes. Columns: k, a, b.
 _R = [(1, 1), (2, None), (None, 1), (3, 3), (3, 3)]
 WORLDS = {
     "no values": world({"r": _R}, {}, {"t": [(1, 1)]}),

@@ -1,4 +1,4 @@
-"""A view on the embedded engine: built, refreshed from deltas, compared with its query computed afresh."""
+"""A view on the embedded engine: built, refreshed from deltas, compared with the recomputed query."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.fuzz.random_data import Change
 from tests.fuzz.spark_statements import EmbeddedEngine
 
 _STATE = TableName("main", "state")
-_ROWS = "new_rows"  # the table of an applying statement's rows
+_ROWS = "new_rows"  # the table with the applying statement's rows
 _VERSION = "__version"
 _TODAY = "__today"
 _MOST_READS = (1, 8, INLINED_READS, INLINED_READS)
@@ -45,7 +45,7 @@ class View:
     """One model: its plan, and its state table `state`."""
 
     def __init__(self, database: Embedded, sql: str, same: str | None = None) -> None:
-        """same: a query of the same meaning, if the engine cannot run the model's."""
+        """same: an equivalent query, if the engine cannot run the model's"""
         self.database = database
         tree = parse_model("model", sql)
         grouped = _as_spark_groups(with_chosen_rows(parse_model("model", same or sql)))
@@ -53,13 +53,13 @@ class View:
         query = read_query(tree, database.catalog)
         self.fields = database.fields(self.recomputation(0))
         self.plan: ViewPlan = compile_query(query, self.fields, self._types_of)
-        # Rows that tie are equal as a whole only if all columns are sorted by.
+        # Rows that tie are equal only if the order has all columns.
         self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
         self.entries: Entries = "one"
         self._engine = EmbeddedEngine(database)
 
     def recomputation(self, version: int) -> str:
-        """The model's query over the tables of a version."""
+        """The model's query over the tables at a version."""
         text = self._recomputation.replace(_TODAY, today(version).sql("duckdb"))
         return text.replace(_VERSION, f"_{version}")
 
@@ -74,10 +74,10 @@ class View:
         most_reads: Sequence[int] = _MOST_READS,
         form: Form | None = None,
     ) -> str:
-        """Apply the deltas that lead to a version; says how.
+        """Apply the deltas that lead to a version. Returns the form and kind of the change.
 
-        most_reads  of a statement, before its plan is cut into steps; one of them is taken
-        form        one that may be used; without it one of them is taken
+        most_reads  limits for the reads of a statement before its plan is cut into steps; one is chosen
+        form        the form to use; by default one is chosen
         """
         changed = frozenset(table for table, change in changes.items() if change) & self.plan.tables
         moving = self.plan.moments if today(version) != today(version - 1) else frozenset()
@@ -102,9 +102,9 @@ class View:
         return f"{form} {change.kind}"
 
     def forms(self, insert_only: bool) -> list[Form]:
-        """The forms that may be used.
+        """The forms that are possible.
 
-        insert_only  whether no table lost a row and no moment passed
+        insert_only  whether no table lost a row and no moment moved
         """
         state = self.plan.state
         grouped = isinstance(state, GroupState)
@@ -123,13 +123,13 @@ class View:
         return part_columns(self.database.fields("select * from state"), names)
 
     def _predicate(self, column: str) -> str:
-        """What is true of the part of the state that changes; empty if nothing does."""
+        """The predicate of the state's changed part; empty if nothing changes."""
         part = find_part(self._engine, STAGED, "state", 0, (column,), exact=True)
-        assert part is not None, "there are few values, and simple ones"
+        assert part is not None, "the values are few and simple"
         return part.predicate
 
     def _apply(self, change: StateChange, rows: Relation, sources: Sources, predicate: str) -> None:
-        """Run the statement that applies a change, whose rows are computed before."""
+        """Run the applying statement. Its rows are computed before."""
         self._table(_ROWS, rows, sources)
         names = ", ".join(map(quoted, rows.columns))
         select = f"select {names} from {_ROWS}"
@@ -137,8 +137,8 @@ class View:
         self._engine.execute(self._engine.render(write.macro, **write.arguments))
 
     def _sizes(self, rng: random.Random) -> Sizes:
-        """Tables so large that their lookups are brought together, some that others are narrowed by, or of a
-        size that nobody knows.
+        """Random sizes: all large, so that lookups are shared; different, so that some tables narrow others; or
+        unknown.
         """
         tables = sorted(self.plan.tables)
         rows = {
@@ -149,7 +149,7 @@ class View:
         return Sizes(rows, dict.fromkeys(rows, rng.choice((10.0, 1e7))))
 
     def difference(self, version: int) -> str | None:
-        """How the public view differs from the query, None if it does not."""
+        """How the public view differs from the query; None if it does not."""
         have, want = self.visible(), self.database.rows(self.recomputation(version))
         ordered = self.totally_ordered and self.plan.finalizer.split.sort
         if ordered and len(have) == len(want) and not all(map(self.database.alike, have, want)):
@@ -161,32 +161,32 @@ class View:
         return self.database.rows(self.plan.finalizer.text("state", self.entries, DUCKDB))
 
     def hidden(self, version: int) -> list[tuple[Any, ...]]:
-        """The rows of the state, one for each group; sums that mean nothing are NULL."""
+        """The state's rows, one per group; sums without values are NULL."""
         state = self.plan.state
         folded = isinstance(state, GroupState) and self.entries == "several"
         stored = self._text(group_changes.folded(state), Sources(version)) if folded else "from state"
         return self._rows_of_state(stored)
 
     def delta(self, version: int, changed: frozenset[str]) -> list[tuple[Any, ...]]:
-        """What a refresh would merge into the state."""
+        """The rows that a refresh would merge into the state."""
         change = state_change(self.plan.state, "merge", changed & self.plan.tables, Sizes())
         rows = change.rows if change.staged is None else change.staged
         return self.database.rows(self._text(rows, Sources(version)))
 
     def state_difference(self, version: int) -> str | None:
-        """The same for the hidden columns, against a state built afresh."""
+        """The same for the hidden columns, compared with a newly built state."""
         state, shown = self.plan.state, self.plan.finalizer.split
         if not isinstance(state, GroupState) and shown.limit is None and shown.offset is None:
-            return None  # all that it has is public
+            return None  # everything in it is public
         return self.table_difference(version)
 
     def table_difference(self, version: int) -> str | None:
-        """How the state's table differs from a state built afresh, hidden columns and all."""
+        """How the state table differs from a newly built state, including hidden columns."""
         want = self._rows_of_state(self._text(self.plan.content, Sources(version)))
         return self.database.difference(self.hidden(version), want)
 
     def _rows_of_state(self, text: str) -> list[tuple[Any, ...]]:
-        """Rows of the state's shape. A sum of no values is NULL or 0, and means nothing."""
+        """Rows in the state's shape. A sum of no values is NULL or 0 and has no meaning."""
         items = presented(self.plan.state, DUCKDB)
         return self.database.rows(f"select {', '.join(items)} from ({text}) as held")
 
@@ -203,7 +203,7 @@ class View:
     def _stepped(
         self, relation: Relation, names: Iterator[str], most_reads: int, sources: Sources
     ) -> Relation:
-        """What is left of a relation after its steps, which are done."""
+        """Run a relation's steps. Returns what is left of it."""
         steps = in_steps(prune_empty(relation), names, most_reads)
         for step in steps.tables:
             self._table(step.name, step.relation, sources)
@@ -211,7 +211,7 @@ class View:
 
 
 def _as_spark_groups(tree: exp.Expr) -> exp.Expr:
-    """GROUP BY with sets has no group of nothing: Spark makes a row for each set and input row, and groups them."""
+    """For GROUPING SETS over empty input, Spark has no group: it makes a row per set and input row, then groups."""
     tree = tree.copy()
     for group in tree.find_all(exp.Group):
         select = group.parent
@@ -221,7 +221,7 @@ def _as_spark_groups(tree: exp.Expr) -> exp.Expr:
 
 
 def _versioned(tree: exp.Expr, tables: Collection[str]) -> exp.Expr:
-    """The query with a mark behind the names of its tables, and one for the date. CTEs are named otherwise."""
+    """The query with placeholders after its tables' names and for the date. CTEs have other names."""
     tree = tree.transform(lambda node: exp.column(_TODAY) if isinstance(node, exp.CurrentDate) else node)
     for table in tree.find_all(exp.Table):
         if table.name in tables:
@@ -232,7 +232,7 @@ def _versioned(tree: exp.Expr, tables: Collection[str]) -> exp.Expr:
 
 
 def presented(state: State, dialect: SqlDialect) -> list[str]:
-    """The items of a SELECT from a state, in which a sum of no values is NULL."""
+    """The items of a SELECT from a state; a sum of no values becomes NULL."""
     entries = [e for e in state.columns if e.linear] if isinstance(state, GroupState) else []
     values = {entry.name: entry.presented() for entry in entries}
     return [

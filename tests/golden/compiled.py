@@ -1,4 +1,4 @@
-"""A query over TPC-H, compiled; an embedded engine says of which types its columns are."""
+"""A compiled query over TPC-H; an embedded engine provides the types of its columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.golden.tpch import TABLES
 
 
 class Catalog:
-    """TPC-H, registered as `tpch.<table>`."""
+    """The TPC-H tables, registered as `tpch.<table>`."""
 
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable:
         return CatalogTable(
@@ -28,7 +28,7 @@ class Catalog:
 
 
 class Empty:
-    """SourceTexts of tables without rows, to ask the embedded engine for types."""
+    """SourceTexts of tables without rows, to get types from the embedded engine."""
 
     def new(self, table: str) -> str:
         return table

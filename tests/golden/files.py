@@ -1,4 +1,4 @@
-"""Text against a file that `--rewrite` writes again."""
+"""Compares a text with a file, which `--rewrite` writes again."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ import pytest
 def compare(found: str, file: Path, config: pytest.Config) -> None:
     if config.getoption("--rewrite"):
         file.write_text(found)
-    assert found == file.read_text(), "make golden, and read the diff"
+    assert found == file.read_text(), "run `make golden` and review the diff"

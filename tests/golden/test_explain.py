@@ -1,4 +1,4 @@
-"""What explain says of the queries of TPC-H and TPC-DS: each operator with its strategy, and the state's columns."""
+"""What explain says about the TPC-H and TPC-DS queries: each operator's strategy, and the state's columns."""
 
 from __future__ import annotations
 

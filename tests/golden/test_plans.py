@@ -1,6 +1,6 @@
-"""The plan, the public view and the delta of typical queries, as files whose diff is reviewed; of some steps and SQL.
+"""Plan, public view and delta of typical queries, also steps and SQL of some, as files whose diff we review.
 
-A query's first line names the tables that change, and the form in which the delta reaches the state:
+A query's first line names the changed tables and the form in which the delta reaches the state:
 `-- changed lineitem; merge`.
 """
 

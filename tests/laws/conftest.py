@@ -1,4 +1,4 @@
-"""The worlds that all laws are tried on."""
+"""The worlds on which all laws are tested."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def worlds() -> Worlds:
 
 @pytest.fixture(scope="session")
 def law_seed() -> int:
-    """For laws that make worlds of their own."""
+    """The seed for laws that make worlds of their own."""
     return seed("laws")

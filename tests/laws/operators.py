@@ -1,4 +1,4 @@
-"""Every operator over random tables and over every other operator."""
+"""Every operator, over random tables and over every other operator."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.spark.data_types import BIGINT
 
-# An operator over the relation given; further inputs are tables. Two integer columns at least come out first.
+# Makes an operator over the given relation; further inputs are tables. Its first two columns are integers.
 Operator = Callable[[Relation], Relation]
 
-DAY = "day"  # a moment that is a number
+DAY = "day"  # a moment with numeric values
 
 _numbers = count()
 
 
 def table(name: str) -> Scan:
-    """A table as it is read once more: columns under names of their own."""
+    """Another scan of a table, with column names of its own."""
     number = next(_numbers)
     return Scan(name, ((f"k{number}", "k"), (f"a{number}", "a")))
 
@@ -134,7 +134,7 @@ def three_way_join(a: Relation) -> Relation:
 
 
 def join_of_groups_through_a_third(a: Relation) -> Relation:
-    """The groups are compared with b alone, and equal a column of a through it."""
+    """The groups are compared with b only; through b they equal a column of a."""
     b, c = table("s"), aggregate(table("r"))
     on_b = expression("x = y", x=a.columns[0], y=b.columns[0])
     on_c = expression("y <=> z", y=b.columns[0], z=c.columns[0])
@@ -197,7 +197,7 @@ def null_supplying_side_with_residual(a: Relation) -> Relation:
 
 
 def _semi_and_anti_joins() -> Iterator[tuple[str, Operator]]:
-    """Each way to match, the relation being the side that is kept or the one that is looked into."""
+    """Each kind of condition; the relation is the side that is kept or the side that is searched."""
     conditions: dict[str, Callable[[Relation, Relation], JoinCondition]] = {
         "join_by_key": _equal,
         "join_by_key_of_the_other_side": lambda a, b: _equal(b, a).flipped,
@@ -235,7 +235,7 @@ def semi_join_with_groups(a: Relation) -> Relation:
 
 
 def semi_join_with_groups_by_some_keys(a: Relation) -> Relation:
-    """Several groups may match a row."""
+    """Several groups may match one row."""
     b = distinct(table("s"))
     return SemiJoin(a, b, _equal(a, b), False)
 
@@ -290,7 +290,7 @@ def totals_without_keys(a: Relation) -> Relation:
 
 
 def totals_of_which_rows_are_read(a: Relation) -> Relation:
-    """Of a group only whether it is there."""
+    """Uses only whether a group exists."""
     return Project(
         _totals(a, a.columns[:2], read=False), tuple((_fresh("p"), column(n)) for n in a.columns[:2])
     )
@@ -362,13 +362,13 @@ def over_a_table(name: str) -> Relation:
 
 
 def over_other_operators(name: str, rng: random.Random, share: float) -> Iterator[tuple[str, Relation]]:
-    """The operator over a share of all operators over a table, with what it is called."""
+    """The operator over a random share of all operators, each over a table, with a label."""
     for inner in rng.sample(list(OPERATORS), max(1, round(share * len(OPERATORS)))):
         yield f"{name} over {inner}", OPERATORS[name](OPERATORS[inner](table("r")))
 
 
 def slice_of(relation: Relation) -> Slice:
-    """By three lookups: in a table, in changes, and by both columns, of which one compares NULLs."""
+    """A slice with three lookups: in a table, in changes, and by both columns, one of them null-safe."""
     first, second = relation.columns[:2]
     s, d_t, r = table("s"), Changes("t", (("key_1", "a"),)), table("r")
     return Slice(
@@ -382,7 +382,7 @@ def slice_of(relation: Relation) -> Slice:
 
 
 def zsets() -> dict[str, Relation]:
-    """Operators of deltas, over relations of which some rows come twice."""
+    """Operators of deltas, over relations that contain duplicate rows."""
     doubled = union_with_itself(table("r"))
     weighed = Weigh(doubled, expression("case when x > 0 then 2 else -1 end", x=doubled.columns[0]))
     return {

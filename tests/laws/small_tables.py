@@ -1,4 +1,4 @@
-"""Changes of a query over two or three small tables, written out by hand."""
+"""Changes of a query over two or three small hand-written tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DATABASE = Database()
 
 
 def full_row(*values: Any) -> Row:
-    """A row of the random tables from its first columns, the others NULL."""
+    """A row of the random tables: its first columns are given, the others are NULL."""
     return (*values, *(None,) * (len(COLUMNS) - len(values)))
 
 
@@ -39,7 +39,7 @@ def world(rows: Rows, gone: Rows, come: Rows) -> World:
 
 
 def change_of(sql: str, rows: Rows, gone: Rows | None = None, come: Rows | None = None) -> Counter[Any]:
-    """Row → weight of a query's delta. `rows`: what the tables held, each row's columns k, a, b … as far as needed."""
+    """A query's delta as row → weight. `rows`: the old rows of each table, as their first columns k, a, b …"""
     _DATABASE.load(world(rows, gone or {}, come or {}))
     query = read_query(parse_model("model", sql), CATALOG)
     root = normalize(query.root, query.root.columns)

@@ -1,4 +1,4 @@
-"""An aggregate over a join == the groups below the join, joined and added up; and where it has no such form."""
+"""An aggregate over a join == its groups computed below the join, joined and added up; where this is impossible."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def of_keys_that_are_not_joined_by() -> Aggregate:
 
 
 def of_three() -> Aggregate:
-    """The third table is joined with the facts alone."""
+    """The third table is joined with the facts only."""
     r, s, t = table("r"), table("s"), table("t")
     (k, a), (j, b), (m, c) = r.columns, s.columns, t.columns
     join = InnerJoin((s, r, t), (equal(k, j), equal(b, m), expression("x <= y", x=j, y=c)))
@@ -86,14 +86,14 @@ def of_rows_alone() -> Aggregate:
 
 
 def presented(below: BelowJoin, entries: Relation, core: Aggregate) -> Relation:
-    """What the other form shows, as the aggregate has it."""
+    """The rows of the other form, with the aggregate's own columns."""
     formulas = ((call.name, below.formulas[call.name]) for call in core.calls)
     keys = ((key, column(key)) for key in core.keys)
     return Project(Filter(below.over(entries), below.is_there), (*keys, *formulas))
 
 
 def in_entries(inner: Aggregate) -> Relation:
-    """The groups in several entries: each once more and taken away again, and their rows in two halves."""
+    """Each group as several entries: one extra entry that is taken away again, and its rows in two halves."""
     negative = tuple((c.name, expression("-x", x=c.name)) for c in inner.calls)
     away = Project(inner, (*((key, column(key)) for key in inner.keys), *negative))
     one = expression("coalesce(x, 0) > 0", x=inner.keys[0])

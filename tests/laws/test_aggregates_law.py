@@ -1,4 +1,4 @@
-"""Hidden columns that add up: of changes, of entries and of both together, against the aggregate over the rows."""
+"""Additive hidden columns over changes, over entries and over both, compared with the aggregate over the rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Columns(dict[str, StoredAggregate]):
 
 
 def _additive() -> Iterator[tuple[str, HiddenColumn]]:
-    """Those that some aggregate of an argument of a type adds, with that type."""
+    """Each additive hidden column that some aggregate uses, with the type of its argument."""
     yield "int", HiddenColumn("s", ROWS)
     for type_ in TYPES:
         columns = _Columns()
@@ -62,7 +62,7 @@ def database() -> Database:
 
 @pytest.fixture(params=ADDITIVE, ids=[f"{one.additive.shown} of {type_}" for type_, one in ADDITIVE])
 def bags(request, database, law_seed):
-    """Random tables a and b, one pair after the other, each time with the same hidden column."""
+    """Yields the same hidden column for each new random pair of tables a and b."""
     type_, one = request.param
     return _random_bags(database, type_, one, random.Random(f"{law_seed} {type_} {one.additive.shown}"))
 
@@ -75,7 +75,7 @@ def _random_bags(
             values = [
                 rng.choice(("null", "-3", "-1", "0", "1", "2", "7")) for _ in range(rng.choice((0, 1, 2, 5)))
             ]
-            rows = ", ".join(f"({value})" for value in (*values, "null"))  # VALUES has one row at least
+            rows = ", ".join(f"({value})" for value in (*values, "null"))  # VALUES needs at least one row
             database.execute(
                 f"create or replace table {name} as select cast(x as {type_}) as x from (values {rows}) as v(x) "
                 f"limit {len(values)}"
@@ -84,7 +84,7 @@ def _random_bags(
 
 
 def _value(database: Database, one: HiddenColumn, text: str, rows: str) -> object:
-    """The aggregate that the text computes as s, as a group shows it."""
+    """The aggregate that the text computes as s, in the form that a group shows."""
     presented = one.presented().sql("duckdb")
     counts = f"(select count(x) from {rows}) as {one.additive.counted_by or 'n'}"
     ((value,),) = database.rows(f"select {presented} from (select {text} as s, {counts}) as found")
@@ -116,7 +116,7 @@ def test_the_sum_of_two_values_is_that_of_both_bags(bags, database):
 
 
 def test_a_weight_is_as_many_copies(bags, database):
-    """Three times a, and b taken away from twice b."""
+    """Three times a, and twice b minus once b."""
     for one in bags:
         weights = {"a": (3,), "b": (2, -1)}
         zset = " union all ".join(

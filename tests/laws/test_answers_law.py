@@ -1,9 +1,9 @@
-"""What operators say of themselves, compared with the rows that they have.
+"""What operators declare about themselves, compared with their rows.
 
-source_of        each value of the column is one of the child's, NULL aside
-at_most_one_row  it has no two rows
-monotone         with more rows in every table, no row is lost
-pruned           its other columns hold the same rows
+source_of        each non-NULL value of the column is a value of the child's column
+at_most_one_row  there are never two rows
+monotone         additional rows in every table remove no row
+pruned           the remaining columns hold the same rows
 """
 
 from __future__ import annotations

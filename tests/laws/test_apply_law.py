@@ -1,6 +1,6 @@
-"""apply(state, change) == rebuild, for each kind of state and each form, by the statements that Spark is given.
+"""apply(state, change) == rebuild, for each kind of state and each apply form, with the statements that Spark gets.
 
-Hidden columns are compared too. The worlds have NULLs among their keys, equal rows, groups that come and go, and
+Hidden columns are compared too. The worlds contain NULL keys, equal rows, groups that come and go, and
 changes that cancel.
 """
 
@@ -70,12 +70,12 @@ def may_be_taken(view: View, form: Form, world: World) -> bool:
     insert_only = not any(change.deleted for batch in world.batches for change in batch.values())
     forms = view.forms(insert_only)
     if isinstance(view.plan.state, GroupState) and not view.plan.state.keys and view.entries == "one":
-        forms.append("merge")  # of a state without keys too
+        forms.append("merge")  # also for a state without keys
     return form in forms
 
 
 def check(database: Database, name: str, form: Form, world: World, seed: int) -> bool:
-    """Refresh by one form until the world ends; whether it was taken at all."""
+    """Refresh by one form through all batches. Returns whether the form was ever used."""
     case = Case(seed, MODELS[name], world)
     database.load(world)
     view = View(database, case.sql)
@@ -114,7 +114,7 @@ def only_inserts(world: World) -> World:
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_changes_that_cancel_reach_no_state(edge, database):
-    """What goes and comes back is no change, so no row of the state is written again."""
+    """A row that goes and comes back is not a change, so no row of the state is written."""
     database.load(EDGES[edge])
     view = View(database, MODELS["bag"])
     view.build()
@@ -132,7 +132,7 @@ def test_entries_of_unchanged_groups_are_not_written():
 
 
 def broken_clauses(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
-    """MERGE with one word changed."""
+    """Replace one word of the MERGE."""
     right = merge_state.merge_clauses
 
     def wrong(state, change):

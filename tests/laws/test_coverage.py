@@ -1,4 +1,4 @@
-"""No operator without a law: each is in the closed list, and a law is tried on it."""
+"""No operator lacks a law: the closed list has every operator, and the laws are tested on each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {
     Linear,
     Leaf,
     Derived,
-}  # what several operators have in common, and no operators themselves
+}  # base classes, which are not operators themselves
 
 
 def _subclasses(kind: type[Relation]) -> Iterator[type[Relation]]:

@@ -1,4 +1,4 @@
-"""delta == new − old, for every operator over every other one, while several tables change at once."""
+"""delta == new − old, for every operator over every other operator, while several tables change at once."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NESTED_SHARE = float(os.environ.get("SPARKIVM_LAWS_NESTED", "0.04"))  # of all p
 
 
 def at_old(relation: Relation) -> Relation:
-    """The relation over the tables as they were: what no rule is asked for."""
+    """The relation over the old tables, made without any rule."""
     return rewrite(
         relation, lambda node: replace(node, at=At.OLD) if isinstance(node, Scan) else node.before()
     )
 
 
 def difference_text(one: Relation, other: Relation) -> str:
-    """Finds the rows of which two Z-sets hold different weights."""
+    """SQL that finds the rows whose weights differ between two Z-sets."""
     return select_text(Consolidate(plus(prune_empty(one), negated(other))), WorldSources(), DUCKDB)
 
 

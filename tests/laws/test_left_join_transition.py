@@ -1,4 +1,4 @@
-"""LEFT and SEMI JOIN at the edges: the first match, the last one, and everything that is no match."""
+"""LEFT and SEMI JOIN at the edges: the first match, the last match, and everything that does not match."""
 
 import pytest
 

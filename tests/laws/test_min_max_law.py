@@ -1,4 +1,4 @@
-"""MIN and MAX of a stored group: taken from the delta, kept, or read again, and the last only where it has to be."""
+"""MIN and MAX of a stored group: taken from the delta, kept, or read again; read again only if necessary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.laws.small_tables import full_row, world
 WORLDS = 20
 LOWEST = "select k, min(a) as x from r group by k"
 HIGHEST = "select k, max(a) as x from r group by k"
-# A value that the tables hold and no change mentions: who returns it has read them.
+# The tables hold this value but no change mentions it: a result that contains it read the tables.
 PLANTED = -99
 
 
@@ -34,7 +34,7 @@ def database() -> Database:
 def new_rows(
     database: Database, sql: str, rows: list[Any], gone: list[Any], come: list[Any], planted: int = PLANTED
 ) -> dict[Any, Any]:
-    """Group → extremum after the change. The table holds one more row of group 1 than state and change know of."""
+    """Group → extremum after the change. The table holds one row of group 1 that state and change do not know."""
     database.load(world({"r": rows}, {"r": gone}, {"r": come}))
     view = View(database, sql)
     view.build()

@@ -1,4 +1,4 @@
-"""delta == new − old where joins narrow groups, and tables by groups: below, over and as every operator."""
+"""delta == new − old where joins narrow groups, or groups narrow tables: below, over and as every operator."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ JOINS = (
     "left_join",
 )
 GROUPS = [name for name in OPERATORS if has_groups(over_a_table(name))]
-CHANGED = frozenset({"r", DAY})  # so that the other tables narrow; else only groups of a table narrow it
+CHANGED = frozenset({"r", DAY})  # other tables narrow; if all change, only groups narrow a table
 EVERYTHING = frozenset({*TABLES, DAY})
 
 
 class Always(Narrowing):
-    """Whatever can be narrowed is."""
+    """Narrows whatever can be narrowed."""
 
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
         return True
@@ -45,14 +45,14 @@ class Always(Narrowing):
 
 
 class Whole(NoNarrowing):
-    """Whatever changed rows are looked up in is left whole."""
+    """Does not narrow the relations in which changed rows are looked up."""
 
     def leaves_whole(self, relation: Relation) -> bool:
         return True
 
 
 def queries(name: str, rng: random.Random) -> Iterator[tuple[str, Relation]]:
-    """The join of groups, of groups over other operators, and below others."""
+    """The join over groups, over groups of other operators, and below other operators."""
     join = OPERATORS[name]
     few = max(2, round(NESTED_SHARE * len(OPERATORS)))
     for label in GROUPS:
@@ -69,7 +69,7 @@ def queries(name: str, rng: random.Random) -> Iterator[tuple[str, Relation]]:
 def test_groups_narrowed_before_they_are_read_again(name, changed, worlds: Worlds):
     rng = random.Random(f"{worlds.seed} {name}")
     numbers = [number for number in range(len(worlds)) if worlds.changed(number) <= changed]
-    assert numbers, "in no world r alone changes"
+    assert numbers, "there is no world in which only r changes"
     for label, query in queries(name, rng):
         text = delta_violation(query, changed, Always())
         for number in rng.sample(numbers, min(2, len(numbers))):
@@ -80,7 +80,7 @@ def test_groups_narrowed_before_they_are_read_again(name, changed, worlds: World
     ("name", "changed"),
     [
         ("join_of_groups_through_a_third", CHANGED),
-        ("join_of_groups_through_a_third", EVERYTHING),  # the table by the groups
+        ("join_of_groups_through_a_third", EVERYTHING),  # the groups narrow the table
         ("null_supplying_side", CHANGED),
     ],
 )
@@ -116,6 +116,6 @@ def test_groups_kept_by_a_semi_join_are_read_by_the_keys_that_change():
 
 
 def test_totals_as_they_were_are_told_by_what_they_are():
-    """The tables are read at their new versions alone."""
+    """Old totals follow from the new ones and the changes: the tables are read only at their new versions."""
     old = Derivation({"r"}).old(over_a_table("totals"))
     assert {node.at for node in old.walk() if isinstance(node, Scan)} == {At.NEW}

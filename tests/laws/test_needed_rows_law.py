@@ -1,4 +1,4 @@
-"""delta(n) over tables cut down to the rows that one of their needs describes == delta(n)."""
+"""delta(n) over tables reduced to the rows that some need describes == delta(n)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDS = 60
 
 
 class CutDown(WorldSources):
-    """Sources without the rows that nobody needs; the ranges are subqueries, the same for all worlds."""
+    """Sources without unneeded rows. The ranges are subqueries, so the text is the same for all worlds."""
 
     def __init__(self, by_table: Mapping[str, frozenset[Need]]) -> None:
         self._needs = by_table
@@ -44,7 +44,7 @@ class CutDown(WorldSources):
 
 
 def violation(relation: Relation) -> str:
-    """Finds the rows by which a relation over the cut down tables differs."""
+    """SQL that finds the rows that differ when the tables are cut down."""
     weight = "weight"
     whole = select_text(relation, WorldSources(), DUCKDB, weight)
     cut_down = select_text(relation, CutDown(needs(relation)), DUCKDB, weight)
@@ -88,7 +88,7 @@ def test_a_slice_needs_what_its_lookups_ask_for(worlds: Worlds):
 
 
 def test_a_need_that_is_overstated_is_found(monkeypatch, worlds: Worlds):
-    """Of a join the values of the one side are taken for those of the other, whatever is compared."""
+    """In a join we take the values of one side for those of the other, whatever the condition compares."""
     monkeypatch.setattr(
         needed_rows._Needs,
         "_traced",

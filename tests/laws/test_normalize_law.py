@@ -1,7 +1,7 @@
-"""A pass over a relation changes none of its rows: normalize(r) = r, each pass alone and all of them.
+"""A pass does not change the rows of a relation: normalize(r) = r, for each pass alone and for all of them.
 
-Over the shapes of operators under filters, which are tried on many worlds, and over random queries as the parser
-reads them, tried on some.
+Tested on shapes of operators under filters, in many worlds, and on random queries as the parser reads them,
+in a few worlds.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Pass = Callable[[Relation], Relation]
 
 ROUNDS = 16
 PREDICATES_OF_AN_OPERATOR = 8
-QUERIES = 20  # of each seed
+QUERIES = 20  # per seed
 WORLDS_OF_A_QUERY = 2
 
 PASSES: dict[str, Pass] = {
@@ -62,7 +62,7 @@ PASSES: dict[str, Pass] = {
     "normalize": lambda relation: normalize(relation, relation.columns),
 }
 
-# Of x, z and y: the first, the second and the last column.
+# x, z and y are the first, the second and the last column.
 PREDICATES = (
     "x > 0",
     "y is null",
@@ -92,7 +92,7 @@ def filtered(relation: Relation, text: str) -> Relation:
 
 
 def violation(relation: Relation, passed: Relation) -> str:
-    """Finds the rows that differ, in the columns that were there before."""
+    """SQL that finds the rows that differ in the columns that existed before the pass."""
     return difference_text(relation, only(passed, relation.columns))
 
 
@@ -125,7 +125,7 @@ def test_each_pass_over_an_operator(name, worlds: Worlds):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_columns_that_nobody_needs_are_no_others(name, worlds: Worlds):
-    """Each column alone, and those but one."""
+    """Prune to each column alone, and to all columns but one."""
     query = over_a_table(name)
     for position, kept in enumerate(query.columns):
         for needed in ((kept,), query.columns[:position] + query.columns[position + 1 :]):
@@ -138,7 +138,7 @@ def test_columns_that_nobody_needs_are_no_others(name, worlds: Worlds):
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_empty_inputs_leave_the_rows_as_they_are(name, worlds: Worlds):
-    """Of the operator, and of its delta, where one table has no rows and does not change, or two."""
+    """The operator and its delta, with one or two tables that are empty and do not change."""
     for empty in ({"r"}, {"s"}, {"t"}, {"s", "t"}):
         query = rewrite(over_a_table(name), lambda node: _without_rows(node, empty))  # noqa: B023
         delta = Derivation(frozenset(TABLES) - empty | {DAY}).delta(query)
@@ -153,12 +153,12 @@ def _without_rows(node: Relation, tables: Collection[str]) -> Relation:
 
 
 def _is_same(one: Relation, other: Relation) -> bool:
-    """Whether a pass had nothing to do, which is seen by the text."""
+    """Whether the pass left the text as it was."""
     return one is other or _text(one) == _text(only(other, one.columns))
 
 
 def _operators(relation: Relation) -> list[type[Relation]]:
-    """A filter that moves to another operator of one SELECT leaves the text as it is."""
+    """The operators' types: a filter that moves within one SELECT changes these, but not the text."""
     return [type(node) for node in relation.walk()]
 
 
@@ -170,7 +170,7 @@ def _text(relation: Relation) -> str:
 
 
 class Tried:
-    """Random queries on a database, and how often each pass changed one."""
+    """Random queries on a database, with a count of how often each pass changed one."""
 
     def __init__(self, seed: int) -> None:
         self.seed, self.rng, self.database = seed, random.Random(seed), Database()
@@ -193,7 +193,7 @@ class Tried:
         return tuple(field.spark_type for field in self.database.fields(_text(relation)))
 
     def check(self, name: str, sql: str, relation: Relation, passed: Relation, worlds: list[World]) -> None:
-        """That the rows are the same in each world."""
+        """Check that the rows are the same in each world."""
         if passed is relation:
             return
         same = _is_same(relation, passed)
@@ -212,7 +212,7 @@ class Tried:
 
 
 def rewrites_of_plans(tried: Tried) -> dict[str, Pass]:
-    """What is done to a query's relation beside the passes."""
+    """Rewrites of a query's relation besides the passes."""
     return {
         "align_unions": lambda relation: align_unions(relation, tried.types_of),
         "exact_equalities": lambda relation: with_exact_equalities(relation, tried.types_of),
@@ -224,7 +224,7 @@ def rewrites_of_plans(tried: Tried) -> dict[str, Pass]:
 
 
 def rewrites_of_deltas(rng: random.Random) -> dict[str, Pass]:
-    """What is done to a delta, whatever is known of the tables."""
+    """Rewrites of a delta, for random table sizes."""
     rows = {table: 10.0 ** rng.randint(2, 9) for table in TABLES}
     sizes = Sizes(rows, dict.fromkeys(TABLES, rng.choice((10.0, 1e7))))
     return {

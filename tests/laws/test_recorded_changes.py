@@ -1,4 +1,4 @@
-"""What a statement reads as a table's changes == its new rows − its old rows, however the change is read."""
+"""The changes that a statement reads == the table's new rows − its old rows, however the changes are read."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Row = tuple[Any, ...]
 
 @dataclass
 class History:
-    """A table in all its versions, and what its feed says of each commit.
+    """All versions of a table, and its feed entries for each commit.
 
-    A DOUBLE is its text here, as -0.0 is not 0.0.
+    DOUBLE values are compared as text here, because -0.0 must differ from 0.0.
     """
 
     versions: list[list[Row]]
-    feed: list[Row] = field(default_factory=list)  # k, x, type of change, version
+    feed: list[Row] = field(default_factory=list)  # k, x, change type, version
 
     def commit(self, deleted: Sequence[Row], inserted: Sequence[Row], update: bool = False) -> None:
         rows = list((Counter(self.versions[-1]) - Counter(deleted) + Counter(inserted)).elements())
@@ -62,7 +62,7 @@ def at(version: int) -> RelationFacts:
 
 
 def rows_of(history: History, text: str) -> list[Row]:
-    """What a Spark text finds: rows as those of a history, with their weights."""
+    """The rows that a Spark text finds, in a history's form, with weights."""
     text = _VERSION.sub(r"t_\1", text)
     text = _FEED.sub(r"(select * from feed where _commit_version between \1 and \2)", text)
     text = sqlglot.transpile(text, read="spark", write="duckdb")[0]
@@ -129,7 +129,7 @@ def test_appended_rows(law_seed):
 
 @pytest.mark.parametrize("how", ["feed", "diff"])
 def test_changed_rows_that_are_kept_in_memory(how, law_seed):
-    """Of a difference what both versions have is left out; a feed is kept as it is."""
+    """A difference omits rows that both versions have; a feed is kept as it is."""
     rng = random.Random(f"{law_seed} {how}")
     for _ in range(ROUNDS):
         history, (old, new) = random_history(rng), sorted(rng.sample(range(5), 2))

@@ -1,4 +1,4 @@
-"""restrict(n, K) == the rows of n whose keys are in K, NULL being a key like any other."""
+"""restrict(n, K) == the rows of n whose keys are in K, where NULL is a key like any other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELDS = (("key_1", "a"), ("key_2", "k"))
 
 
 def key_sets(columns: tuple[str, ...]) -> Iterator[Keys]:
-    """Keys of a table or of changes, over one column or two, one at the end among them."""
+    """Keys from a table or from changes, over one column or two, including the last column."""
     t, d_t = Scan("t", _FIELDS), Changes("t", _FIELDS)
     yield Keys.of(t, [(columns[0], "key_1")])
     yield Keys.of(d_t, [(columns[1], "key_1")])
@@ -29,7 +29,7 @@ def key_sets(columns: tuple[str, ...]) -> Iterator[Keys]:
 
 
 def violation(relation: Relation, keys: Keys) -> str:
-    """Finds the rows by which the restricted relation differs from those that a plain EXISTS leaves."""
+    """SQL that finds the rows that differ between the restricted relation and a plain EXISTS."""
     weight = "weight"
     narrowed = select_text(relation.restrict(keys), WorldSources(), DUCKDB, weight)
     whole = select_text(relation, WorldSources(), DUCKDB, weight)
@@ -61,7 +61,7 @@ def test_an_operator_over_others_narrows_to_keys(name, worlds: Worlds):
 @pytest.mark.parametrize("name", zsets())
 def test_a_zset_narrows_to_keys(name, worlds: Worlds):
     relation = zsets()[name]
-    columns = relation.columns[:2] if name == "unweigh" else relation.columns  # its weight is no key
+    columns = relation.columns[:2] if name == "unweigh" else relation.columns  # its weight is not a key
     if name == "signed_aggregate":
         columns = relation.columns[:1] * 2
     _check(name, [(relation, keys) for keys in key_sets(columns)], ROUNDS // 4, worlds)
@@ -77,7 +77,7 @@ def test_a_restricted_relation_narrows_further(worlds: Worlds):
     "name", ["filter_", "union_all", "inner_join", "left_join", "aggregate", "totals", "window"]
 )
 def test_keys_are_looked_up_in_the_tables_alone(name):
-    """In each of them, also where it is another column that equals the key."""
+    """In each of them, also where only another column equals the key."""
     query = over_a_table(name)
     narrowed = query.restrict(Keys.of(Changes("t", _FIELDS), [(query.columns[0], "key_1")]))
     lookups = [node.input for node in narrowed.walk() if isinstance(node, Restricted)]
@@ -94,7 +94,7 @@ def test_without_rows_or_keys(excluded, gone, worlds: Worlds):
         Keys.of(keys_of, zip(rows.columns, keys.columns, strict=True)),
         excluded,
     )
-    text = difference_text(restricted, restricted)  # of which one is pruned
+    text = difference_text(restricted, restricted)  # one of the two is pruned
     for world in range(ROUNDS // 4):
         worlds.expect_nothing(world, text, "pruned")
 

@@ -1,4 +1,4 @@
-"""A slice == the rows for which one of its lookups has a key, as EXISTS finds them; none more than once."""
+"""A slice == the rows whose key is in any of its lookups, as EXISTS finds them, each row once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROUNDS = 60
 
 
 def violation(found: Slice) -> str:
-    """Finds the rows by which a slice differs from those that EXISTS leaves, for one lookup OR the other."""
+    """SQL that finds the rows that differ between a slice and EXISTS over any of its lookups."""
     weight = "weight"
     mine = select_text(found, WorldSources(), DUCKDB, weight)
     whole = select_text(found.input, WorldSources(), DUCKDB, weight)

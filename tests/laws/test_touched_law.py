@@ -1,4 +1,4 @@
-"""Each row of delta(n) has its values in touched(n): the keys that are evaluated again are never too few."""
+"""touched(n) contains the values of each row of delta(n): no affected key is missing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EVERYTHING = frozenset({*TABLES, DAY})
 
 
 def violation(query: Relation, columns: tuple[str, ...], changed: Collection[str] = EVERYTHING) -> str:
-    """Finds rows of the delta that have other values in `columns` than any row that is touched."""
+    """SQL that finds delta rows whose values in `columns` no touched row has."""
     d = Derivation(changed)
     delta = select_text(Consolidate(prune_empty(d.delta(query))), WorldSources(), DUCKDB)
     touched = select_text(prune_empty(d.touched(query, columns)), WorldSources(), DUCKDB)
@@ -97,17 +97,17 @@ def decimals() -> Relation:
     ids=["joined", "filtered", "generated", "repeated"],
 )
 def test_an_expression_reads_a_value_itself(join, between, worlds: Worlds):
-    """0.00 equals 0, and its text is another one: no key is taken from a column that is only equal."""
+    """0.00 equals 0 but prints differently: we take no key from a column that is only equal."""
     joined = between(join(table("r"), decimals()))
     query = Project(joined, (("x", expression("cast(d as string)", d="d")),))
-    text = violation(query, ("x",), {"r"})  # changes of both would have one type
+    text = violation(query, ("x",), {"r"})  # if both changed, their union would have one type
     for world in range(ROUNDS):
         worlds.expect_nothing(world, text, "touched of an expression")
 
 
 @pytest.mark.parametrize("name", ["filter_", "repeat", "generate", "window"])
 def test_the_changes_tell_the_keys_of_groups(name):
-    """Also if the keys are all columns, or all of a partition: no group is read again to find them."""
+    """Also if the keys are all columns or a whole partition key: no group is read again to find them."""
     groups = distinct(table("r"))
     query = OPERATORS[name](groups)
     columns = query.columns[:1] if name == "window" else groups.columns
@@ -116,7 +116,7 @@ def test_the_changes_tell_the_keys_of_groups(name):
 
 
 def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):
-    """Of a left join the rows of the other side are forgotten."""
+    """A left join forgets the rows of its right side."""
     monkeypatch.setattr(
         LeftJoin,
         "touched",

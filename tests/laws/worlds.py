@@ -1,4 +1,4 @@
-"""Many small random worlds in one database: a query is prepared once and tried on one after the other."""
+"""Many small random worlds in one database: each query is prepared once and run on one world after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.laws.operators import DAY
 
 
 class WorldSources:
-    """SourceTexts of one world. A parameter of the statement would have it planned again for each one."""
+    """SourceTexts of one world. The world is not a parameter, because the engine would plan again for each."""
 
     def new(self, table: str) -> str:
         return f"(select * from {table}_1 where world = (select world from this_world))"
@@ -32,7 +32,7 @@ class WorldSources:
 
 
 class Worlds:
-    """Worlds with one batch of changes: `r_0` is before, `r_1` after, `r_changes_1` the rows with weights."""
+    """Worlds with one batch of changes: `r_0` is old, `r_1` new, `r_changes_1` the changed rows with weights."""
 
     def __init__(self, seed: int, count: int) -> None:
         self.seed = seed
@@ -53,22 +53,22 @@ class Worlds:
         return len(self.worlds)
 
     def changed(self, number: int) -> frozenset[str]:
-        """The table that changed in a world, or all three, and the day: so there are few sets to prepare for."""
+        """The day and the one table that changed, or all three: this keeps the number of prepared queries small."""
         changed = [table for table, change in self.worlds[number].batches[0].items() if change]
         return frozenset(changed if len(changed) == 1 else TABLES) | {DAY}
 
     def violations(self, number: int, sql: str) -> list[tuple[object, ...]]:
-        """What a query that finds violations of a law finds in a world."""
+        """The rows that a violation query finds in a world."""
         statement = self._prepare(sql)
         self._connection.execute(f"update this_world set world = {number}")
         return self._connection.execute(f"execute {statement}").fetchall()
 
     def anywhere(self, sql: str) -> bool:
-        """Whether it finds any in any world."""
+        """Whether it finds a violation in any world."""
         return any(self.violations(number, sql) for number in range(len(self)))
 
     def expect_nothing(self, number: int, sql: str, law: str) -> None:
-        """Fail with a reproducer if it finds any."""
+        """Fail with a reproducer if it finds a violation."""
         found = self.violations(number, sql)
         if found:
             world = self.worlds[number]
@@ -78,7 +78,7 @@ class Worlds:
             )
 
     def _prepare(self, sql: str) -> str:
-        """Planning is what takes the time."""
+        """Prepare each query once, because planning takes most of the time."""
         name = self._prepared.get(sql)
         if name is None:
             name = self._prepared[sql] = f"p{len(self._prepared)}"

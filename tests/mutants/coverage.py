@@ -9,24 +9,24 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-Lines = dict[str, set[int]]  # by file
+Lines = dict[str, set[int]]  # line numbers by file
 
 
-_CALLS_WITHOUT_A_NEW_LINE = 60  # of a function in one test, after which it is not looked at again
+_CALLS_WITHOUT_A_NEW_LINE = 60  # of a function in one test, before we stop tracing the function
 
 
 class LineTrace:
-    """Lines of files under one folder that are run. To look at a line takes longer than to run it."""
+    """Records the executed lines of files in one folder. Tracing a line takes longer than running it."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._lines: dict[CodeType, set[int]] = {}
-        self._calls: dict[CodeType, int] = {}  # since the last new line
+        self._calls: dict[CodeType, int] = {}  # calls since the last new line
         self._all: dict[CodeType, int] = {}
 
     @contextmanager
     def tracing(self) -> Iterator[Lines]:
-        """The lines that run meanwhile, complete at the end."""
+        """Yields the lines that run in this context; complete at its end."""
         found: Lines = defaultdict(set)
         self._lines, self._calls = {}, {}
         sys.settrace(self._called)

@@ -1,4 +1,4 @@
-"""Puts a mutant into the running process: new code in the functions that there are, new values for constants."""
+"""Applies a mutant to the running process: new code for existing functions, new values for constants."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.mutants.mutations import Mutant, defined, statements_made_of
 
 
 class NotApplied(Exception):
-    """The mistake is in something that was made for good when the module was imported."""
+    """The mistake is in code that ran only once, at import."""
 
 
 def apply(mutant: Mutant, file: Path) -> None:
-    """Make the mistake in this process, which is of no other use then."""
+    """Apply the mistake to this process, which is useless afterwards."""
     tree = mutant.tree()
     if mutant.function:
         _replace_function(mutant, compile(tree, str(file), "exec"), file)
@@ -51,7 +51,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _replace_values(tree: ast.Module, mutant: Mutant, file: Path) -> None:
-    """In the module, in all that have taken a value from it under the same name, and in what they made of it."""
+    """Replace values in the module, in modules that imported them by name, and in values computed from them."""
     module = next(m for m in sys.modules.values() if getattr(m, "__file__", None) == str(file))
     product = file.parents[mutant.module.count("/")]
     (statement,) = (one for one in tree.body if one.lineno == mutant.first_line)
@@ -59,7 +59,7 @@ def _replace_values(tree: ast.Module, mutant: Mutant, file: Path) -> None:
 
 
 def _execute(statement: ast.stmt, module: ModuleType, product: Path) -> None:
-    """An assignment of a module, and those of all modules that read what it assigns."""
+    """Execute a module's assignment again, and the assignments in all modules that read its names."""
     values = dict(vars(module))
     exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), values)
     for name in defined(statement):

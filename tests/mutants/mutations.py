@@ -44,7 +44,7 @@ _NAMES = {
     },
     **{"old_bag": "new", "deleted": "inserted", "inserted": "deleted"},
 }
-# In SQL texts.
+# Replacements in SQL texts.
 _WORDS = (
     *((" and ", " or "), (" or ", " and "), ("<=>", "="), (" <> ", " = "), (" = ", " <> "), (" >= ", " > ")),
     *((" > ", " >= "), (" < ", " <= "), (" <= ", " < "), (" + ", " - "), (" - ", " + "), (" * ", " + ")),
@@ -59,16 +59,16 @@ _SQL = re.compile(
 _OF_ERRORS = re.compile(r"Error$|^NotIncremental$|^Fallback$|^no_rule$|^refuse|^_refuse|^warn")
 
 
-_Change = Callable[[Any], None]  # of the node in a copy of the tree
+_Change = Callable[[Any], None]  # changes the node in a copy of the tree
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one mistake. `name` says which, and does not depend on line numbers.
+    """A module with one mistake. `name` identifies it and does not depend on line numbers.
 
     function  qualified name of the outermost function or method around it, empty at module level
-    defined   names of module level that are mistaken, the first of them for itself
-    line      of the mistake, and the first one of the function
+    defined   module-level names that the mistake affects, first the assigned one
+    line      the mistake's line; `first_line` is the first line of the function
     """
 
     module: str
@@ -96,7 +96,7 @@ class Mutant:
 
 
 def mutants_of(module: str, text: str) -> list[Mutant]:
-    """All mutants of a module, in the order of its text."""
+    """All mutants of a module, in text order."""
     tree = ast.parse(text)
     seen: Counter[str] = Counter()
     result = []
@@ -119,7 +119,7 @@ def sample_of(mutants: Sequence[Mutant], module: str, most: int) -> list[Mutant]
 
 
 def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
-    """The functions and methods of a module, and its assignments."""
+    """The functions, methods and assignments of a module."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef):
             yield statement, statement.name
@@ -132,7 +132,7 @@ def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def defined(statement: ast.stmt) -> tuple[str, ...]:
-    """The names that a statement of module level assigns."""
+    """The names that a module-level statement assigns."""
     targets = (
         statement.targets
         if isinstance(statement, ast.Assign)
@@ -145,7 +145,7 @@ def defined(statement: ast.stmt) -> tuple[str, ...]:
 
 
 def statements_made_of(name: str, tree: ast.Module) -> list[ast.stmt]:
-    """Assignments of module level whose values read a name."""
+    """Module-level assignments whose values read a name."""
     return [
         statement
         for statement in tree.body
@@ -156,7 +156,7 @@ def statements_made_of(name: str, tree: ast.Module) -> list[ast.stmt]:
 
 
 def made_of(names: Iterable[str], tree: ast.Module) -> tuple[str, ...]:
-    """Names of module level, and those that are computed from them."""
+    """Module-level names, and those computed from them."""
     found = dict.fromkeys(names)
     waiting = list(found)
     for name in waiting:
@@ -168,13 +168,13 @@ def made_of(names: Iterable[str], tree: ast.Module) -> tuple[str, ...]:
 
 
 def _first_line(statement: ast.stmt) -> int:
-    """As its code object has it."""
+    """The first line as in its code object."""
     decorators = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def _inside(node: ast.AST) -> Iterator[ast.AST]:
-    """What may be mistaken in a statement: not docstrings, annotations, defaults, assertions, errors' texts, strict zips."""
+    """Nodes that may be changed: not docstrings, annotations, defaults, assertions, error texts, strict zips."""
     if isinstance(node, (ast.Assert, ast.Raise)) or _is_docstring(node) or _is_about_errors(node):
         return
     if isinstance(node, ast.keyword) and node.arg == "strict":
@@ -209,7 +209,7 @@ def _is_about_errors(node: ast.AST) -> bool:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
-    """Each mistake in a node itself: what it is, and the change that makes it."""
+    """Each possible mistake in a node: its description, and the change that makes it."""
     for listed in _tuples_of_choices(node):
         for index, element in enumerate(listed.elts):
             what = f"{_short(listed)} → without {_short(element)}"
@@ -290,7 +290,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
 
 
 def _tuples_of_choices(node: ast.AST) -> list[ast.Tuple]:
-    """Tuples that hold alternatives, not the parts of one value: of `in`, of isinstance, of a module."""
+    """Tuples that hold alternatives, not the parts of one value: after `in`, in isinstance, at module level."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Tuple(elts=[_, _, *_]) as found]):
             return [found]
@@ -302,7 +302,7 @@ def _tuples_of_choices(node: ast.AST) -> list[ast.Tuple]:
 
 
 def _place_of(node: Any, listed: ast.Tuple) -> tuple[str, int]:
-    """Where a tuple is in a node: field and index, -1 for one that is the field's only value."""
+    """A tuple's place in a node: field and index; -1 if it is the field's only value."""
     for field in ("comparators", "args"):
         for index, value in enumerate(getattr(node, field, ())):
             if value is listed:
@@ -323,7 +323,7 @@ def _said(node: ast.AST, change: _Change) -> tuple[str, _Change]:
 
 
 def _may_be_forgotten(statement: ast.stmt) -> bool:
-    """Whether it can be left out: the rest still has all names that it needs."""
+    """Whether the statement can be removed without undefining a name."""
     match statement:
         case ast.Expr(value=ast.Call() as call):
             return not _is_about_errors(call)
@@ -347,7 +347,7 @@ def _drop(node: Any, field: str, index: int) -> None:
 
 
 def _repeat(node: Any, field: str, index: int) -> None:
-    """A neighbor twice in the place of an item, as two at least have to be there."""
+    """Replace an item by its neighbor, where at least two items are required."""
     items = getattr(node, field)
     items[index] = items[index - 1]
 
@@ -369,31 +369,31 @@ def _not_not(node: Any) -> None:
 
 
 def _is_type(node: ast.AST) -> bool:
-    """Whether what stands in its brackets are types."""
+    """Whether its brackets contain types."""
     return isinstance(node, ast.Name) and (
         node.id[0].isupper() or node.id in ("dict", "list", "set", "tuple", "type")
     )
 
 
 def _is_made(call: ast.Call) -> bool:
-    """Whether its arguments are of different types, so that none is taken for the other."""
+    """Whether its arguments have different types and cannot be confused."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name in ("isinstance", "map", "filter", "zip", "sorted") or name[:1].isupper()
 
 
 def _is_of_a_tree(call: ast.Call) -> bool:
-    """Whether it makes a node of sqlglot, which needs all of its parts."""
+    """Whether it makes a sqlglot node, which needs all its parts."""
     return isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "exp"
 
 
 def _alike(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two arguments may be mistaken for each other."""
+    """Whether two arguments could be confused."""
     plain = (ast.Name, ast.Attribute)
     return isinstance(one, plain) and isinstance(other, plain) and ast.dump(one) != ast.dump(other)
 
 
 def _is_text(node: ast.BinOp) -> bool:
-    """Whether texts or lists are put together."""
+    """Whether texts or lists are concatenated."""
     return any(
         isinstance(one, (ast.JoinedStr, ast.List, ast.Tuple))
         or (isinstance(one, ast.Constant) and isinstance(one.value, str))

@@ -1,8 +1,8 @@
-"""How many small mistakes in the compiler the fast tests find: `make mutants`.
+"""Measures how many small mistakes in the compiler the fast tests find: `make mutants`.
 
-A sample of the mutants of each module, the same in each run. Each is tried in a process of its own, with the
-tests that run its line until one fails: a case of each test first, for a minute at most. Survivors
-are listed in survivors.txt with the reason why they change no row; one that is not listed there is an error.
+Tries a sample of each module's mutants, the same in each run. Each mutant runs in its own process, with the
+tests that execute its line, until one fails: first one case of each test, for a minute at most. Survivors
+are listed in survivors.txt with the reason why they change no row; an unlisted survivor is an error.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ FOLDERS = (
 )
 GOAL = 0.9
 _LINES_PER_MUTANT = 20
-_FEWEST = 4  # of a module
-_WALL_LIMIT_S = 900.0  # of a mutant that waits
+_FEWEST = 4  # per module
+_WALL_LIMIT_S = 900.0  # for a mutant that hangs
 _SEEDS = {"SPARKIVM_SEED": "1"}  # the same random cases in each run
 
 
 @dataclass
 class Trial:
-    """A mutant that is tried, and what has come of it so far."""
+    """A mutant under test, and its outcome so far."""
 
     mutant: Mutant
     tests: list[str]
     started: float = 0.0
-    test: str = ""  # the one that runs, or that found the mistake
+    test: str = ""  # the running test, or the one that found the mistake
     outcome: str = ""  # killed, text (found by a comparison of texts), survived, not applied
     _unread: bytes = b""
 
@@ -68,7 +68,7 @@ class Trial:
         return self.mutant.name
 
     def hear(self, text: bytes) -> None:
-        """What its process says: JSON lines of a kind and a test."""
+        """Read what its process sends: JSON lines with a kind and a test."""
         *lines, self._unread = (self._unread + text).split(b"\n")
         for line in lines:
             kind, test = json.loads(line)
@@ -81,15 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=FOLDERS, help="folders or modules under sparkivm/")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument(
-        "--per-module", type=int, default=0, help="mutants of each module, by its length if 0"
-    )
-    parser.add_argument(
-        "--name", default="", help="only mutants whose name has this in it, of all that there are"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=60.0, help="of CPU, that the tests of a mutant take at most"
-    )
+    parser.add_argument("--per-module", type=int, default=0, help="mutants per module; 0: by its length")
+    parser.add_argument("--name", default="", help="only mutants whose names contain this, without sampling")
+    parser.add_argument("--seconds", type=float, default=60.0, help="CPU limit for the tests of a mutant")
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests")
     parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
     parser.add_argument("--json", type=Path, help="write all outcomes")
@@ -147,7 +141,7 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
 
 
 def _known(suite: Suite, processes: int) -> Known:
-    """Each file of tests is run once, and again only if it or something that it uses has changed."""
+    """Run each test file once, and again only if the file or something that it uses has changed."""
     shared = _digest(
         file for folder in ("python_helpers", "dbt", "macros", "tests") for file in _files(folder)
     )
@@ -159,7 +153,7 @@ def _known(suite: Suite, processes: int) -> Known:
         for file, items in files.items()
     }
     waiting = [file for file, cache in caches.items() if not cache.exists()]
-    running: dict[int, tuple[str, int]] = {}  # by the pipe
+    running: dict[int, tuple[str, int]] = {}  # by pipe
     started = time.perf_counter()
     while waiting or running:
         while waiting and len(running) < processes:
@@ -188,7 +182,7 @@ def _digest_of_tests(file: str, items: Sequence[pytest.Item]) -> str:
 
 
 def _files(folder: str) -> Iterator[Path]:
-    """What tests use: all files but themselves, this tool and what is written by a run."""
+    """What tests use: all files except the tests themselves, this tool and files written by a run."""
     for file in sorted((ROOT / folder).rglob("*")):
         is_test = file.name.startswith("test_") and file.suffix == ".py"
         if file.is_file() and not is_test and "__pycache__" not in file.parts and HERE not in file.parents:
@@ -215,10 +209,10 @@ class _Uses:
         file = str(PRODUCT / mutant.module)
         lines = self._known.tests.get(file, {})
         if mutant.function:
-            # Not each line of an expression is told of: then it is the one before.
+            # Not every line of an expression is traced; then we take the line before.
             before = [n for n in lines if mutant.first_line <= n <= mutant.line]
             return set(lines[max(before)]) if before else set()
-        # A constant: the lines that mention it or what is made of it, in all modules.
+        # A constant: lines in all modules that mention it or a value computed from it.
         names = "|".join(map(re.escape, self._made_of(mutant.defined)))
         pattern = re.compile(rf"\b({names})\b")
         tests: set[str] = set()
@@ -229,7 +223,7 @@ class _Uses:
         return tests
 
     def _made_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """With what any module computes from them when it is imported."""
+        """The names, and those that any module computes from them at import."""
         before: tuple[str, ...] = ()
         while names != before:
             before = names
@@ -239,8 +233,8 @@ class _Uses:
 
 
 def _tried(suite: Suite, waiting: list[Trial], known: Known, processes: int) -> Iterator[Trial]:
-    """The trials, each when it has ended."""
-    running: dict[int, tuple[Trial, int]] = {}  # by the pipe
+    """The trials, in the order in which they end."""
+    running: dict[int, tuple[Trial, int]] = {}  # by pipe
     waiting = list(reversed(waiting))
     while waiting or running:
         while waiting and len(running) < processes:
@@ -265,7 +259,7 @@ def _tried(suite: Suite, waiting: list[Trial], known: Known, processes: int) -> 
             del running[pipe]
             if os.WIFEXITED(status) and os.WEXITSTATUS(status):
                 raise RuntimeError(f"the run of {trial.name} failed in {trial.test}")
-            if not trial.outcome:  # it ran too long, or the process crashed
+            if not trial.outcome:  # it ran too long, or its process crashed
                 trial.outcome = "text" if trial.test.startswith(TEXTS) else "killed"
             yield trial
 
@@ -287,7 +281,7 @@ def _try(suite: Suite, trial: Trial, known: Known, send: Callable[[object], None
 
 
 def _report(done: Sequence[Trial]) -> int:
-    """Print the score of each folder and compare the survivors with those that are known."""
+    """Print each folder's score, and compare the survivors with the known ones."""
     by_folder: dict[str, Counter[str]] = defaultdict(Counter)
     for trial in done:
         by_folder[trial.mutant.module.split("/")[0]][trial.outcome] += 1
@@ -299,7 +293,7 @@ def _report(done: Sequence[Trial]) -> int:
             f"{folder:12} {tried:8} {counts['killed']:7} {counts['text']:8} {counts['survived']:9} {_score(counts):6.1%}"
         )
     if total["not applied"]:
-        print(f"{total['not applied']} are in what a running process cannot exchange, and do not count")
+        print(f"{total['not applied']} cannot be applied to a running process and do not count")
     reasons = known_survivors(SURVIVORS.read_text() if SURVIVORS.exists() else "")
     new = [trial.name for trial in done if trial.outcome == "survived" and trial.name not in reasons]
     if new:
@@ -309,13 +303,13 @@ def _report(done: Sequence[Trial]) -> int:
 
 
 def _score(counts: Counter[str]) -> float:
-    """The share that is killed, by a comparison of texts too."""
+    """The share of mutants found, including those found only by comparing texts."""
     tried = counts.total() - counts["not applied"]
     return (counts["killed"] + counts["text"]) / tried if tried else 1.0
 
 
 def known_survivors(text: str) -> dict[str, str]:
-    """Name → reason. A line `# reason` holds for the names below it, up to the next one."""
+    """Name → reason. A line `# reason` applies to the names below it, up to the next such line."""
     found: dict[str, str] = {}
     reason = ""
     for line in text.splitlines():

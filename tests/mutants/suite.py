@@ -19,15 +19,15 @@ import pytest
 from tests.mutants.coverage import LineTrace
 
 FAST = "not spark and not dbt and not thrift and not slow"
-# What compares texts, and so says of a mutant only that something is written otherwise.
+# Tests that compare texts: they show only that a mutant changes a text.
 TEXTS = ("tests/golden/", "tests/docs/")
-_CPU_LIMIT_S = 20.0  # of a test that takes no time, for a mutant that never ends
+_CPU_LIMIT_S = 20.0  # for a test that takes no time, in case a mutant never ends
 _TIMES_SLOWER = 8
 
 
 @dataclass
 class Known:
-    """What a run of tests found: CPU seconds of each, and by file and line the tests that ran it."""
+    """The results of a test run: CPU seconds of each test, and the tests that ran each line, by file."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Known:
 
 @dataclass(eq=False)
 class _Reports:
-    """pytest's plugin that sees whether a test failed."""
+    """A pytest plugin that records whether a test failed."""
 
     failed: bool = False
 
@@ -65,7 +65,7 @@ class _Reports:
 
 @dataclass
 class Suite:
-    """The items of a session that is never run as one."""
+    """The items of a session that never runs as a whole."""
 
     session: pytest.Session
     items: dict[str, pytest.Item] = field(init=False)
@@ -82,7 +82,7 @@ class Suite:
         return found
 
     def known(self, items: Sequence[pytest.Item], folder: str) -> Known:
-        """Run some tests, with a trace of their lines in a folder. For a fork, as tests leave things behind."""
+        """Run tests and trace their lines in a folder. Call it in a fork, because tests leave state behind."""
         found, trace = Known(), LineTrace(folder)
         for item, following in zip_longest(items, items[1:]):
             with trace.tracing() as lines:
@@ -93,7 +93,7 @@ class Suite:
         return found
 
     def first_failure(self, names: Sequence[str], known: Known, started: Callable[[str], None]) -> str | None:
-        """The first of some tests that fails. One that takes far more time than it did ends the process."""
+        """The first test that fails. A test that takes far longer than before ends the process."""
         items = [self.items[name] for name in names]
         for item, following in zip_longest(items, items[1:]):
             started(item.nodeid)
@@ -111,7 +111,7 @@ class Suite:
 
 
 def in_order(names: Iterable[str], known: Known) -> list[str]:
-    """The fastest case of each test function, fastest first; then each one's second, and so on.
+    """The fastest case of each test function, fastest first; then the second case of each; and so on.
 
     Tests that compare texts come last.
     """
@@ -126,13 +126,13 @@ def in_order(names: Iterable[str], known: Known) -> list[str]:
 
 
 def within(seconds: float, names: Sequence[str], known: Known) -> list[str]:
-    """As many of the first tests as take so long."""
+    """The first tests that fit into this time."""
     ends = accumulate(known.seconds[name] for name in names)
     return [name for name, end in zip(names, ends, strict=True) if end <= seconds]
 
 
 def in_fork(work: Callable[[Callable[[str], None]], Any]) -> tuple[int, int]:
-    """Start work in a fork of this process: its id, and the pipe that its JSON lines come through."""
+    """Start work in a fork. Returns: its process id, and the pipe that delivers its JSON lines."""
     read, write = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
@@ -163,7 +163,7 @@ def in_fork(work: Callable[[Callable[[str], None]], Any]) -> tuple[int, int]:
 
 
 def collected(arguments: Sequence[str], loop: Callable[[Suite], int]) -> int:
-    """Collect the fast tests and hand them to `loop`, whose result this is."""
+    """Collect the fast tests and pass them to `loop`. Returns the result of `loop`."""
 
     class InPlaceOfARun:
         result = 2

@@ -60,7 +60,7 @@ def test_a_mistake(name):
 
 def test_no_other_places_are_mistaken():
     assert not any("ValueError" in name or "int | None" in name or "assert" in name for name in names())
-    assert not any(name.startswith("m.py C:") for name in names()), "what a class is made of is there already"
+    assert not any(name.startswith("m.py C:") for name in names()), "its body ran at import"
 
 
 def test_each_mutant_is_a_module_with_its_own_name():
@@ -86,7 +86,7 @@ def test_the_sample_is_the_same_in_each_run():
 
 
 def in_a_fork(mutant: Mutant, question: str) -> str:
-    """What an expression is in a process with the mutant."""
+    """An expression's value in a process with the mutant."""
 
     def ask(send: object) -> None:
         apply(mutant, PRODUCT / mutant.module)

@@ -1,7 +1,7 @@
-"""The driver of Databricks for tests: its connections lead to a thrift server of Spark.
+"""A stand-in for Databricks' driver in tests: its connections lead to a Spark thrift server.
 
-Importing it puts `connect` of the real driver out of use. What a server without Unity Catalog does not have,
-`information_schema`, is made from SHOW TABLES, or has no rows.
+Importing it disables the real driver's `connect`. A server without Unity Catalog has no
+`information_schema`: its tables are made from SHOW TABLES, or are empty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TABLES = "`system`.`information_schema`.`tables`"
 
 
 class Connection:
-    """What dbt-databricks asks of a connection."""
+    """The part of a connection that dbt-databricks uses."""
 
     def __init__(self) -> None:
         self.server = hive.connect("127.0.0.1", port=int(os.environ["THRIFT_PORT"]), username="dbt")
@@ -33,7 +33,7 @@ class Connection:
 
 
 class Cursor:
-    """What dbt-databricks asks of a cursor."""
+    """The part of a cursor that dbt-databricks uses."""
 
     query_id = "query"
 
@@ -83,7 +83,7 @@ class Cursor:
 def _rows(fetched: Callable[[], Any]) -> Any:
     try:
         return fetched()
-    except hive.ProgrammingError:  # the statement returned nothing
+    except hive.ProgrammingError:  # the statement returned no rows
         return []
 
 

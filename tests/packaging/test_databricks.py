@@ -1,4 +1,4 @@
-"""`type: databricks` with the real package, which is not installed with this one."""
+"""`type: databricks` with the real package, which this package does not install."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ assert mode_of("run") == "no_op"
 
 
 def test_a_project_runs_over_a_stand_in_for_the_driver(tmp_path: Path) -> None:
-    """All of dbt-databricks but its driver's connections, which lead to a thrift server."""
+    """All of dbt-databricks except its driver's connections, which lead to a thrift server."""
     files = {
         "dbt_project.yml": "{name: lake, version: 1.0.0, profile: lake}",
         "profiles.yml": PROFILE,

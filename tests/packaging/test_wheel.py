@@ -1,4 +1,4 @@
-"""What is installed: every macro, the compiler, none of dbt's own files; and dbt finds its way in it."""
+"""What the wheel installs: every macro, the compiler and none of dbt's own files; dbt finds its way in it."""
 
 import os
 import subprocess
@@ -75,7 +75,7 @@ def test_dbt_parses_a_project_with_the_unpacked_wheel(wheel, tmp_path, type_):
     (project / "models" / "schema.yml").write_text(
         "models:\n  - name: one\n    data_tests: [incremental_view_is_consistent]\n"
     )
-    # A .pth of an editable install is read after PYTHONPATH, so the wheel's files are found first.
+    # Python reads an editable install's .pth after PYTHONPATH, so it finds the wheel's files first.
     script = (
         "import sparkivm, dbt.include.sparkivm as include\n"
         f"assert sparkivm.__file__.startswith({str(site)!r}), sparkivm.__file__\n"

@@ -1,4 +1,4 @@
-"""The laboratory that most of these tests use: one table, one view of its groups."""
+"""The laboratory for most of these tests: one table and one grouped view."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BY_K = "select k, count(*) as n, sum(x) as s from t group by k"
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two tries a refresh waits for its rival, who is done here."""
+    """Between two attempts a refresh waits for its rival; here the rival has already finished."""
     monkeypatch.setattr(time, "sleep", lambda _: None)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def memory() -> Iterator[None]:
-    """The rows of a module's tables are gone with it."""
+    """Release the rows of a module's tables after the module."""
     first = DATABASE.new_name()
     yield
     DATABASE.release(first)
@@ -35,7 +35,7 @@ def one_table() -> Lab:
 
 @pytest.fixture(scope="module")
 def built() -> Lab:
-    """A laboratory with the view, to be forked."""
+    """A laboratory with the view built, to be forked."""
     lab = one_table()
     lab.view("m", BY_K).build()
     return lab
@@ -50,5 +50,5 @@ def lab(request: pytest.FixtureRequest) -> Lab:
 
 @pytest.fixture
 def view(lab: Lab) -> View:
-    """`lab` has it already."""
+    """The view, which `lab` has already built."""
     return lab.view("m", BY_K)

@@ -1,4 +1,4 @@
-"""A laboratory without a JVM: sources that others write to, refreshes, and the recomputation as the judge."""
+"""A laboratory without a JVM: sources that others write to, refreshes, and recomputation as the reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAPPED = "tblproperties (delta.enableChangeDataFeed = true, delta.columnMapping.
 
 
 class Lab:
-    """A lake with one schema, a driver, and somebody else who writes."""
+    """A lake with one schema, a driver, and a session of somebody else who writes."""
 
     def __init__(self, lake: Lake | None = None) -> None:
         self.lake = lake or Lake()
@@ -43,20 +43,20 @@ class Lab:
         self.session = Session(self.lake, SCHEMA)
 
     def fork(self) -> Lab:
-        """The same relations; what is done to them is not seen here. The driver starts again."""
+        """A copy that shares no later changes. Its driver has just started."""
         return Lab(self.lake.fork())
 
     def another(self) -> Lab:
-        """The same lake in the hands of a second driver."""
+        """The same lake with a second driver."""
         return Lab(self.lake)
 
     def run(self, *statements: str) -> None:
-        """Write as somebody else would."""
+        """Write as somebody else does."""
         for statement in statements:
             execute(self.session, statement)
 
     def table(self, name: str, columns: str, *rows: str, clauses: str = FEED) -> None:
-        """A Delta table that records its changes."""
+        """Create a Delta table that records its changes."""
         self.run(f"create table {name} ({columns}) using delta {clauses}")
         if rows:
             self.run(f"insert into {name} values {', '.join(rows)}")
@@ -80,43 +80,43 @@ class Lab:
         return sorted(relation.name.identifier for relation in self.lake.relations.values())
 
     def resize(self, name: str, size_bytes: int | None) -> None:
-        """Have a table say that its files are so large."""
+        """Make a table report this size of its files."""
         self.lake.sizes[TableName(SCHEMA, name).key] = size_bytes
 
     def says(self, name: str, **metrics: object) -> None:
-        """Have the newest commit of a table say other numbers; None takes one away."""
+        """Make a table's newest commit report other metrics; None removes one."""
         table = self.delta(name)
         said = {**table.newest.commit.metrics, **{key: str(value) for key, value in metrics.items()}}
         said = {key: value for key, value in said.items() if metrics.get(key, "") is not None}
         table.change(table.newest.number, commit=replace(table.newest.commit, metrics=said))
 
     def says_many(self, name: str, rows: int) -> None:
-        """Have the newest commit of a table say that it changed so many rows."""
+        """Make a table's newest commit report this many changed rows."""
         metrics = self.delta(name).newest.commit.metrics
         self.says(name, **{metric: rows for metric in metrics if metric.endswith(("Rows", "RowsUpdated"))})
 
     def grow_older(self, name: str, days: float) -> None:
-        """Have all commits of a table been made so much earlier."""
+        """Make all commits of a table this much older."""
         table = self.delta(name)
         for version in list(table.versions):
             older = version.commit.timestamp_ms - int(days * 24 * 3600 * 1000)
             table.change(version.number, commit=replace(version.commit, timestamp_ms=older))
 
     def forget_commits(self, name: str, *versions: int) -> None:
-        """Clean them up from a table's log."""
+        """Remove these commits from a table's log."""
         for version in versions:
             self.delta(name).change(version, in_log=False)
 
     def capture(
         self, name: str, declared: DeclaredSources = NOTHING_DECLARED, *, remove: bool = False
     ) -> str:
-        """Have a source record its changes, or no longer."""
+        """Make a source record its changes, or stop doing so."""
         return capture_changes(
             self.engine, TableName(SCHEMA, name), declared, SCHEMA, DELTA_STATES, remove=remove
         )
 
     def view(self, name: str, sql: str, **options: Any) -> View:
-        """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""
+        """A view that is refreshed from changes at any cost, unless `refresh_mode` says otherwise."""
         full_name = TableName(SCHEMA, name)
         owner = owner_of("lab", f"model.lab.{name}", full_name)
         request = RefreshRequest(full_name, sql, owner, **{"refresh_mode": "incremental", **options})
@@ -139,7 +139,7 @@ class View:
         return state_table(self.request.view).identifier
 
     def with_(self, **options: Any) -> View:
-        """The same view under another request."""
+        """The same view with other request options."""
         return View(self.lab, replace(self.request, **options))
 
     def on(self, lab: Lab) -> View:
@@ -147,7 +147,7 @@ class View:
         return View(lab, self.request)
 
     def refresh(self, pins: Pins | None = None, **options: Any) -> RefreshResult:
-        """Refresh without a look at the rows; `options` are those of the request."""
+        """Refresh without checking the rows; `options` replace those of the request."""
         run = pins or Pins()
         try:
             return refresh_view(self.lab.engine, replace(self.request, **options), run)
@@ -166,7 +166,7 @@ class View:
         return consistency_sql(self.lab.engine, self.request)
 
     def must_be(self, mode: Mode, reason: Reason | None = None, **options: Any) -> RefreshResult:
-        """Refresh, and check how it went and that the view equals its query now."""
+        """Refresh; check the mode, the reason, and that the view equals its query now."""
         result = self.refresh(**options)
         assert (result.mode, result.fallback and result.fallback.reason) == (mode, reason), result
         self.check()
@@ -177,21 +177,21 @@ class View:
         return self
 
     def check(self) -> None:
-        """The rows that users see are those of the query, as bags."""
+        """Check that users see the query's rows, compared as bags."""
         assert self.differences() == []
 
     def differences(self) -> list[tuple[int, str]]:
-        """Rows with their surplus in the view, negative where they are missing."""
+        """Differing rows with their surplus in the view, negative if rows are missing."""
         net = Counter(map(repr, self.content()))
         net.subtract(Counter(map(repr, self.lab.rows(self.request.sql))))
         return sorted((count, row) for row, count in net.items() if count)
 
     def content(self) -> list[tuple[Any, ...]]:
-        """The rows that users see, in some fixed order."""
+        """The rows that users see, in a fixed order."""
         return sorted(self.lab.rows(f"select * from {self.name}"), key=repr)
 
     def held(self) -> list[tuple[Any, ...]]:
-        """The rows of the state, in some fixed order."""
+        """The rows of the state, in a fixed order."""
         return sorted(self.lab.rows(f"select * from {self.state}"), key=repr)
 
     def history(self) -> list[Commit]:
@@ -202,13 +202,13 @@ class View:
         return [commit.operation for commit in self.history()]
 
     def frontier(self) -> Frontier:
-        """The one in the newest commit that has one."""
+        """The frontier in the newest commit that has one."""
         found = [read_frontier(commit.user_metadata) for commit in self.history()]
         return [frontier for frontier in found if frontier is not None][-1]
 
 
 def refused(view: View, **options: Any) -> str:
-    """The text of the error that a refresh ends with."""
+    """The text of the error with which a refresh ends."""
     try:
         result = view.refresh(**options)
     except (ModelError, EngineError, DeclarationError) as error:
@@ -217,7 +217,7 @@ def refused(view: View, **options: Any) -> str:
 
 
 def kinds(statements: Sequence[str]) -> list[str]:
-    """Statements by their first words, as far as these tell them apart."""
+    """The first words of each statement, enough to see its kind."""
     return [
         " ".join(statement.split()[: 3 if statement.startswith(("create", "drop")) else 2])
         for statement in statements

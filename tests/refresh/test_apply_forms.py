@@ -1,4 +1,4 @@
-"""How a change reaches the state: append, rewrite, replace, merge, recompute; each leaves what a rebuild would."""
+"""How a change reaches the state: append, rewrite, replace, merge, recompute; each gives the rows of a rebuild."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sparkivm.reasons import Reason
 from tests.refresh.lab import Lab, View
 
 MiB = 1 << 20
-MANY = 300_000  # changed rows, more than a part is replaced for
+MANY = 300_000  # more changed rows than `replace` is used for
 
 VIEWS = {
     "counts and sums": "select k, count(*) as n, sum(x) as s, avg(y) as a from t group by k",
@@ -36,10 +36,10 @@ VIEWS = {
 }  # fmt: skip
 SIZES = {"small": (0, 0), "large": (9 * MiB, 0), "huge": (9 * MiB, MANY)}
 
-# Views whose changes are merged in another way than those of views of the same kind.
+# Views whose changes are merged differently from those of similar views.
 HUGE = ("counts and sums", "extrema", "recomputed", "rows", "copies", "inner join", "full join")
 
-# Keys that come and go, NULLs, copies, values that tie, extrema that go, a group and a table that empty.
+# Keys that appear and vanish, NULLs, copies, ties, deleted extrema, a group and a table that become empty.
 BATCHES = (
     ("insert into t values (6, 2, 5, 1.5, 'a'), (6, 2, 5, 1.5, 'a'), (7, null, 9, null, null)", "insert into u values (9, 1), (null, 2)"),
     ("update t set k = 3 where id = 2", "delete from t where x = 9", "update u set z = null where k = 1", "delete from t where id = 6"),
@@ -72,14 +72,14 @@ FORMS = {
 
 
 def rebuilt(view: View) -> list[tuple[object, ...]]:
-    """The state after a full refresh, which happens in a fork."""
+    """The state after a full refresh in a fork."""
     fork = view.on(view.lab.fork())
     fork.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
     return folded(fork)
 
 
 def folded(view: View) -> list[tuple[object, ...]]:
-    """The state with one entry for each group, and no sums of no values."""
+    """The state with one entry per group; a sum of no values becomes NULL."""
     held = [dict(row) for row in view.lab.session.rows(f"select * from {view.state}")]
     if view.frontier().several:
         hidden = [name for name in held[0] if name.startswith("__ivm_")] if held else []
@@ -101,7 +101,7 @@ def form(view: View) -> str:
     return view.must_be("incremental").apply_form
 
 
-# which form
+# which form is used
 
 
 def test_entries_are_appended_sixteen_times_then_folded(lab, view):
@@ -115,7 +115,7 @@ def test_entries_are_appended_sixteen_times_then_folded(lab, view):
 
 
 def test_entries_of_a_state_that_grew_are_folded(lab, view):
-    """A large one is not read by adding up."""
+    """The public view of a large state does not add up entries."""
     lab.run("insert into t values (4, 1, 8)")
     assert form(view) == "append"
     lab.resize("m__ivm", 9 * MiB)
@@ -206,7 +206,7 @@ def test_a_part_is_told_by_the_values_of_one_column(lab):
 
 @pytest.mark.parametrize(("said", "counts"), [(0, ("replace", 3, None, 2)), (MANY, ("merge", 2, 1, 1))])
 def test_rows_of_the_state_are_counted(lab, said, counts):
-    """A part is written again as a whole; a merge reports each row that it changed."""
+    """A part is replaced as a whole; a merge reports each row that it changed."""
     lab.resize("v__ivm", 9 * MiB)
     view = lab.view("v", EXTREMA).build()
     lab.run("insert into t values (4, 1, 8), (5, 7, 1), (6, 8, 1)", "delete from t where k = 2")
@@ -229,7 +229,7 @@ def test_a_large_state_marks_deleted_rows_from_its_first_change_on(lab):
 
 @pytest.mark.parametrize(("keys", "is_asked"), [("k", False), ("k, id", True)])
 def test_how_much_of_the_state_a_part_holds(lab, keys, is_asked):
-    """Where the column is the whole key, it is what changed."""
+    """Not asked if the column is the whole key: then the part holds exactly the changed keys."""
     lab.resize("v__ivm", 9 * MiB)
     view = lab.view("v", f"select {keys}, max(x) as m from t group by {keys}").build()
     lab.run("insert into t values (4, 1, 8)")
@@ -239,7 +239,7 @@ def test_how_much_of_the_state_a_part_holds(lab, keys, is_asked):
 
 
 def test_a_part_of_which_nothing_changed(lab):
-    """The frontier moves by an append of no row."""
+    """The frontier moves with an append of zero rows."""
     lab.resize("v__ivm", 3 * MiB)
     view = lab.view("v", "select k, max(x) as m from t group by k").build()
     lab.run("insert into t values (4, 1, 8)", "delete from t where id = 4")
@@ -248,7 +248,7 @@ def test_a_part_of_which_nothing_changed(lab):
     view.must_be("no_op")
 
 
-# all of them
+# every form
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_each_form_leaves_what_a_rebuild_would(name, size):
     assert folded(view) == rebuilt(view)
 
 
-# computed again
+# recompute
 
 EXTREMA = "select k, max(x) as m from t group by k"
 
@@ -307,7 +307,7 @@ def test_what_may_be_computed_again(lab, size_bytes, mode, form, reported):
 
 
 def test_a_column_may_be_named_like_the_number_of_an_argument():
-    """The hidden columns of an expression have its number in their names."""
+    """A hidden column's name contains the number of its expression."""
     lab = Lab()
     lab.table("p", "k int, `2` int, x int", "(1, 10, 1)", "(1, 20, 2)", "(2, 30, 3)")
     view = lab.view("v", "select k, sum(`2`) as a, sum(x + 1) as b from p group by k").build()
@@ -317,7 +317,7 @@ def test_a_column_may_be_named_like_the_number_of_an_argument():
 
 @pytest.mark.parametrize(("mode", "form"), [("auto", "recompute"), ("incremental", "rewrite")])
 def test_sums_whose_last_digits_depend_on_the_order(lab, mode, form):
-    """A rebuild would compute those of all groups again, too."""
+    """Allowed, because a rebuild would also recompute the sums of all groups."""
     view = lab.view("v", "select k, sum(cast(x as double)) as s from t group by k", refresh_mode=mode).build()
     lab.run("delete from t where id = 1")
     assert view.must_be("incremental").apply_form == form
@@ -349,7 +349,7 @@ def test_views_above_read_what_differs(lab):
 
 @pytest.mark.parametrize("number", range(6))
 def test_random_rounds(number):
-    """Forms follow each other as sizes and changes come."""
+    """The form varies with sizes and changes."""
     rng = random.Random(number)
     lab = world()
     views = [
@@ -387,7 +387,7 @@ def _random_write(rng: random.Random) -> str:
 
 
 def test_the_sizes_and_views_reach_every_form():
-    """Else the test above would compare less than it says."""
+    """If one is not reached, test_each_form_leaves_what_a_rebuild_would compares too little."""
     reached = set()
     for name in ("counts and sums", "extrema", "rows", "unwritable"):
         for size_bytes, said in SIZES.values():

@@ -1,4 +1,4 @@
-"""Inner aggregates kept as views of their own: built with a view, refreshed before it, dropped with it."""
+"""Inner aggregates as auxiliary views: built with a view, refreshed before it, dropped with it."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_full_refresh_computes_them_again(lab):
 
 
 def test_a_driver_that_dies_between_them(lab):
-    """The auxiliary view is ahead of the view then."""
+    """The auxiliary view is then ahead of the view."""
     view = always(lab, JOINED).build()
     lab.run("insert into t values (4, 2, 8)")
     lab.engine.is_killed("insert into `shop`.`m__ivm_aux_1__ivm`", "after")
@@ -137,7 +137,7 @@ def test_a_driver_that_dies_between_them(lab):
 
 
 def test_a_source_that_grows_between_them(lab):
-    """Both read the versions of the run's first look."""
+    """Both read the versions that the run saw first."""
     view = always(lab, JOINED).build()
     lab.run("insert into t values (4, 2, 8)")
     lab.engine.after(
@@ -163,7 +163,7 @@ def test_another_driver_that_refreshes_one_of_them_meanwhile(lab):
 
 
 def test_one_that_another_driver_brings_further(lab):
-    """A view shows its sources at the versions that its frontier says, those of its auxiliary views too."""
+    """A view shows its sources and its auxiliary views at the versions in its frontier."""
     view = always(lab, JOINED).build()
     lab.run("insert into t values (4, 2, 8)")
 
@@ -218,7 +218,7 @@ def test_mode_full_keeps_none(lab):
 
 
 def test_a_value_that_depends_on_the_order_needs_one(lab):
-    """What a sum of DOUBLE decides is decided once, and kept."""
+    """A sum of DOUBLE that decides about rows is computed once and stored."""
     lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
     sql = "select s, count(*) as n from (select k, sum(x) as s from f group by k) group by s"
     view = lab.view("m", sql).build()
@@ -231,7 +231,7 @@ def test_a_value_that_depends_on_the_order_needs_one(lab):
 
 
 def test_one_below_another_is_not_a_view_of_its_own(lab):
-    """An auxiliary view keeps none itself."""
+    """An auxiliary view has no auxiliary views of its own."""
     lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
     sums = "select k, sum(x) as s from f group by k"
     more = f"select s, sum(s) as total from ({sums}) group by s"
@@ -244,7 +244,7 @@ def test_one_below_another_is_not_a_view_of_its_own(lab):
 
 @pytest.mark.parametrize("rows", ["p", "f where d < current_date()"])
 def test_a_sum_that_cannot_be_such_a_view_decides_nothing(lab, rows):
-    """A mirror has no name in a query, and a moment is this view's own."""
+    """A query cannot name a mirror, and a moment belongs to this view only."""
     lab.table("f", "k int, x double, d date", "(1, 0.5, date'2020-01-01')")
     lab.run("create table p (k int, x double) using parquet", "insert into p values (1, 0.5)")
     sums = f"select k, sum(x) as s from {rows} group by k"
@@ -254,7 +254,7 @@ def test_a_sum_that_cannot_be_such_a_view_decides_nothing(lab, rows):
 
 
 def test_only_what_decides_is_needed(lab):
-    """Groups that depend on no order are kept where that is cheaper."""
+    """Groups that do not depend on the order of rows are kept only where that is cheaper."""
     lab.table("f", "k int, x double", "(1, 0.5)", "(2, 1.5)")
     counts = "select k, count(*) as n from t group by k"
     sums = "select k, sum(x) as s from f group by k"
@@ -281,7 +281,7 @@ def test_they_are_dropped_with_the_view(lab):
 
 
 def test_groups_below_a_join_are_kept_where_the_other_side_changes(lab):
-    """What joins them is not read again: their view is, and its source by its changes alone."""
+    """The refresh reads the auxiliary view instead of the grouped source, of which it reads only the changes."""
     view = always(lab, BELOW).build()
     lab.run("update u set name = 'z' where k = 1", "insert into t values (4, 2, 8)")
     result = view.must_be("incremental")

@@ -89,7 +89,7 @@ def test_a_log_read_at_a_version(lab):
 
 
 def test_a_model_that_may_read_a_log(lab):
-    """Where its text cannot be parsed nobody knows."""
+    """If the text cannot be parsed, we do not know whether it reads the log."""
     assert "it may read the change log shop.log, but its tables" in refused(
         view_of(lab, "select k from shop.log where ((")
     )

@@ -1,4 +1,4 @@
-"""One commit holds data and frontier; statements are recorded in order; the session is left as it was."""
+"""One commit holds data and frontier; statements are recorded in order; the session's settings are restored."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_statements_of_capture_mirrors_and_auxiliary_views_are_recorded_too(lab)
 
 
 def _is_private(statement: str) -> bool:
-    """What a refresh takes back itself, as the view of differences."""
+    """Cleanup of what the refresh itself made, such as the view of differences."""
     return statement.startswith("drop view if exists __ivm")
 
 
@@ -85,7 +85,7 @@ SETTINGS = {
 @pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["defaults", "a hook's own"])
 @pytest.mark.parametrize("failing", ["", "create or replace table", "create or replace view", "insert"])
 def test_the_session_is_left_as_it_was(lab, settings, failing):
-    """A frontier that stayed as user metadata would tag somebody's next commit."""
+    """If a frontier stayed in the user metadata setting, it would tag somebody's next commit."""
     lab.engine.set(settings)
     session = lab.engine.session
     before = {name: session.setting(name) for name in SETTINGS}
@@ -102,7 +102,7 @@ def test_the_session_is_left_as_it_was(lab, settings, failing):
 
 
 def test_a_session_that_overwrites_single_partitions(lab):
-    """INSERT OVERWRITE would leave the partitions whose rows are all gone."""
+    """There, INSERT OVERWRITE would keep partitions whose rows are all gone."""
     sql = "select k, max(x) as m from t group by k"
     view = lab.view("p", sql, layout=StateLayout(partition_by=("k",))).build()
     lab.engine.set({"spark.sql.sources.partitionOverwriteMode": "dynamic"})
@@ -111,7 +111,7 @@ def test_a_session_that_overwrites_single_partitions(lab):
 
 
 def test_every_read_of_a_source_names_a_version(lab, view):
-    """Of a bare name Spark could take another version than the one that the frontier says."""
+    """For a name without a version, Spark could read another version than the frontier records."""
     lab.table("u", "k int, y int", "(1, 1)")
     sql = "select t.k, u.y, max(t.x) as m from t left join u on t.k = u.k group by t.k, u.y"
     joined = lab.view("j", sql).build()
@@ -127,7 +127,7 @@ def test_every_read_of_a_source_names_a_version(lab, view):
 
 
 def test_only_what_belongs_to_the_view_is_written(lab, view):
-    """Sources and other tables have no commit more."""
+    """Sources and other tables get no additional commit."""
     lab.table("other", "a int", "(1)")
     versions = {name: lab.version(name) for name in ("t", "other")}
     view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)

@@ -1,4 +1,4 @@
-"""Several drivers and one view: one of them wins, nothing is applied twice, all end well."""
+"""Several drivers refresh one view: one wins, nothing is applied twice, and all end well."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORMS = {
 
 
 def in_form(lab: Lab, name: str) -> View:
-    """A view whose changes wait, and are applied in a form."""
+    """A view with pending changes, which are applied in this form."""
     sql, size, said = FORMS[name]
     if size:
         lab.resize("m__ivm", size)
@@ -45,7 +45,7 @@ def in_form(lab: Lab, name: str) -> View:
 
 
 def overtaken(view: View, meanwhile) -> View:
-    """The same view in the hands of a driver that is overtaken just before it changes the state."""
+    """The same view with a driver that is overtaken just before it changes the state."""
     slow = view.on(view.lab.another())
     done = []
 
@@ -74,7 +74,7 @@ def test_the_slower_driver_applies_nothing_twice(lab, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_answer_that_is_lost_after_the_commit(lab, form):
-    """The statement was executed; done again under its number it is skipped."""
+    """The statement was executed. Delta skips the second attempt, which has the same transaction number."""
     view = in_form(lab, form)
     for statement in STATEMENTS[:3]:
         lab.engine.fails(statement, "[CONNECTION_LOST] no answer", when="after")
@@ -102,7 +102,7 @@ def test_a_rival_that_saw_more(lab, view):
 
 
 def test_two_drivers_of_which_one_saw_the_state_after_maintenance(lab, view):
-    """Both start from one frontier, so they have one transaction number, whatever versions they saw."""
+    """Both start from one frontier, so both use one transaction number, whatever versions they saw."""
     lab.run("insert into t values (4, 2, 8)")
     twin = view.on(lab.another())
 
@@ -162,7 +162,7 @@ def test_a_foreign_write_while_a_refresh_runs(lab, form, write):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_driver_that_dies_after_a_foreign_write(lab, form):
-    """Its commit is based on rows that it never saw: the next refresh notices."""
+    """Its commit is based on a state that it never saw; the next refresh notices."""
     view = in_form(lab, form)
     slow = overtaken(view, lambda: lab.run("delete from m__ivm"))
     for statement in STATEMENTS:
@@ -213,7 +213,7 @@ def test_another_error_is_no_conflict(lab, view):
 
 
 def test_a_run_sees_one_picture_of_its_sources(lab, view):
-    """What is written after its first look waits for the next run."""
+    """A write after the run's first look waits for the next run."""
     other = lab.view("m2", BY_K).build()
     lab.run("insert into t values (4, 1, 1)")
     pins, seen = Pins(), lab.version("t")
@@ -226,7 +226,7 @@ def test_a_run_sees_one_picture_of_its_sources(lab, view):
 
 @pytest.mark.parametrize("created_again", [False, True])
 def test_a_run_that_saw_older_sources_than_the_view(lab, view, created_again):
-    """Another run refreshed the view in between: this one takes nothing back."""
+    """Another run refreshed the view in between; this run does not undo it."""
     pins = Pins()
     view.refresh(pins)
     if created_again:

@@ -1,4 +1,4 @@
-"""A state that somebody else wrote to, maintained, dropped or replaced; and tables of others."""
+"""A state that somebody wrote to, maintained, dropped or replaced; and tables of others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_state_that_somebody_changed(lab, view, write, changed):
 
 @pytest.mark.parametrize("write", WRITES)
 def test_a_state_that_somebody_changed_before_the_last_refresh_died(lab, view, write):
-    """Maintenance after the write hides nothing."""
+    """Maintenance after the write does not hide it."""
     lab.run(WRITES[write], "optimize m__ivm", "alter table m__ivm set tblproperties (mine = 'x')")
     view.must_be("full", Reason.STATE_MODIFIED)
 
@@ -62,7 +62,7 @@ def test_maintenance_goes_unnoticed(lab, view):
 
 
 def test_auto_compaction_goes_unnoticed(lab, view):
-    """It commits in the session of the refresh, with the metadata of the refresh."""
+    """It commits in the refresh's session, with the refresh's metadata."""
     lab.engine.after("insert", lambda: execute(lab.engine.session, "optimize m__ivm"), times=3)
     for i in range(3):
         lab.run(f"insert into t values ({i}, {i}, {i})")
@@ -100,7 +100,7 @@ def test_a_table_of_somebody_by_the_name_of_the_state(lab, options):
 
 
 def test_a_table_of_somebody_by_the_name_of_the_view(lab):
-    """The state may be built, but the table stays as it is."""
+    """The state may be built, but the table stays unchanged."""
     lab.run("create table own using delta as select 1 as x")
     with pytest.raises((ModelError, EngineError)):
         lab.view("own", BY_K).refresh()
@@ -108,7 +108,7 @@ def test_a_table_of_somebody_by_the_name_of_the_view(lab):
 
 
 def tag(lab: Lab, metadata: str) -> None:
-    """Have somebody commit to the state with other metadata."""
+    """Commit to the state as somebody with other metadata."""
     execute(lab.session, f"set {METADATA}={metadata}")
     lab.run("alter table m__ivm set tblproperties (written = 'elsewhere')")
     del lab.session.settings[METADATA]
@@ -139,7 +139,7 @@ def test_metadata_of_others_is_not_read(lab, view, metadata):
 
 
 def test_a_frontier_that_was_cleaned_up(lab, view):
-    """As after weeks without a refresh: the log no longer has the commit that holds it."""
+    """As after weeks without a refresh: the log has lost the commit that holds the frontier."""
     lab.run("optimize m__ivm")
     lab.forget_commits("m__ivm", 0)
     view.must_be("full", Reason.FRONTIER_MISSING)
@@ -168,7 +168,7 @@ def test_a_frontier_is_written_again_before_it_is_cleaned_up(lab, view, days, st
 
 @pytest.mark.parametrize(("days", "statements"), [(0.5, 0), (1.5, 1)])
 def test_a_frontier_follows_its_sources_once_a_day_though_no_row_changed(lab, view, days, statements):
-    """Else each refresh would read the same commits, until they are gone."""
+    """Otherwise each refresh would read the same commits, until they are gone."""
     lab.run("optimize t")
     lab.grow_older("m__ivm", days)
     result = view.must_be("no_op")
@@ -213,7 +213,7 @@ def test_a_state_whose_columns_somebody_altered(lab, name, changed):
 
 @pytest.mark.parametrize("sql", [BY_K, "select k, max(x) as m from t group by k", "select id, x from t"])
 def test_a_state_of_which_a_file_is_lost(lab, sql):
-    """Appends too would leave it without its rows."""
+    """Appending would also leave the state without the lost rows."""
     view = lab.view("m", sql).build()
     lab.delta("m__ivm").change(0, has_files=False)
     lab.run("insert into t values (4, 3, 8)")
@@ -223,7 +223,7 @@ def test_a_state_of_which_a_file_is_lost(lab, sql):
 
 
 def test_a_state_that_was_put_back_goes_on_from_its_frontier(lab, view):
-    """To the views over it, it is another table."""
+    """For the views over it, the state is another table."""
     over = lab.view("over", "select n, count(*) as c from m group by n").build()
     backup = lab.delta("m__ivm").fork()
     lab.run("insert into t values (4, 3, 8)")

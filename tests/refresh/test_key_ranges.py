@@ -1,4 +1,4 @@
-"""Of a large table only the part is read that the changed keys are in."""
+"""A refresh reads only the part of a large table that can contain the changed keys."""
 
 from __future__ import annotations
 

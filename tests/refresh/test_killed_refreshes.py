@@ -1,4 +1,4 @@
-"""A driver that dies, or whose statement fails, at any boundary of any kind of refresh: the next ordinary run ends well."""
+"""A driver dies or a statement fails, at any boundary of any kind of refresh: the next ordinary run ends well."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ OF_FILES = "select k, count(*) as n, sum(x) as s from p group by k"
 
 @dataclass(frozen=True)
 class Kind:
-    """A refresh that waits.
+    """A pending refresh.
 
-    sql      of the view
-    size     of its state
-    before   statements of others before it is built
-    meanwhile  those after it is built, so that there is something to do
-    options  of the refresh, and of the build too if `always` has them
+    sql      the view's query
+    size     the state's size
+    before   statements of others before the view is built
+    meanwhile  statements of others after the build, so that there is something to do
+    options  of the refresh; those in `always` also of the build
     """
 
     sql: str = BY_K
@@ -98,7 +98,7 @@ def waiting(kind: Kind) -> View:
 
 @pytest.fixture(scope="module")
 def of_kind() -> Callable[[str], View]:
-    """A refresh of a kind that waits, in a laboratory of its own; each is prepared once."""
+    """Gives a pending refresh of a kind, in a laboratory of its own; each kind is prepared once."""
     prepared: dict[str, View] = {}
 
     def fresh(name: str) -> View:
@@ -138,7 +138,7 @@ OF_THE_SESSION = ("cache", "create global", "drop view if exists `__ivm", "refre
 
 
 def ways_at(statement: str) -> tuple[Callable[[View, int], None], ...]:
-    """What can go wrong at a statement; what only the session sees is gone with it in any case."""
+    """What can go wrong at a statement. Effects that only the session sees are lost with it anyway."""
     return (dies, fails) if statement.startswith(OF_THE_SESSION) else WAYS
 
 
@@ -148,7 +148,7 @@ def test_the_next_run_ends_well(name, of_kind):
     whole = of_kind(name)
     expected = whole.refresh()
     whole.check()
-    assert expected.statements, "nothing to die at"
+    assert expected.statements, "no statement to die at"
     for at in range(1, len(whole.lab.engine.ran) + 1):
         for way in ways_at(whole.lab.engine.ran[at - 1]):
             broken = of_kind(name)
@@ -169,7 +169,7 @@ def test_the_next_run_ends_well(name, of_kind):
 
 
 def test_each_kind_does_what_its_name_says(of_kind):
-    """Else the test above would break something else than it says."""
+    """Otherwise the test above would interrupt something other than it claims."""
     modes = {name: of_kind(name).refresh() for name in KINDS}
     for name, result in modes.items():
         if name in ("append", "rewrite", "replace", "merge"):
@@ -188,7 +188,7 @@ def test_each_kind_does_what_its_name_says(of_kind):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_nothing_is_applied_twice_by_the_run_that_follows(when, of_kind):
-    """Of a commit that is there nothing is done again; of one that is not, all."""
+    """A commit that exists is not repeated; a commit that is missing is done completely."""
     for name in ("append", "rewrite", "replace", "merge", "rows", "rows of a large state"):
         view = of_kind(name)
         statements = (
@@ -235,7 +235,7 @@ def test_an_operation_that_died_is_done_again(name):
             with suppress(Killed, EngineError, ModelError):
                 operate(broken)
             healed = broken.on(broken.lab.another())
-            with suppress(ModelError):  # where it was done but for the answer, there is nothing to drop
+            with suppress(ModelError):  # if only the answer was lost, nothing is left to drop
                 operate(healed)
             assert healed.lab.names() == whole.lab.names(), f"{way.__name__} at {at}"
             if "capture" in name:

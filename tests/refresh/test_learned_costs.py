@@ -1,4 +1,4 @@
-"""The wrong choice between changes and a rebuild is not made twice."""
+"""A wrong choice between changes and a rebuild is not repeated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lab() -> Lab:
 
 
 def next_refresh(view: View, took_s: float, *, warm: bool = True) -> tuple[str, Reason | None]:
-    """Refresh after a change. Returns: how it went; the clock says that it took so long."""
+    """Refresh after a change and pretend that it took so long. Returns: mode and reason."""
     lab = view.lab
     lab.run("insert into t values (3, 1, 3)")
     pins = Pins()
@@ -40,7 +40,7 @@ def next_refresh(view: View, took_s: float, *, warm: bool = True) -> tuple[str, 
 
 
 def costs(view: View) -> tuple[float, float]:
-    """Estimated seconds from changes, and in full."""
+    """Estimated seconds from changes and in full."""
     view.lab.run("insert into t values (3, 1, 3)")
     words = view.explain().partition("estimated ")[2].split()
     return float(words[0]), float(words[4])
@@ -54,13 +54,13 @@ def test_what_took_longer_than_estimated_is_not_done_again(lab):
     assert next_refresh(view, full_s / 2) == ("full", Reason.CHEAPER_IN_FULL)
     assert next_refresh(view, full_s / 2) == ("full", Reason.CHEAPER_IN_FULL)
     slow = [next_refresh(view, 20 * full_s)[0] for _ in range(4)]
-    assert slow[0] == "full", "one slow run is not all that counts"
+    assert slow[0] == "full", "one slow run does not decide alone"
     assert "incremental" in slow
 
 
 @pytest.mark.parametrize(("learns", "warm"), [(False, True), (True, False)])
 def test_what_is_not_measured(lab, learns, warm):
-    """The first refresh of a run waits for Spark to become warm."""
+    """The first refresh of a run is not measured, because Spark is not yet warm."""
     view = lab.view("m", BY_K, refresh_mode="auto", learns_costs=learns).build()
     before = costs(view)
     assert next_refresh(view, 1000, warm=warm)[0] == "incremental"

@@ -1,4 +1,4 @@
-"""Sources without a history of their own: their mirrors are made, compared once in a run, changed by one commit or none."""
+"""Mirrors of sources without history: created, compared once per run, changed by at most one commit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def operations(lab: Lab, name: str = MIRROR) -> list[str]:
 
 
 def mirrored(lab: Lab, name: str = MIRROR) -> bool:
-    """Whether a mirror has the rows of its source, copies counted."""
+    """Whether a mirror has its source's rows, including the number of copies."""
     return sorted(lab.rows("select * from p"), key=repr) == sorted(
         lab.rows(f"select * from {name}"), key=repr
     )
@@ -106,7 +106,7 @@ def test_one_mirror_for_all_views_of_a_run(lab, view):
 
 
 def test_a_declared_key_that_is_none(lab):
-    """Two rows of one key: whole rows are compared."""
+    """If two rows share a declared key, the mirror compares whole rows."""
     view = lab.view("m", BY_K, declared=declared(key=["id"])).build()
     lab.run("insert into p values (1, 1, 8)")
     result = view.must_be("incremental")
@@ -161,7 +161,7 @@ def test_a_mirror_that_somebody_writes_to_meanwhile(lab, view):
 
 
 def test_a_source_that_is_written_to_while_it_is_compared(lab, view):
-    """The view is as of what was compared; the next run has the rest."""
+    """The view shows what was compared; the next run applies the rest."""
     lab.run("insert into p values (4, 3, 1)")
     lab.engine.after("cache table __ivm_differences", lambda: lab.run("insert into p values (5, 3, 1)"))
     view.refresh()

@@ -1,4 +1,4 @@
-"""What a request decides: modes, strict, full_refresh: false, --full-refresh, --empty."""
+"""What a request controls: modes, strict, full_refresh: false, --full-refresh, --empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views that look at the date or the time: the no-op check, one instant for a run, rows that enter and leave."""
+"""Views that read the date or the time: the no-op check, one instant per run, rows that enter and leave."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ def test_a_date_that_a_full_refresh_used_is_in_the_frontier(lab):
 
 
 def test_a_view_without_a_plan_that_depends_on_the_date(lab):
-    """Of such a view nobody knows when it changes."""
+    """We cannot know when such a view changes."""
     view = lab.view("v", "select id, current_date() as d, rand() as r from e")
     assert [view.refresh().mode, view.refresh().mode] == ["create", "full"]

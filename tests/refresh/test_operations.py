@@ -1,4 +1,4 @@
-"""What is asked of a view beside a refresh: explain, the consistency test, drop, capture."""
+"""Operations on a view besides a refresh: explain, the consistency test, drop, capture."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_view_is_compared_at_its_own_versions(lab, view):
 
 
 def test_what_differs_is_shown_with_its_side(lab, view):
-    """Metadata does not show it, as the log says nothing of rows: here they are exchanged behind its back."""
+    """The rows are changed without a commit, so metadata does not show it."""
     table = lab.delta("m__ivm")
     content = lab.lake.database.content(
         f"select 7 as k, * exclude (k) from {table.newest.content} where k = 1"
@@ -150,7 +150,7 @@ def test_a_view_that_was_built_empty_is_no_failure(lab):
 
 
 def test_what_cannot_be_read_at_a_version_is_compared_as_it_is_now(lab):
-    """A value of the session: nothing tells what else such a query reads."""
+    """The query reads a value of the session, so we cannot know what else it reads."""
     view = lab.view("m", "select k, current_schema() as s from t")
     view.must_be("create", Reason.NON_DETERMINISTIC_EXPRESSION)
     assert different(view) == []
@@ -203,7 +203,7 @@ def test_drop_leaves_what_has_the_name_of_the_view_by_now(lab, view):
 
 
 def test_drop_of_a_state_that_somebody_wrote_to(lab, view):
-    """It is ours all the same."""
+    """It is still ours."""
     lab.run("delete from m__ivm", "optimize m__ivm")
     view.drop()
     assert lab.names() == ["t"]

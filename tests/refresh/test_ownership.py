@@ -1,4 +1,4 @@
-"""What belongs to others is never touched: relations by a name that a view needs, with or without a marker."""
+"""Relations of others are never touched, even under a name that a view needs, with or without a marker."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_public_view_of_another_model_is_never_put_aside(lab, view):
 
 
 def test_a_state_whose_frontier_is_another_models(lab, view):
-    """As after a clone, which copies the properties, and a marker that somebody put on it."""
+    """As after a clone, which copies the properties, when somebody added a marker."""
     other = lab.view("other", BY_K).build()
     execute(lab.session, f"set {METADATA}={other.history()[-1].user_metadata}")
     properties = ", ".join(f"'{k}' = '{v}'" for k, v in view.request.state_marker.properties.items())
@@ -98,7 +98,7 @@ def test_a_marker_with_a_part_that_is_missing_is_none(lab, view, name):
     assert lab.rows("select * from m") == [(7,)]
 
 
-# what the model was built as before
+# what the model was before
 
 
 @pytest.mark.parametrize("make", THEIRS)
@@ -133,7 +133,7 @@ def test_what_the_model_was_before_comes_back_after_a_failure(lab, make, failing
 
 @pytest.mark.parametrize("make", THEIRS)
 def test_a_change_of_what_a_model_is_built_as_that_dies_anywhere(make):
-    """The former rows are somewhere at each moment, and the next run ends the work."""
+    """The former rows exist at every moment, and the next run completes the work."""
     whole = _changing(make)
     whole.must_be("create")
     for at in range(1, len(whole.lab.engine.ran) + 1):
@@ -163,7 +163,7 @@ def _changing(make: str) -> View:
 
 @pytest.mark.parametrize("name", ["m__ivm_aux_1", "m__ivm_aux_1__ivm"])
 def test_a_relation_of_somebody_by_the_name_of_an_auxiliary_view(lab, name):
-    """The view is built without it, and says so."""
+    """The view is built without it, and a warning says so."""
     lab.run(f"create table {name} using delta as select 7 as mine")
     view = lab.view("m", INNER, auxiliary_views="always")
     result = view.must_be("create")
@@ -187,7 +187,7 @@ def test_all_that_is_kept_for_a_view_has_its_marker(lab):
 
 @pytest.mark.parametrize("gone", range(1, 16))
 def test_a_drop_finds_what_an_interrupted_one_left(lab, gone):
-    """Whatever part of the four relations is left."""
+    """For each subset of the four relations."""
     view = lab.view("m", INNER, auxiliary_views="always").build()
     lab.run("create table m__ivm_step_1 using parquet as select 1 as x")
     made = ["m", "m__ivm", "m__ivm_aux_1", "m__ivm_aux_1__ivm"]
@@ -242,7 +242,7 @@ def test_leftovers_of_what_was_put_aside_and_of_mirrors(lab):
 
 
 def test_a_no_op_looks_at_each_relation_once(lab):
-    """The check of names adds no look at the catalog, if the model names the schemas of what it reads."""
+    """The name check adds no catalog lookup, if the model names the schemas of what it reads."""
     view = lab.view("m", BY_K.replace("from t", "from shop.t")).build()
     asked: list[str] = []
     describe = lab.engine.describe
@@ -260,7 +260,7 @@ def test_a_mirror_is_not_dropped_as_a_view(lab):
 
 
 def test_a_name_that_is_taken_while_the_view_is_built(lab):
-    """Somebody else's relation is not put aside if the model was nothing before."""
+    """Somebody else's relation is not put aside if the model had no relation before."""
     view = lab.view("m", BY_K)
     lab.engine.after(1, lambda: lab.another().run(THEIRS["delta"].format(name="m")))
     with pytest.raises(ModelError, match=r"shop\.m, the name of its public view, is taken"):

@@ -1,4 +1,4 @@
-"""The public view: made with the state, replaced only where its text, comment or settings changed, put back where it is gone."""
+"""The public view: created with the state, replaced only if its text, comment or settings changed, and restored."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def replaced(view: View, **options) -> bool:
 
 
 def test_appended_entries_need_no_other_view(lab, view):
-    """The first of them adds entries up already."""
+    """The view already adds up entries."""
     before = public(lab)
-    for i in range(20):  # beyond the most entries that are appended before they are folded
+    for i in range(20):  # more than the number of appends before entries are folded
         lab.run(f"insert into t values ({i}, {i % 3}, {i})")
         assert not replaced(view)
     assert public(lab) == before
@@ -46,7 +46,7 @@ def test_another_text_of_the_query_is_another_view(lab, view):
 
 
 def altered(view: View) -> str:
-    """A statement that changes its text and leaves the marker."""
+    """A statement that changes the view's text and keeps the marker."""
     marker = ", ".join(f"'{name}' = '{value}'" for name, value in public(view.lab).properties.items())
     return f"create or replace view m tblproperties ({marker}) as select 1 as k, 1 as n, 1 as s"
 
@@ -71,14 +71,14 @@ def test_a_comment_is_written_where_it_changed(lab):
 
 
 def test_settings_are_kept_with_the_view(lab, view):
-    """Spark reads the text of a view under the settings that it was made with."""
+    """Spark reads a view's text under the settings with which it was created."""
     lab.engine.set({"spark.sql.session.timeZone": "Asia/Tokyo"})
     assert replaced(view, wanted=("full", Reason.CONFIG_CHANGED))
     assert public(lab).settings["spark.sql.session.timeZone"] == "Asia/Tokyo"
 
 
 def test_types_of_before_do_not_stay_after_a_death(lab):
-    """Spark casts what a view's text returns to the columns that the view was made with."""
+    """Spark casts the results of a view's text to the columns with which the view was created."""
     lab.table("u", "k int, x int", "(1, 5)")
     view = lab.view("kept", "select k, x from u").build()
     lab.run("create or replace table u using delta as select k, cast(x as bigint) + 3000000000 as x from u")

@@ -1,4 +1,4 @@
-"""Each reason that a refresh can give, by a way that leads to it."""
+"""Every reason that a refresh can give, and a way that leads to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GB = 1 << 30
 
 
 def leads_to(reason: Reason) -> Callable[[Way], Way]:
-    """Of a function that returns a result with this reason, or a text that names it."""
+    """Registers a function that returns a result with this reason, or a text that names it."""
 
     def register(way: Way) -> Way:
         WAYS[reason, way.__name__] = way
@@ -202,7 +202,7 @@ def a_source_that_may_not_be_altered(lab):
     return view.refresh()
 
 
-# what has no rule
+# what has no delta rule
 
 
 @leads_to(Reason.NON_DETERMINISTIC_EXPRESSION)
@@ -237,7 +237,7 @@ def a_variant(lab):
 
 @leads_to(Reason.TYPE_NOT_SUPPORTED)
 def a_text_under_a_collation(lab):
-    """Different texts are equal there."""
+    """Under a collation, different texts can be equal."""
     lab.table("p", "s string, x int")
     lab.delta("p").change(0, fields=(Field("s", "string collate UTF8_LCASE"), Field("x", "int")))
     return lab.view("m", "select s, max(x) as x from p group by s").refresh()
@@ -336,7 +336,7 @@ def spark_fails_a_question(lab):
 
 @leads_to(Reason.REFRESH_FAILED)
 def spark_makes_a_mistake_in_the_plan(lab):
-    """Then the model's own text is computed, in which it may make none."""
+    """Then we run the model's own text, in which Spark may not make the mistake."""
     view = changed(lab)
     lab.engine.fails("insert into", "[INTERNAL_ERROR] in a plan")
     lab.engine.fails("create or replace table", "[INTERNAL_ERROR] in a plan")
@@ -387,7 +387,7 @@ def test_each_reason_has_a_way():
 
 
 def test_a_failure_of_the_cluster_is_no_mistake_of_spark():
-    """It would fail the model's own text too, and is told as it is."""
+    """It would also fail the model's own text, so it is reported as it is."""
     for failure in ("SHUFFLE", "NETWORK", "MEMORY", "EXECUTOR", "STORAGE", "BROADCAST"):
         lab = one_table()
         lab.engine.fails("create or replace table", f"[INTERNAL_ERROR_{failure}] of the cluster")
@@ -407,7 +407,7 @@ def test_a_text_that_changes_without_changing_the_meaning(lab, view):
 
 
 def test_a_plan_that_spark_refuses_is_asked_again(lab):
-    """What was refused once may go through with the next version."""
+    """A later version of the source may be accepted."""
     view = lab.view("v", BY_K)
     lab.engine.reads_as[BY_K] = "Project [k#1]"
     view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)

@@ -1,4 +1,4 @@
-"""A literal that each run writes in another way: the public view is replaced, and no row is computed."""
+"""A literal that differs in each run: the public view is replaced, and no row is computed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_run_of_another_time(lab, name):
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_test_compares_the_other_columns(lab, name):
-    """dbt compiles it in a run of its own, with another literal."""
+    """dbt compiles the test in its own run, with another literal."""
     at(lab, FIRST, VIEWS[name]).build()
     other = at(lab, SECOND, VIEWS[name])
     assert lab.rows(other.consistency_sql()) == []

@@ -1,4 +1,4 @@
-"""What a session puts into a model's text is part of the text; what it would put into ours, it does not."""
+"""A session's values are substituted into a model's text, but not into our own statements."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_text_without_a_value_is_left_as_it_is(lab):
 
 
 def test_our_own_statements_take_no_values(lab: Lab):
-    """A comment is stored as it is written."""
+    """A comment is stored as written."""
     lab.engine.set({"my.day": "monday"})
     lab.view("v", BY_K, comment="of ${my.day}").build()
     found = lab.lake.relations["shop.v"]
@@ -53,7 +53,7 @@ def test_our_own_statements_take_no_values(lab: Lab):
 
 
 def test_a_function_of_a_user(lab):
-    """Nothing shows when its body changes, so the view is computed each time."""
+    """A change of its body is not visible, so every run computes the view."""
     lab.lake.database.connection.execute("create or replace macro rate(a) as a * 2")
     lab.lake.functions.add("rate")
     view = lab.view("v", "select id, rate(x) as r from t")
@@ -64,7 +64,7 @@ def test_a_function_of_a_user(lab):
 
 
 def test_a_function_of_spark_that_somebody_replaced(lab):
-    """Its name alone says nothing of its body."""
+    """Its name does not identify its body."""
     lab.lake.functions.add("sum")
     view = lab.view("v", BY_K)
     view.must_be("create", Reason.EXPRESSION_NOT_SUPPORTED)
@@ -76,7 +76,7 @@ def test_a_function_of_spark_that_somebody_replaced(lab):
 
 
 def test_a_name_that_only_spark_knows(lab):
-    """Its value is unknown to us, and when it changes."""
+    """We know neither its value nor when it changes."""
     view = lab.view("v", "select k, current_role as r from t")
     view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
     view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)

@@ -1,4 +1,4 @@
-"""Updates of columns that a view does not read: asked of before much is read, and what must not be asked."""
+"""Updates of columns that a view does not read: checked before the expensive reads, and only where needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def view(lab: Lab) -> View:
 
 
 def asked(lab: Lab) -> list[str]:
-    """Questions about changes."""
+    """The queries about changes since the last call."""
     found = [text for text in lab.engine.asked if "as weight" in text or "limit 1" in text]
     lab.engine.asked.clear()
     return found
@@ -75,7 +75,7 @@ def test_changes_that_cancel(lab, view, writes):
         (
             "delete from orders where id = 1",
             "insert into orders values (2, 2, 'z')",
-        ),  # as many rows, other ones
+        ),  # as many rows, but other rows
         ("update orders set customer = 2 where id = 1", "update orders set customer = 1 where id = 2"),
         ("update customers set name = 'Bob' where id = 1", "update customers set name = 'Ada' where id = 2"),
         ("delete from orders where id = 1", "insert into orders values (1, null, 'a')"),
@@ -100,7 +100,7 @@ def test_one_of_several_equal_rows(lab):
     "write", ["insert into customers values (3, 'Eve', 1)", "delete from customers where id = 2"]
 )
 def test_a_source_with_a_row_more_or_less_is_not_asked(lab, view, write):
-    """Something is left of its changes in any case."""
+    """Such changes cannot cancel out completely."""
     lab.run(write, "update customers set balance = 0 where id = 1")
     view.must_be("incremental")
     assert not asked(lab)
@@ -122,7 +122,7 @@ def test_commits_that_do_not_say_how_many_rows_are_not_asked_row_by_row(lab, vie
 
 
 def test_a_silent_source_costs_nothing(lab):
-    """What it would cost to apply its changes makes no rebuild cheaper."""
+    """The cost of its changes does not count when we compare with a rebuild."""
     for name, mib in (("orders", 60), ("customers", 60), ("m__ivm", 2)):
         lab.resize(name, mib << 20)
     view = lab.view("m", NAMES, refresh_mode="auto").build()

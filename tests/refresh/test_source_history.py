@@ -1,4 +1,4 @@
-"""What happened to a source between two refreshes, and how it is read: the feed, two versions, or all of it."""
+"""What happened to a source between two refreshes, and how it is read: the feed, two versions, or everything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIFFERENCE, FEED_READ = "version as of", "table_changes"
 
 
 def read(view: View) -> str:
-    """Refresh; how the applying statement, or what was computed for it, reads the changes of `t`."""
+    """Refresh. Returns how the statements read the changes of `t`: from the feed or as a difference."""
     result = view.must_be("incremental")
     text = "\n".join(result.statements)
     assert ("table_changes('`shop`.`t`'" in text) != ("`shop`.`t` version as of" in text), text
@@ -22,7 +22,7 @@ def read(view: View) -> str:
 
 
 def lost(view: View) -> str:
-    """Refresh; why the history of a source could not be used."""
+    """Refresh. Returns why the source's history could not be used."""
     fallback = view.must_be("full", Reason.HISTORY_UNAVAILABLE).fallback
     return fallback.detail if fallback else ""
 
@@ -62,7 +62,7 @@ def test_writes_that_take_rows_away_by_themselves(lab, view, write):
     assert read(view) == FEED_READ
 
 
-# commits that change none
+# commits that change no rows
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_column_that_goes_leaves_the_feed_with_another_schema(lab):
 @pytest.mark.parametrize("vectors", [False, True])
 @pytest.mark.parametrize("deletes", [20, 21])
 def test_many_deletes_through_deletion_vectors(lab, vectors, deletes):
-    """The feed makes one scan for each of them."""
+    """The feed needs one scan for each of these deletes."""
     if vectors:
         lab.run("alter table t set tblproperties (delta.enableDeletionVectors = true)")
     lab.run(f"insert into t values {', '.join(f'({n + 10}, {n}, 1)' for n in range(30))}")
@@ -132,17 +132,17 @@ def test_many_deletes_through_deletion_vectors(lab, vectors, deletes):
 
 
 def test_a_difference_has_the_right_sign(lab, view):
-    """What is in the new version comes, what is in the old one goes."""
+    """Rows of the new version are added, rows of the old version are removed."""
     lab.run(f"create or replace table t using delta {FEED} as select 7 as id, 7 as k, 7 as x")
     view.must_be("incremental")
     assert view.content() == [(7, 1, 7)]
 
 
-# a history that is gone
+# a lost history
 
 
 def test_a_version_that_the_log_lacks(lab, view):
-    """Delta itself would leave its rows out without a word."""
+    """Delta itself would silently omit its rows."""
     lab.run(*(f"insert into t values ({i}, {i}, 1)" for i in range(3, 7)))
     lab.forget_commits("t", 3)
     assert "lacks version 3 of 1..5" in lost(view)
@@ -220,7 +220,7 @@ def test_a_table_that_was_put_back_with_fewer_versions(lab, view):
 
 @pytest.mark.parametrize("writes", [1, 2, 3])
 def test_a_table_that_was_put_back_and_written_to_since(lab, view, writes):
-    """It has the id and the versions that the view knows, from other commits of the same time."""
+    """It has the known id and versions, but from other commits of the same time."""
     backup = lab.delta("t").fork()
     lab.run("insert into t values (5, 1, 1)")
     view.must_be("incremental")
@@ -293,7 +293,7 @@ def test_two_columns_that_swap_their_names(lab, old, new):
     view.must_be("incremental")
 
 
-# to switch the feed on
+# switching the feed on
 
 
 def test_the_feed_is_switched_on_and_announced(lab):

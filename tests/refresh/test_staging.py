@@ -1,4 +1,4 @@
-"""What a refresh computes beforehand, and what the views of a run share: made once, and gone afterwards."""
+"""What a refresh stages, and what the views of a run share: made once, and dropped afterwards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def steps(lab: Lab) -> list[str]:
 
 
 def step_of(view: View, name: str, role: Role = Role.STEP) -> None:
-    """A table of a step, as a refresh that was killed leaves it."""
+    """Create a step's table, as a killed refresh leaves it."""
     marker = Marker(view.request.owner, role).properties
     properties = ", ".join(f"'{key}' = '{value}'" for key, value in marker.items())
     view.lab.run(f"create table {name} using parquet tblproperties ({properties}) as select 1 as x")
@@ -76,7 +76,7 @@ def test_steps_leave_no_table_behind(lab):
 
 
 def test_small_tables_are_read_rather_than_a_plan_computed_in_steps(lab):
-    """Steps take long however small the tables are."""
+    """Steps are slow, however small the tables are."""
     sums = f"select id, count(*) as n from ({NESTED}) as nested group by id"
     view = lab.view("m", sums, refresh_mode="auto", auxiliary_views="never").build()
     change(lab)
@@ -94,7 +94,7 @@ def test_steps_are_gone_after_a_failure(lab, failing):
 
 
 def test_steps_of_a_driver_that_died_are_dropped_when_they_are_old(lab):
-    """Younger ones may be another driver's, and what has no marker of a step of this view is somebody's."""
+    """Younger ones may be another driver's; a table without this view's step marker is somebody else's."""
     view = lab.view("m", NESTED).build()
     other = lab.view("m2", NESTED).build()
     old, young = (f"{STEP_SUFFIX}{second}_0a1b_1" for second in ("66000000", "fffffff0"))
@@ -134,11 +134,11 @@ def test_views_of_changes_are_dropped_at_the_end(lab):
         assert not lab.engine.session.temporary
 
 
-# what a run keeps
+# what a run keeps in memory
 
 
 def kept(statements: tuple[str, ...]) -> list[str]:
-    """Names of what was put in memory."""
+    """Names of the views that were put in memory."""
     return [text.split()[4] for text in statements if text.startswith("create global")]
 
 
@@ -160,7 +160,7 @@ def test_the_views_of_a_run_share_what_they_read(lab):
 
 
 def test_rows_kept_in_fewer_columns_are_read_again(lab):
-    """Another view of the run may read a column that the first one did not."""
+    """Another view of the run may read a column that the first view did not read."""
     names = lab.view("names", PAIRS).build()
     lab.table("wide", "id int, m map<string, int>, a int", "(1, null, 1)")
     lab.run("alter table orders add columns (late int)")

@@ -1,4 +1,4 @@
-"""Each pass over the queries of its file: what it must do, what it must not do, and the same rows as before."""
+"""Each pass over the queries of its file: what it must do, what it must not do, and that rows stay the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROPERTIES: dict[str, Callable[[Relation], bool]] = {
     "append_only": keeps_append_only,
     "single_row": lambda relation: relation.at_most_one_row,
 }
-# Files of a pass, or of what it asks.
+# The files of passes, and of analyses that a pass uses.
 PASSES = {name: name for name, _ in normalization(())} | {"null_rejection": "push_filters"}
 FILES = {name: RuleFile.read(HERE / f"{name}.txt") for name in (*PASSES, "prune_empty", *PROPERTIES)}
 CASES = [(file, case) for file, found in FILES.items() for case in found.cases]
@@ -76,7 +76,7 @@ def test_rule(file, case, pytestconfig):
     if pytestconfig.getoption("--rewrite"):
         FILES[file].rewrite(case.name, found)
     else:
-        assert found == case.plans, "make golden, and read the diff"
+        assert found == case.plans, "run `make golden` and review the diff"
 
 
 def _compare_rows(case: RuleCase, one: Relation, other: Relation) -> None:

@@ -1,4 +1,4 @@
-"""Files of rewrite rules: SQL, what a pass must and must not make of it, and the plan before and after.
+"""Rule files: SQL, what a pass must and must not make of it, and the plan before and after.
 
     == a filter over the keys of a partition
     expect=Window >> Filter `k`
@@ -9,8 +9,8 @@
     -- after
     …
 
-A path `A >> B` is an operator whose line begins with A, directly over one whose line begins with B. Lines before
-the first case say what the file is about. `--rewrite` writes the plans again, and nothing else.
+A path `A >> B` matches an operator whose line begins with A, directly over one whose line begins with B. Lines
+before the first case describe the file. `--rewrite` rewrites only the plans.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXPECT, _EXPECT_NOT, _CHANGED = "expect=", "expect-not=", "changed="
 class RuleCase:
     """One query of a file.
 
-    changed  tables whose changes the pass is about, for passes over deltas
+    changed  tables whose changes the pass handles, for passes over deltas
     """
 
     name: str
@@ -46,7 +46,7 @@ class RuleCase:
 
 @dataclass
 class RuleFile:
-    """A file of cases, in its order."""
+    """A file of cases, in file order."""
 
     file: Path
     about: str = ""
@@ -58,7 +58,7 @@ class RuleFile:
         return RuleFile(file, about.strip(), [_case(text) for text in texts])
 
     def rewrite(self, name: str, plans: str) -> None:
-        """Write the plans of one case again."""
+        """Replace the plans of one case."""
         self.cases = [replace(case, plans=plans) if case.name == name else case for case in self.cases]
         self.file.write_text("\n\n".join([self.about, *(case.text() for case in self.cases)]) + "\n")
 
@@ -82,7 +82,7 @@ def plans(before: Sequence[str], after: Sequence[str]) -> str:
 
 
 def is_in(path: str, lines: Sequence[str]) -> bool:
-    """Whether a path of operators is in a plan."""
+    """Whether a plan contains a path of operators."""
     wanted = path.split(" >> ")
 
     def starts_at(index: int, position: int) -> bool:

@@ -1,4 +1,4 @@
-"""The hidden columns of a view beside those of a state built afresh, for a comparison as signed bags."""
+"""Compares a view's hidden columns with those of a newly built state, as signed bags."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tests.fuzz.view import presented
 
 
 def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
-    """A query: what the state holds with sign 1, what it should hold with sign -1."""
+    """SQL that returns the rows that the state holds, with sign 1, and those that it should hold, with sign -1."""
     state = request.state
     stored = read_state(engine, request)
     assert stored.frontier is not None, stored.problem
-    if stored.frontier.kind == "full":  # its state is what it shows
+    if stored.frontier.kind == "full":  # its state has no hidden columns
         return "select 1 where false"
     sources = Sources.of(RecordingEngine(engine), Pins(), request, captures=False)
     text = query_text(engine, request.view, request.sql)
@@ -56,7 +56,7 @@ def _signed(state: State, held: str, wanted: Relation, texts: _Current) -> str:
 
 
 class _Current:
-    """Every table as it is now, at the time of the last refresh."""
+    """Every table as it is now, and the moments of the last refresh."""
 
     def __init__(self, tables: Mapping[str, RelationFacts], moments: Mapping[str, str]) -> None:
         self._tables, self._moments = tables, moments

@@ -1,4 +1,4 @@
-"""A laboratory for views: sources with real commits, refreshes without dbt, the recomputation as the judge."""
+"""A laboratory for views: sources with real commits, refreshes without dbt, recomputation as the reference."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 
 
 class Lab:
-    """One schema of its own, in which names need no qualifier in statements given to `run`; ANSI as in `spark`."""
+    """A schema of its own. Statements given to `run` need not qualify its names. ANSI as in `spark`."""
 
     def __init__(self, spark: SparkSession, schema: str) -> None:
         self.schema, self.engine = schema, PlainEngine(spark)
         self.session = self._new_session(spark)
-        spark.catalog.clearCache()  # rows that a test kept of its tables, which are going to be others
+        spark.catalog.clearCache()  # drop cached rows of an earlier test: this lab recreates the tables
         self.run(f"drop schema if exists {schema} cascade", f"create schema {schema}", f"use {schema}")
         self.engine.session.sql(f"use {schema}")
 
@@ -46,18 +46,18 @@ class Lab:
         return session
 
     def run(self, *statements: str) -> None:
-        """Write to sources as somebody else would: by a session of its own."""
+        """Write to sources as somebody else does, in a session of its own."""
         for statement in statements:
             self.session.sql(statement)
 
     def table(self, name: str, columns: str, *rows: str, clauses: str = FEED) -> None:
-        """A Delta table that records its changes."""
+        """Create a Delta table that records its changes."""
         self.run(f"create table {name} ({columns}) using delta {clauses}")
         if rows:
             self.run(f"insert into {name} values {', '.join(rows)}")
 
     def view(self, name: str, sql: str, **options: Any) -> View:
-        """A view that is refreshed from changes whatever they cost, unless `refresh_mode` says otherwise."""
+        """A view that is refreshed from changes at any cost, unless `refresh_mode` says otherwise."""
         full_name = TableName(self.schema, name)
         request = RefreshRequest(
             full_name,
@@ -77,7 +77,7 @@ class Lab:
         return int(self.value(f"describe history {table} limit 1"))
 
     def another(self, *, ansi: bool | None = None) -> Lab:
-        """The same schema seen by a second driver: another session, another engine; with ANSI on or off, or as here."""
+        """The same schema with a second driver: another session and engine; ANSI on, off, or as here."""
         twin = object.__new__(Lab)
         twin.schema, twin.session = self.schema, self._new_session(self.session)
         if ansi is not None:
@@ -89,7 +89,7 @@ class Lab:
 
 
 def side_by_side(lab: Lab, views: Sequence[View], work: Callable[[View], T]) -> list[T]:
-    """Do something with each view, in two threads with an engine each, as dbt does; most of it is planning."""
+    """Do `work` for each view in two threads with an engine each, as dbt does; most of the time is planning."""
     labs: queue.SimpleQueue[Lab] = queue.SimpleQueue()
     for _ in range(_THREADS):
         labs.put(lab.another())
@@ -125,11 +125,11 @@ class View:
         return self.request.sql.rstrip(" ;")
 
     def with_(self, **options: Any) -> View:
-        """The same view under another request."""
+        """The same view with other request options."""
         return View(self.lab, replace(self.request, **options))
 
     def refresh(self, pins: Pins | None = None, **options: Any) -> RefreshResult:
-        """Refresh without a look at the rows; `options` are those of the request."""
+        """Refresh without checking the rows; `options` replace those of the request."""
         run = pins or Pins()
         try:
             return refresh_view(self.lab.engine, replace(self.request, **options), run)
@@ -138,14 +138,14 @@ class View:
                 run.memory.drop(self.lab.engine)
 
     def must_be(self, mode: Mode, reason: Reason | None = None, **options: Any) -> RefreshResult:
-        """Refresh, and check how it went and that the view equals its query now."""
+        """Refresh; check the mode, the reason, and that the view equals its query now."""
         result = self.refresh(**options)
         assert (result.mode, result.fallback.reason if result.fallback else None) == (mode, reason), result
         self.check()
         return result
 
     def build(self) -> View:
-        """The first refresh; the columns must be those of a table made from the same SELECT."""
+        """Refresh for the first time; check that the columns are those of a table made from the same SELECT."""
         self.must_be("create")
         self.check_columns()
         return self
@@ -155,26 +155,26 @@ class View:
         assert not found, f"{self.name} differs from its query: {found}"
 
     def differences(self, digits: int | None = None) -> list[tuple[Any, ...]]:
-        """Rows of the view and of the recomputed query that the other lacks, each with the count of its surplus.
+        """Rows that only the view or only the recomputed query has, each with its signed surplus.
 
-        digits  to which floating numbers are compared; None is all
+        digits  to compare of floating-point numbers; None compares all
         """
         both = f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)"
         return surplus(self.lab.rows(both), digits)
 
     def state_differences(self, digits: int | None = None) -> list[tuple[Any, ...]]:
-        """The same for the hidden columns, against a state built afresh."""
+        """The same for the hidden columns, compared with a newly built state."""
         return surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)), digits)
 
     def check_columns(self) -> None:
-        """Names, types and nullability are those of `materialized='table'`, in which each column may be NULL."""
+        """Check names and types against `materialized='table'`, where every column is nullable."""
         session = self.lab.session
         found = [(f.name, f.dataType.simpleString(), f.nullable) for f in session.table(self.name).schema]
         wanted = [(f.name, f.dataType.simpleString(), True) for f in session.sql(self._query).schema]
         assert found == wanted, f"{self.name} has {found}, a table {wanted}"
 
     def content(self) -> list[tuple[Any, ...]]:
-        """The view's rows in some fixed order."""
+        """The view's rows in a fixed order."""
         return sorted((tuple(row) for row in self.lab.rows(f"select * from {self.name}")), key=repr)
 
     def history(self) -> list[Row]:
@@ -183,7 +183,7 @@ class View:
 
 
 def surplus(rows: list[Row], digits: int | None = None) -> list[tuple[Any, ...]]:
-    """Net signed rows: EXCEPT ALL in both directions at once. By text, as NaN equals NaN here."""
+    """Net signed rows: EXCEPT ALL in both directions at once. Rows are compared as text, so that NaN equals NaN."""
     net: Counter[str] = Counter()
     for sign, *values in rows:
         net[repr(tuple(_in_digits(value, digits) for value in values))] += sign
@@ -193,11 +193,11 @@ def surplus(rows: list[Row], digits: int | None = None) -> list[tuple[Any, ...]]
 def _in_digits(value: Any, digits: int | None) -> Any:
     if not isinstance(value, float) or digits is None:
         return value
-    return "0" if 0 < abs(value) < 10**-digits else f"{value:.{digits}g}"  # what cancels out leaves a rest
+    return "0" if 0 < abs(value) < 10**-digits else f"{value:.{digits}g}"  # a sum of 0 with a rounding error
 
 
 def refused(view: View, **options: Any) -> str:
-    """The text of the error that a refresh ends with."""
+    """The text of the error with which a refresh ends."""
     from sparkivm.errors import ModelError
 
     try:

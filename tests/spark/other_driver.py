@@ -1,4 +1,4 @@
-"""A second driver: a process with a JVM of its own, over tables that are found by where they are stored.
+"""A second driver: a process with its own JVM, which finds tables by their locations.
 
 stdin   one line per refresh
 stdout  `ready`, then the mode of each refresh
@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def request(schema: str, sql: str, tables: Path) -> RefreshRequest:
-    """The same in both processes."""
+    """The request, equal in both processes."""
     view = TableName(schema, "m")
     return RefreshRequest(
         view,

@@ -1,4 +1,4 @@
-"""The tables of `tests.fuzz.random_data` as Delta tables: random changes reach them in one of Delta's many ways."""
+"""The tables of `tests.fuzz.random_data` as Delta tables. Random changes arrive by random kinds of writes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Content = dict[int, Row]
 
 
 class RandomWorld:
-    """Three tables; `content` is what they hold now, by id, which tells copies apart; no query reads it.
+    """Three tables. `content` is what they hold now, by id; ids distinguish copies, and no query reads them.
 
-    Decimals have two digits or eight, of which no sum may lose one.
+    Decimals have two digits or eight; a sum must not lose any of them.
     """
 
     def __init__(self, lab: Lab, rng: random.Random) -> None:
@@ -58,7 +58,7 @@ class RandomWorld:
         way(table, gone, updated, new)
 
     def _ids_of(self, table: str, rows: tuple[Row, ...]) -> list[int]:
-        """An id for each copy of a row."""
+        """One id for each copy of a row."""
         wanted, found = Counter(rows), []
         for identifier, row in self.content[table].items():
             if wanted[row] > 0:
@@ -106,7 +106,7 @@ class RandomWorld:
             self._write(f"insert into {table} {self._values(rows)}")
 
     def _values(self, rows: Content) -> str:
-        """Rows as a SELECT with the tables' own types."""
+        """Rows as a SELECT with the tables' types."""
         first = True
         lines = []
         for identifier, row in rows.items():

@@ -1,4 +1,4 @@
-"""Views that may never be rebuilt, through rounds of changes: the loop of the TPC benchmarks' tests."""
+"""Views that may never be rebuilt, through rounds of changes: the loop of the TPC benchmark tests."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Protocol
 from sparkivm.refresh.sources.pins import Pins
 from tests.spark.lab import Lab, View, side_by_side
 
-# Spark adds up a standard deviation in the order in which its tasks end, so the last digits differ by themselves.
+# Spark sums a standard deviation in the order in which tasks end, so the last digits vary.
 _DIGITS = 12
 
 
 class ChangingWorld(Protocol):
-    """Sources that something is done to."""
+    """Sources that change."""
 
     def change(self) -> None:
         """One round of inserts, updates and deletes."""
 
 
 def refresh_all(lab: Lab, views: Sequence[View]) -> set[str]:
-    """One run of all views, which see the same versions of their sources. Returns: the modes."""
+    """One run of all views, which read the same versions of their sources. Returns: the modes."""
     pins = Pins()
     try:
         return {result.mode for result in side_by_side(lab, views, lambda view: view.refresh(pins))}
@@ -29,7 +29,7 @@ def refresh_all(lab: Lab, views: Sequence[View]) -> set[str]:
 
 
 def stay_equal(lab: Lab, views: Sequence[View], world: ChangingWorld, rounds: int) -> None:
-    """Build the views; after each round of changes they equal their recomputation, at last the hidden columns too."""
+    """Build the views; check them after each round of changes, and at the end their hidden columns too."""
     side_by_side(lab, views, View.build)
     for number in range(1, rounds + 1):
         world.change()

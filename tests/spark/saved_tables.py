@@ -1,4 +1,4 @@
-"""Tables and views that a module makes once and each of its tests finds as they were, for the price of a copy of files."""
+"""Tables and views that a module makes once. Each test gets them in that state, at the cost of copying files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.spark.lab import Lab
 
 
 class SavedTables:
-    """All that is in a laboratory's schema now, with every version, to be put into laboratories of the same name."""
+    """Everything in a laboratory's schema, with every version, to be copied into laboratories of the same name."""
 
     def __init__(self, lab: Lab, directory: Path) -> None:
-        """directory: of this object alone."""
+        """directory: used by this object only."""
         self._schema = lab.schema
         self._tables: dict[str, tuple[Any, Path | None]] = {}
         catalog = _catalog(lab)
@@ -29,7 +29,7 @@ class SavedTables:
         return tuple(self._tables)
 
     def put_into(self, lab: Lab, *names: str) -> None:
-        """As if they had been made there; all of them if none is named."""
+        """Copy the named tables into a laboratory, or all of them if none is named."""
         assert lab.schema == self._schema, "views and frontiers name their tables with the schema"
         catalog = _catalog(lab)
         for name in names or self._tables:

@@ -1,4 +1,4 @@
-"""Three small tables and four batches of commits that go through what is hard: keys that change, groups that empty."""
+"""Three small tables and four batches of hard changes: keys that change, groups that become empty."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _ROWS = {
     ),
 }
 _BATCHES = (
-    (  # rows come, in every table; customer 9 gets its order's other half
+    (  # rows are added to every table; customer 9 gets the row that its order lacked
         "insert into orders values (6, 2, 3.30, 4, 'a', date'2024-03-01'), (7, 3, null, null, null, null)",
         "insert into customers values (9, 'Ian', 'us', 1.5), (9, 'Ina', 'eu', 2.5)",
         "insert into items values (6, 'a', 4, 12345678901234567.123456, 2, 3, 2.5, 0.00000003), (4, 'c', 1, 1, 1, 1, 0.25, null)",
     ),
-    (  # keys move, extrema and one of two equal rows go, several commits per table
+    (  # keys move; extrema and one of two equal rows go; several commits per table
         "update orders set customer = 2 where id = 1",
         "update orders set customer = 1, note = null where id = 4",
         "delete from orders where id = 2",
@@ -48,14 +48,14 @@ _BATCHES = (
         "merge into items as t using (select 3 as k) as s on t.order_id = s.k when matched then update set "
         "order_id = 1, f = 0.75 when not matched then insert (order_id) values (s.k)",
     ),
-    (  # groups and a whole table go, and a change that is taken back
+    (  # groups and a whole table become empty; one change is undone
         "delete from orders where customer in (2, 9)",
         "truncate table customers",
         "insert into items values (8, 'z', 1, 1, 1, 1, 1, 1)",
         "delete from items where order_id = 8 or product = 'a'",
         "insert into orders values (10, 1, 4.00, 2, 'a', date'2024-05-05')",
     ),
-    (  # they come back, and an order goes
+    (  # they come back; one order goes
         "delete from orders where id = 10",
         "insert into orders values (1, 2, 10.50, 1, 'a', date'2024-01-01'), (8, 9, -1.00, 0, '', date'2025-01-01')",
         "insert into customers values (2, 'Bob', 'eu', 3), (9, 'Ina', 'eu', 2.5), (4, 'Dan', 'moon', 0)",

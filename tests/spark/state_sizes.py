@@ -1,4 +1,4 @@
-"""How large a refresh takes its state for, which decides the form of the applying statement."""
+"""Sets how large a refresh assumes states to be, which decides the apply form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_REPLACED = apply_form.MOST_ROWS_REPLACED
 
 
 def take_states_for(size: Size, monkeypatch: pytest.MonkeyPatch) -> None:
-    """small: append or rewrite; large: replace a part, or merge where no part can be told; huge: merge."""
+    """small: append or rewrite; large: replace a part, or merge if no part can be found; huge: merge."""
     small = size == "small"
     monkeypatch.setattr(apply_form, "SMALL_STATE_BYTES", _SMALL_STATE if small else 0)
     monkeypatch.setattr(apply_form, "REWRITTEN_BYTES", _REWRITTEN if small else 0)

@@ -1,4 +1,4 @@
-"""Generated SQL writes each column with an alias, `q1`, `q2`, …; tables may have columns of these names."""
+"""Generated SQL qualifies each column with `q1`, `q2`, …; tables may have columns of these names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""States that somebody altered or whose files are gone: noticed by the next refresh, and rebuilt."""
+"""States that somebody altered or whose files are lost: the next refresh notices, and rebuilds them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_comments_of_its_columns_are_free(lab, view):
 
 
 def test_columns_of_any_type_are_left_alone(lab, view):
-    """What a table is made of, and what it says of its columns then, has the same types."""
+    """A table reports the types with which it was created."""
     lab.table(
         "types",
         "id int, c char(3), v varchar(4), d decimal(12,3), s struct<a: char(2), b: array<int>>, "
@@ -103,7 +103,7 @@ def test_columns_of_any_type_are_left_alone(lab, view):
 
 
 def state_files(view: View) -> list[Path]:
-    """The files of a state, without their local checksums, which Hadoop would compare them with."""
+    """The files of a state. Removes their local checksums, which Hadoop would verify."""
     place = Path(view.lab.rows(f"describe detail {view.state}")[0]["location"].removeprefix("file:"))
     for checksum in place.rglob(".*.parquet.crc"):
         checksum.unlink()

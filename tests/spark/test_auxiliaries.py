@@ -115,7 +115,7 @@ def test_a_small_state_is_computed_again_from_them(lab, view):
     result = view.must_be("incremental", refresh_mode="auto")
     assert result.apply_form == "recompute"
     assert "s to recompute" in result.explanation
-    assert "__ivm_w" not in result.statements[-1]  # no change is looked at
+    assert "__ivm_w" not in result.statements[-1]  # it reads no changes
 
 
 @pytest.mark.nightly

@@ -1,4 +1,4 @@
-"""Sources that are logs of changes: a view reads the table that a log tells of."""
+"""Change logs as sources: a view reads the table that a log describes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def view_over(lab: Lab, meta: object, sql: str, name: str = "m", log: str = "log
 
 
 def agrees(view: View, truth: str) -> None:
-    """With a query over a table that went through the same changes."""
+    """Compare with a query over a table that went through the same changes."""
     found = view.lab.rows(f"select 1, * from {view.name} union all select -1, * from ({truth})")
     assert not surplus(found), f"{view.name} differs from {truth}"
 
 
 def is_consistent(view: View) -> None:
-    """With its own SELECT over the log."""
+    """Compare with its own SELECT over the log."""
     request = view.request
     assert view.lab.rows(consistency_sql(view.lab.engine, request)) == []
 
@@ -93,7 +93,7 @@ def test_debezium(lab):
     assert "next refresh: no_op" in explain_view(lab.engine, sums.request)
     assert sums.refresh().explanation == "no source changed"
 
-    lab.run("delete from log where op in ('r', 'm') or source.lsn in (4, 11)")  # what is outdated
+    lab.run("delete from log where op in ('r', 'm') or source.lsn in (4, 11)")  # outdated entries
     assert sums.refresh().mode == "incremental"
     agrees(sums, "select k, count(*), sum(x), max(x) from truth group by k")
 
@@ -104,12 +104,12 @@ def test_debezium(lab):
 
 
 def test_feed_of_another_table(lab):
-    """As somebody copies it, an update of the key and a key that goes and comes in one commit included."""
+    """A copied feed, with an update of the key and a key that goes and comes back in one commit."""
     lab.table("t", "id int, x string", "(1, 'a')", "(2, 'b')", "(3, 'c')", "(4, null)")
     lab.run("create table log using delta as select * from table_changes('t', 1)")
     meta = {"key": "id", "change_log": "delta"}
     view = view_over(lab, meta, f"select * from {lab.schema}.log where id < 10")
-    result = view.refresh()  # a table with columns of these names cannot have a feed of its own
+    result = view.refresh()  # a table with columns of these names cannot have its own feed
     assert (result.mode, len(result.warnings)) == ("create", 1)
     agrees(view, "select * from t where id < 10")
     lab.run(
@@ -123,7 +123,7 @@ def test_feed_of_another_table(lab):
 
 
 def test_log_in_files(lab):
-    """The log has a mirror, and the view reads what that tells of."""
+    """The log has a mirror, and the view reads the table that the mirror describes."""
     lab.run(
         "create table log using json as select * from values (1, 'i', 1, 'a'), (2, 'i', 2, 'b') as v (seq, op, id, x)"
     )

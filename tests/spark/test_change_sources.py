@@ -1,4 +1,4 @@
-"""How Delta gives changes: the feed, two versions, replaced tables, mapped columns; guards are tried in tests/refresh."""
+"""How Delta provides changes: the feed, two versions, replaced tables, mapped columns; guards: tests/refresh."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lab(spark):
 
 @pytest.fixture(scope="module")
 def view(spark) -> Iterator[View]:
-    """A grouped view of `t`, for all tests that only change rows."""
+    """A grouped view of `t`, shared by all tests that only change rows."""
     lab = Lab(spark, "change_sources_shared")
     lab.table("t", "id int, k int, x decimal(10,2)", "(1, 1, 1.5)", "(2, 1, 2.5)", "(3, 2, 4)")
     yield lab.view("m", BY_K).build()

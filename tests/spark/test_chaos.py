@@ -1,7 +1,7 @@
-"""A fixed part of `make chaos`: each sort of fault in the main kinds of refresh, healed by the next run.
+"""A fixed part of `make chaos`: each kind of fault in the main kinds of refresh; the next run heals the view.
 
-A few states of each form on Spark; all statements of each kind are tried without it, by
-tests/refresh/test_killed_refreshes.py.
+This covers a few fault points per apply form on Spark. tests/refresh/test_killed_refreshes.py covers all
+statements of each kind, without Spark.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_how_many_states():
 
 @pytest.mark.parametrize("kind", few_of(CHOSEN, AT_EACH_RUN), ids=lambda kind: kind.name)
 def test_the_next_run_heals(spark, kind, monkeypatch):
-    """The faults are spread over the statements of the refresh; some are sent by the first refresh only."""
+    """The faults are spread over the refresh's statements; if one does not happen, an earlier statement is tried."""
     take_states_for(kind.size, monkeypatch)
     world = World(spark, kind)
     for number, what in enumerate(FAULTS):

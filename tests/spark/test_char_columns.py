@@ -1,4 +1,4 @@
-"""Columns of CHAR are compared as Spark pads them, also where a delta has a NULL beside them."""
+"""CHAR columns are compared with Spark's padding, also where a delta has a NULL beside them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_views_over_char_follow(either_spark, monkeypatch):
 
 
 def test_a_mirror_with_char_is_made_anew_where_rows_go(spark):
-    """Delta merges no rows into such a table."""
+    """Delta cannot merge rows into a table with CHAR columns."""
     lab = Lab(spark, "char_mirror")
     lab.run("create table p (id int, c char(3)) using parquet", "insert into p values (1, 'a'), (2, 'b')")
     view = lab.view("m", "select c, count(*) as n from p where c <> 'b' group by c").build()

@@ -1,4 +1,4 @@
-"""Drivers with a JVM of their own: one is killed while it refreshes, one is faster than we are."""
+"""Drivers with their own JVM: some are killed during a refresh, one commits before us."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SQL = "select k, count(*) as n, sum(x) as s, max(id) as last from {schema}.t gro
 
 
 class OtherDriver:
-    """The process, in a group of its own with its JVM."""
+    """The process, in a process group with its JVM."""
 
     def __init__(self, view: View, directory: Path) -> None:
         scratch = directory / "scratch"
@@ -53,7 +53,7 @@ class OtherDriver:
         return self._answer()
 
     def kill_when(self, reached: Callable[[], bool]) -> None:
-        """kill -9 driver and JVM at the moment when `reached`."""
+        """kill -9 the driver and its JVM as soon as `reached` returns True."""
         while not reached():
             assert self._process.poll() is None, "it ended before it could be killed"
         self.end()
@@ -70,7 +70,7 @@ class OtherDriver:
 
 
 class Case:
-    """A view of its own in a directory of its own, with changes that wait, and the driver that will refresh it."""
+    """A view in a directory of its own, with pending changes, and the driver that will refresh it."""
 
     def __init__(self, spark, name: str, directory: Path) -> None:
         self.lab = Lab(spark, f"crash_{name}")
@@ -97,7 +97,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def cases(spark, tmp_path_factory) -> Iterator[dict[str, Case]]:
-    """The drivers start at the same time, which saves most of the time that they take."""
+    """The drivers start at the same time, because starting takes most of their time."""
     made = {
         name: Case(spark, name, tmp_path_factory.mktemp(name)) for name in ("writing", "committed", "rival")
     }
@@ -120,7 +120,7 @@ def test_killed_driver(cases, point):
     case.driver.kill_when(reached)
     case.lab.session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     if not case.committed():
-        assert case.lab.rows("select * from m where k = 2") == []  # the view is as it was
+        assert case.lab.rows("select * from m where k = 2") == []  # the view is unchanged
         case.view.must_be("incremental")
     else:
         case.view.must_be("no_op")
@@ -131,7 +131,7 @@ def test_killed_driver(cases, point):
 
 
 def test_driver_of_another_process_is_faster(cases):
-    """Both have read the frontier; the other one commits first."""
+    """Both have read the frontier; the other driver commits first."""
     case = cases["rival"]
     modes = []
     result = overtaken(case.view, lambda: modes.append(case.driver.refresh())).refresh()

@@ -1,4 +1,4 @@
-"""Data types as Spark has them: their structure by its own parser, and what it does with each."""
+"""Our data types compared with Spark's: the structure that its parser reads, and what it does with each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.random_types import LEAVES, names, nested, printed
 
 pytestmark = pytest.mark.spark
 
-# What Spark and Delta do with each: group by it, compare by =, store it.
+# What Spark and Delta allow for each: group by it, compare by =, store it.
 SAME_ANSWERS = (
     "int",
     "decimal(38,10)",
@@ -41,7 +41,7 @@ def parser(spark):
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(type_=nested(st.sampled_from(LEAVES).map(spark_type), names))
 def test_the_structure_is_that_of_spark(parser, type_):
-    """From the text to Spark's structure and back, by the schema's JSON and by Spark's text."""
+    """Both ways: our text as Spark parses it, read back from the schema's JSON; and Spark's own text of it."""
     found = parser(SparkType("struct", parts=(type_,), names=("c",)).cast_text)
     schema = StructType.fromJson(json.loads(found.json()))
     assert _type(schema.fields[0].dataType) == type_

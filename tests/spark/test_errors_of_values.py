@@ -1,4 +1,4 @@
-"""With ANSI on, values may be errors: a refresh fails where the model's query does, and nowhere else."""
+"""With ANSI on, an expression may fail: a refresh fails where the model's query does, and nowhere else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAILS = {
     "groups": ("select k, sum(cast(note as int)) as s from t group by k", "CAST_INVALID_INPUT"),
     "windows": ("select id, sum(n) over (partition by k order by id) as s from t", "ARITHMETIC_OVERFLOW"),
 }
-# The query filters out, or never meets, what would fail.
+# The query filters out, or never evaluates, what would fail.
 HOLDS = {
     "filtered": "select id, 10 / x as q from t where x <> 0",
     "chosen": "select id, if(x = 0, null, 10 / x) as q from t",
@@ -27,7 +27,7 @@ HOLDS = {
 
 @pytest.mark.nightly
 def test_a_refresh_fails_where_the_query_does(spark):
-    """What the view shows stays; once the value is gone, the view goes on from changes."""
+    """The view keeps its rows. Once the value is gone, the next refreshes succeed."""
     lab = Lab(spark, "errors_of_values")
     lab.table("t", "id int, k int, x int, n bigint, note string", "(1, 1, 1, 1, '1')", "(2, 1, 2, 2, '2')")
     lab.table("u", "id int, good boolean", "(1, true)", "(2, true)", "(3, false)")
@@ -42,7 +42,7 @@ def test_a_refresh_fails_where_the_query_does(spark):
     for view in holding:
         view.must_be("incremental")
     lab.run("delete from t where id = 3", "insert into t values (4, 2, 4, 4, '4')")
-    for view in failing:  # what failed may still be among the changes
+    for view in failing:  # the failing rows may still be among the changes
         assert view.refresh().mode in ("incremental", "full")
     for view in holding:
         view.must_be("incremental")
@@ -52,7 +52,7 @@ def test_a_refresh_fails_where_the_query_does(spark):
 
 
 def test_sums_that_overflow_when_they_are_read(spark):
-    """Entries of a group are added by whoever reads the view; a full refresh makes them one."""
+    """Readers of the view add up a group's entries; a full refresh leaves one entry."""
     lab = Lab(spark, "overflow_of_entries")
     lab.table("t", "k int, n bigint", "(1, 1)", "(1, 2)")
     view = lab.view("m", "select k, sum(n) as s from t group by k").build()
@@ -66,7 +66,7 @@ def test_sums_that_overflow_when_they_are_read(spark):
 
 
 def test_what_overflows_only_among_the_changes(spark):
-    """The sums that are stored and shown all fit, and the least BIGINT has no negative."""
+    """All stored and shown sums fit, but the smallest BIGINT cannot be negated."""
     lab = Lab(spark, "overflow_of_changes")
     lab.table("t", "id int, k int, n bigint", f"(1, 1, -{LARGEST} - 1)", "(2, 1, 5)")
     view = lab.view("m", "select k, sum(n) as s from t group by k").build()

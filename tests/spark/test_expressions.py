@@ -1,4 +1,4 @@
-"""Expressions of everyday SQL: the compiler accepts them, and Spark reads what it prints as what was written."""
+"""Common SQL expressions: the compiler accepts them, and Spark reads what we print as what was written."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ decode(encode(note,'utf-8'),'utf-8')
 
 
 def test_expressions_are_read_back_faithfully(spark_without_ansi):
-    """With ANSI on some of them would be errors, as a number in place of a boolean."""
+    """With ANSI on, some of them are errors, such as a number in place of a boolean."""
     lab = Lab(spark_without_ansi, "expressions")
     lab.table("orders", "id int, amount decimal(10,2), qty int, note string, at date")
     wrong = []

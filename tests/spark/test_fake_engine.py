@@ -1,4 +1,4 @@
-"""The fake engine (tests/fake_engine) does what Delta does: the same statements, the same rows, commits and feeds."""
+"""The fake engine (tests/fake_engine) behaves as Delta: the same statements give the same rows, commits and feeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.spark.lab import Lab
 
 pytestmark = pytest.mark.spark
 
-# What of a commit decides a refresh.
+# The commit metrics that a refresh uses.
 METRICS = (
     "numOutputRows", "numDeletedRows", "numUpdatedRows", "numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted",
 )  # fmt: skip
@@ -94,7 +94,7 @@ def test_the_same_statements_leave_the_same(labs):
         assert rows(fake, "select id, k, name from t") == rows(real, "select id, k, name from t"), statement
         found, wanted = commits(fake, before), commits(real, before)
         for mine, theirs in zip(found, wanted, strict=True):
-            # Delta says more of some commits than the fake.
+            # For some commits Delta reports more metrics than the fake.
             assert mine[:2] == theirs[:2], statement
             assert {m: theirs[2].get(m) for m in mine[2]} == mine[2], (statement, mine, theirs)
             assert mine[3:] == theirs[3:], statement
@@ -104,7 +104,7 @@ def test_the_same_statements_leave_the_same(labs):
 
 
 def net(changes: list[tuple[Any, ...]]) -> list[tuple[int, str]]:
-    """Rows with what became of their number."""
+    """Each row with the change in its number of copies."""
     total: dict[str, int] = {}
     for *row, change in changes:
         total[repr(row)] = total.get(repr(row), 0) + (1 if change in ("insert", "postimage") else -1)

@@ -1,4 +1,4 @@
-"""Hidden columns of a state: their names, their types, and values that do not fit."""
+"""Hidden columns of a state: names, types, and values that overflow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OVERFLOWING = {
 
 
 def refreshed(lab: Lab, views: list[View]) -> set[str]:
-    """The modes of a run after which all views are what they should be."""
+    """Refresh all views in one run and check them. Returns: the modes."""
     modes = rounds.refresh_all(lab, views)
     side_by_side(lab, views, View.check)
     return modes

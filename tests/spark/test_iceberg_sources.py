@@ -1,4 +1,4 @@
-"""Iceberg tables as sources: each event of theirs is read from changes, or rebuilt with its reason; never stale."""
+"""Iceberg tables as sources: after each kind of event a view is refreshed from changes or rebuilt, never stale."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOINED = "select t.id, t.x, u.name from ice.{schema}.t as t left join names as u
 
 
 class IcebergLab(Lab):
-    """A laboratory whose tables of Iceberg are in the catalog `ice`."""
+    """A laboratory with Iceberg tables in the catalog `ice`."""
 
     def ice(self, name: str, columns: str, *rows: str, mode: str = "copy-on-write", format: int = 2) -> None:
         modes = "".join(f", 'write.{what}.mode' = '{mode}'" for what in ("delete", "update", "merge"))
@@ -35,7 +35,7 @@ class IcebergLab(Lab):
             self.run(f"insert into ice.{self.schema}.{name} values {', '.join(rows)}")
 
     def on(self, *statements: str) -> None:
-        """Statements in which {t} is the table."""
+        """Run statements; {t} stands for the table."""
         self.run(*(text.replace("{t}", f"ice.{self.schema}.t") for text in statements))
 
     def snapshots(self) -> list[int]:
@@ -43,7 +43,7 @@ class IcebergLab(Lab):
         return [row["snapshot_id"] for row in found]
 
     def loaded(self) -> Any:
-        """The table's own object: what SQL has no statement for without Iceberg's extension."""
+        """The table as a Java object, for operations that have no SQL statement without Iceberg's extension."""
         spark = self.session._jvm.org.apache.iceberg.spark
         table = spark.Spark3Util.loadIcebergTable(self.session._jsparkSession, f"ice.{self.schema}.t")
         table.refresh()
@@ -205,7 +205,7 @@ def test_altered_columns(lab, alter, mode_of_refresh, written_after):
 
 
 def test_columns_that_change_their_names_with_each_other(lab):
-    """Readers find the right columns, written after or not."""
+    """Readers find the right columns, whether or not rows were written since."""
     lab.ice("t", "id int, k int, x decimal(10,2), z decimal(10,2)", "(1, 1, 1, 2)", "(2, 2, 3, 4)")
     view = lab.sums()
     swap = [f"alter table {{t}} rename column {a} to {b}" for a, b in (("x", "y"), ("z", "x"), ("y", "z"))]
@@ -229,13 +229,13 @@ def test_a_branch_is_not_the_table_until_it_is_published(lab):
 
 
 def test_another_sessions_commits_are_seen(lab):
-    """A catalog remembers tables for half a minute."""
+    """A catalog caches tables for half a minute."""
     view = lab.sums()
     other = lab.another()
     for number in range(3):
         other.run(f"insert into ice.{lab.schema}.t values ({10 + number}, 1, 1)")
         assert view.refresh().mode == "incremental"
-        lab.on("refresh table {t}")  # for the judge
+        lab.on("refresh table {t}")  # for the recomputation
         view.check()
 
 

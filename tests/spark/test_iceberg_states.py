@@ -1,4 +1,4 @@
-"""States in Iceberg tables, where Iceberg is the session catalog: no table of Delta is there."""
+"""States in Iceberg tables, with Iceberg as the session catalog and no Delta table."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ ICEBERG = StateLayout(file_format="iceberg")
 
 @pytest.fixture(scope="module")
 def ice_spark(spark, tmp_path_factory) -> Iterator[Any]:
-    """New sessions have the catalog as long as these tests run."""
+    """New sessions have the catalog while these tests run."""
     settings = {
         CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
         f"{CATALOG}.type": "hadoop",
-        f"{CATALOG}.cache-enabled": "false",  # else other sessions see a commit half a minute later
+        f"{CATALOG}.cache-enabled": "false",  # otherwise other sessions see a commit half a minute later
         f"{CATALOG}.warehouse": str(tmp_path_factory.mktemp("iceberg_states")),
     }
     conf = spark.sparkContext._jsc.sc().conf()
@@ -46,7 +46,7 @@ def ice_spark(spark, tmp_path_factory) -> Iterator[Any]:
 
 @pytest.fixture
 def lab(ice_spark, request) -> Lab:
-    """In a schema of its own, as the catalog leaves tables behind when a schema is dropped."""
+    """A new schema for each test, because the catalog keeps a dropped schema's tables."""
     lab = Lab(ice_spark, re.sub(r"\W+", "_", f"iceberg_states {request.node.name}").rstrip("_"))
     lab.run(
         "create table t (id int, k int, x int) using iceberg",

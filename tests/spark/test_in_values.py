@@ -1,4 +1,4 @@
-"""What IN and NOT IN are where they are shown or computed with: never NULL to Spark."""
+"""IN and NOT IN as output or inside expressions: Spark never returns NULL for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large tables are read in the range of the keys that changed, if that is a small part of them."""
+"""A refresh reads a large table in the range of the changed keys, if that is a small part of the table."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def lab(spark, saved, monkeypatch) -> Lab:
 
 @pytest.fixture
 def view(lab) -> View:
-    """A view of LINES that was built."""
+    """A built view of LINES."""
     return lab.view("m", LINES)
 
 
 @pytest.mark.parametrize("query", [LINES, TOTALS])
 def test_recent_changes_read_recent_rows(lab, view, query):
-    """Netted by its key alone, the update of line 995 would be none."""
+    """If changes were netted by the key alone, the update of line 995 would disappear."""
     if query == TOTALS:
         view = lab.view("totals", query).build()
     lab.run(

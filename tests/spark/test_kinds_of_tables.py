@@ -1,4 +1,4 @@
-"""Delta tables of all kinds, and all that may stand in their history, under one view each of groups and of rows."""
+"""Delta tables of all kinds with all kinds of commits, each under one view of groups and one of rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def union(items: str) -> str:
     return " union all ".join(f"select '{kind}' as kind, {items} from {kind}" for kind in KINDS)
 
 
-# Each for every kind of table, then one refresh.
+# Each step runs on every kind of table, then the views are refreshed once.
 STEPS = {
     "insert": ("insert into {} (id, k, x) values (5, 3, 8), (6, 1, 1), (6, 1, 1)",),
     "update": ("update {} set x = x + 1, k = 2 where id in (2, 4)",),
@@ -160,7 +160,7 @@ def test_type_that_is_widened(lab):
 
 
 def test_columns_with_a_default(lab):
-    """Spark passes it on to what is made of them."""
+    """Spark copies defaults to tables that are made from them."""
     with_defaults = FEED[:-1] + ", 'delta.feature.allowColumnDefaults' = 'supported')"
     lab.table("d", "id int, k int default 7, s string default 'x'", "(1, 1, 'a')", clauses=with_defaults)
     view = lab.view("over_defaults", "select k, s, count(*) as n from d group by k, s")
@@ -171,7 +171,7 @@ def test_columns_with_a_default(lab):
 
 
 def test_session_that_assigns_strictly(lab):
-    """Sums of decimals have more digits in a delta than in their column."""
+    """A delta's sums of decimals have more digits than the state's columns."""
     lab.table("amounts", "k int, x decimal(10,2)", "(1, 1.5)")
     view = lab.view("sums", "select k, sum(x) as s from amounts group by k").build()
     lab.engine.session.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
@@ -189,7 +189,7 @@ def test_names_without_schema_where_metadata_comes_by_sql(lab):
 
 
 def test_consistency_with_a_subquery_per_row(lab):
-    """A filter over a UNION with one breaks Spark's optimizer."""
+    """Spark's optimizer fails on a filter over a UNION with such a subquery."""
     lab.table("tree", "id int, k int", "(1, 1)", "(2, 1)", "(3, null)")
     view = lab.view(
         "latest", "select id, k, (select max(b.id) from tree b where b.k = a.k) as m from tree a"

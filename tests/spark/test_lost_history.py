@@ -1,4 +1,4 @@
-"""Sources whose log or files are gone or damaged: a full refresh with the reason, or an error; never fewer rows."""
+"""Sources whose log or files are lost or damaged: a full refresh with a reason, or an error; no row is missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def view(lab) -> View:
 
 @pytest.fixture
 def files(lab) -> Path:
-    """Where `t` is stored."""
+    """The location of `t`."""
     return Path(urlparse(lab.rows("describe detail t")[0].location).path)
 
 
@@ -51,7 +51,7 @@ def forget_cached_log(spark) -> None:
 
 
 def test_gap_in_the_log(spark, lab, view, files):
-    """Delta itself would leave the rows of a missing commit out without a word."""
+    """Delta itself would silently omit the rows of a missing commit."""
     lab.run("alter table t set tblproperties (delta.checkpointInterval = 1)")
     for i in range(3, 7):
         lab.run(f"insert into t values ({i}, {i})")
@@ -76,7 +76,7 @@ def test_log_that_was_cleaned_up(spark, lab, view, files):
 
 
 def test_files_that_vacuum_took(lab, view):
-    """The rows that went are in files that are gone: the feed of a deletion without a vector reads them."""
+    """Deleted rows were in files that are gone; without deletion vectors, the feed needs these files."""
     lab.run(
         "alter table t set tblproperties (delta.enableDeletionVectors = false)", "delete from t where id = 1"
     )

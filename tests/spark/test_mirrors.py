@@ -137,7 +137,7 @@ def test_by_key(lab):
         ],
         key=repr,
     )
-    lab.run("insert into p values (1, 1, 9)")  # the key is none
+    lab.run("insert into p values (1, 1, 9)")  # the key is not unique
     assert "declared as its key; we compare whole rows instead" in view.must_be("incremental").warnings[0]
     lab.run("insert overwrite p select * from values (1, 1, 9) as v (id, k, x)")
     view.must_be("incremental")

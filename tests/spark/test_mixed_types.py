@@ -1,4 +1,4 @@
-"""Columns of different types in comparisons: '1' and '01' both equal 1, and are not the same."""
+"""Comparisons of columns of different types: '1' and '01' both equal 1, but are different values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUERIES = {
     "within": "select i, v from n where i in (select cast(s as int) from t group by s)",
     "large": "select n.v, max(d.x) as x, count(*) as c from n join d on n.v = d.x group by n.v",
 }
-# Expressions tell apart what compares as equal, so no column may be read for one that equals it.
+# These expressions distinguish values that compare as equal, so a column cannot replace one that equals it.
 TOLD_APART = {
     "sum_by_text": "select cast(n.i as string) as k, sum(c.x) as s from n join c on n.i = c.w group by 1",
     "partition_by_text": "select n.i, sum(c.x) over (partition by cast(n.i as string)) as s from n join c on n.i = c.w",

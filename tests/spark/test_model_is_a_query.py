@@ -1,4 +1,4 @@
-"""Models that are no queries: nothing is run to find out what they are, and nothing is changed."""
+"""Models that are not queries: checking them runs nothing and changes nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def engine(request, lab, spark):
 
 
 def all_there_is(lab: Lab, engine: PlainEngine) -> list[Any]:
-    """What a command could have changed."""
+    """Everything that a command could have changed."""
     found: list[Any] = []
     for session in (lab.session, engine.session):
         names = sorted(row.tableName for row in session.sql("show tables in shop").collect())
@@ -52,7 +52,7 @@ def all_there_is(lab: Lab, engine: PlainEngine) -> list[Any]:
 
 
 def asked(view: View, engine: PlainEngine) -> dict[str, Callable[[], object]]:
-    """Everything that looks at a model's text."""
+    """Everything that reads a model's text."""
     declared, name, sql = view.request.declared, view.request.view, view.request.sql
     return {
         "refresh": lambda: view.refresh(),
@@ -82,12 +82,12 @@ def test_no_command_runs_wherever_a_model_is_looked_at(lab, engine):
 
 
 def test_no_command_runs_in_an_analysis(lab, engine):
-    """Spark's own parser refuses them too, whatever the model's reader lets through."""
+    """Spark's parser refuses them too, even if our own check of the model lets them pass."""
     before = all_there_is(lab, engine)
     wrong = {}
     positions = {}
     for kind, sql in (COMMANDS | BREAKOUTS).items():
-        if kind == "continued_comment":  # to Spark it is a query, but not with anything behind it
+        if kind == "continued_comment":  # Spark reads it as a query, but not if text follows it
             continue
         for ask in (engine.check_query, engine.schema_of, engine.analyzed_plan):
             try:

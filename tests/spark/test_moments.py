@@ -1,4 +1,4 @@
-"""Views that look at the date or the time: rows enter and leave by themselves."""
+"""Views that read the date or the time: rows enter and leave as time passes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_rows_enter_and_leave_as_time_goes_on(either_spark, names):
 
 
 def modes(views: list[View], at: datetime) -> list[str]:
-    """Refresh all of them at one time, and compare each with its query at that time."""
+    """Refresh all views at one time, and compare each with its query at that time."""
     pins = Pins()
     pins.instant(lambda: int(at.timestamp()) * 10**6)
 

@@ -1,7 +1,7 @@
-"""Every construct that is maintained from changes, on Delta: after each batch of commits the view equals its query.
+"""Every construct that can be incremental, on Delta: after each batch of commits the view equals its query.
 
-All of them share three tables and four batches, so that commits are paid for once. Each refresh after the first has
-to be incremental. Each run tries one construct of each operator in each apply form; the nightly one tries all.
+All of them share three tables and four batches, so that commits are made only once. Each refresh after the first
+must be incremental. Each run tests one construct of each operator in each apply form; the nightly run tests all.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ FAMILIES = {
 }
 
 
-# At least one construct of each operator, and what each is for.
+# At least one construct for each operator; the comment names the operators.
 EACH_OPERATOR = (
     "rows__values_in_parentheses",  # Project, OneRow, InnerJoin
     "sets__lateral_view",  # Generate
@@ -291,24 +291,24 @@ EACH_OPERATOR = (
     "outer_joins__residual",  # LeftJoin, by row
     "sets__full_join",  # FullJoin
     "subqueries__exists",  # SemiJoin
-    "recomputed__extrema_over_join",  # LeftJoin, by key; Aggregate at the top, whose groups are read again
-    "sums__over_join",  # Aggregate at the top, whose groups add up
+    "recomputed__extrema_over_join",  # LeftJoin, by key; Aggregate at the top, whose groups are recomputed
+    "sums__over_join",  # Aggregate at the top, whose groups are additive
     "subqueries__scalar",  # Aggregate below
     "inner_totals__joined",  # Totals
     "windows__ranks",  # Window
     "whole_tables__linear",  # Aggregate without keys
 )
-# Groups that add up are entries while their state is small; that of a large one has one row per group.
+# Additive groups are stored as entries if the state is small, and as one row per group if it is large.
 CREATED_LARGE = ("sums__over_join",)
 SIZES: tuple[Size, ...] = ("small", "large", "huge", "small")
-NOT_APPENDED = {"rewrite", "replace", "merge"}  # what changes the rows that are there
+NOT_APPENDED = {"rewrite", "replace", "merge"}  # forms that change existing rows
 
-# Operators that no plan of a view shows: those of deltas, and tables.
+# Tables and operators that occur only in deltas, not in a view's plan.
 _NOT_SHOWN = {
     *(algebra.Scan, algebra.Changes, algebra.Empty, algebra.Restricted, algebra.Slice),
     *(algebra.Weigh, algebra.Consolidate, algebra.Copies, algebra.Unweigh),
 }
-# Whose new rows take no others away, so that new ones are appended.
+# Operators for which new input rows remove no output rows, so that the change is appended.
 _APPENDS = ("Filter", "Project", "OneRow", "Generate", "UnionAll", "InnerJoin")
 _QUERIES = {f"{family}__{name}": sql for family, queries in FAMILIES.items() for name, sql in queries.items()}
 
@@ -342,7 +342,7 @@ def test_each_operator_in_each_form(spark, monkeypatch, ansi):
 @pytest.mark.nightly
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_construct(either_spark, monkeypatch, family):
-    """Half of the views is refreshed after each batch, so that the others catch up with two batches at once."""
+    """Half of the views are refreshed after each batch, so the others process two batches at once."""
     lab = Lab(either_spark, "all_operators")
     open_shop(lab)
     views = [lab.view(f"{family}__{name}", sql) for name, sql in FAMILIES[family].items()]
@@ -358,7 +358,7 @@ def test_every_construct(either_spark, monkeypatch, family):
 
 
 def refreshed(view: View) -> tuple[RefreshResult, str]:
-    """A refresh, which has to be an incremental one, and what is wrong after it; empty if nothing is."""
+    """Refresh. Returns the result and the problem found; empty if the refresh was incremental and correct."""
     result = view.refresh()
     found = view.differences()
     if found or result.fallback or result.mode not in ("incremental", "no_op"):

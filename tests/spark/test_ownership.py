@@ -1,4 +1,4 @@
-"""What belongs to others is never touched: relations by a name that a view needs, with or without a marker."""
+"""Relations of others are never touched, even under a name that a view needs, with or without a marker."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_state_of_another_model(lab):
 
 
 def test_a_state_whose_frontier_is_another_models(lab):
-    """As after a clone, which copies the properties, and a marker that somebody put on it."""
+    """As after a clone, which copies the properties, when somebody added a marker."""
     one, other = view(lab, "one").build(), view(lab, "other").build()
     properties = ", ".join(f"'{k}' = '{v}'" for k, v in one.request.state_marker.properties.items())
     metadata = other.history()[-1]["userMetadata"]
@@ -101,7 +101,7 @@ def test_a_state_whose_frontier_is_another_models(lab):
 
 @pytest.mark.parametrize("kind", few_of(THEIRS, ["delta"]))
 def test_what_the_model_was_before_is_kept(lab, kind, monkeypatch):
-    """It is put aside under a free name; a failure brings it back, and after a kill the next run ends the work."""
+    """It is put aside under a free name. A failure brings it back; after a kill, the next run completes the work."""
     lab.run(
         THEIRS[kind].format(name="former"), "create table former__ivm_replaced using parquet as select 8 as x"
     )
@@ -176,7 +176,7 @@ def test_a_public_view_of_another_model_is_never_put_aside(lab):
 
 @pytest.mark.parametrize("name", ["aux__ivm_aux_1", "aux__ivm_aux_1__ivm"])
 def test_somebody_elses_relation_by_the_name_of_an_auxiliary_view(lab, name):
-    """The view is built without it, and says so."""
+    """The view is built without it, and a warning says so."""
     lab.run(f"create table {name} using delta as select 7 as mine")
     one = view(lab, "aux", INNER, auxiliary_views="always")
     result = one.must_be("create")
@@ -233,7 +233,7 @@ def test_leftovers_of_models_that_are_gone_or_moved(lab):
 
 
 def test_the_public_view_is_asked_for_once(lab):
-    """The check of its name adds no look at the catalog to a refresh that has nothing to do."""
+    """The check of its name adds no catalog lookup to a no-op."""
     one = view(lab, "cheap").build()
     asked = []
     describe = lab.engine.describe

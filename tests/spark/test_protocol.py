@@ -1,4 +1,4 @@
-"""The refresh protocol, as far as only Spark and Delta can show it; its decisions are tried in tests/refresh."""
+"""The parts of the refresh protocol that only Spark and Delta can show; tests/refresh tests its decisions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lab(spark):
 
 @pytest.fixture(scope="module")
 def view(spark) -> Iterator[View]:
-    """One for all tests that leave it as they found it."""
+    """A view shared by all tests that leave it as it was."""
     lab = Lab(spark, "protocol_shared")
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
     yield lab.view("m", SQL).build()
@@ -44,7 +44,7 @@ def transactions(view: View) -> list[int]:
 
 
 def test_what_delta_keeps_of_a_refresh(view):
-    """Frontier and data are one commit; numbers grow over rebuilds; the session's next commit is not tagged."""
+    """One commit has frontier and data; numbers grow over rebuilds; the session's next commit has no tag."""
     lab = view.lab
     for options in ({}, {"full_refresh": True}, {}):
         lab.engine.session.sql("insert into t values (4, 3, 8)")
@@ -75,7 +75,7 @@ def test_maintenance_of_the_state_goes_unnoticed(view):
 
 @pytest.mark.nightly
 def test_auto_compaction_of_the_state_goes_unnoticed(view):
-    """It commits in the session of the refresh, with the metadata of the refresh."""
+    """It commits in the refresh's session, with the refresh's metadata."""
     lab, compact = view.lab, "spark.databricks.delta.autoCompact"
     settings = {f"{compact}.enabled": "true", f"{compact}.minNumFiles": "2"}
     lab.engine.set(settings)
@@ -136,7 +136,7 @@ def test_names_that_differ_in_case(lab):
 
 @pytest.mark.nightly
 def test_a_setting_by_which_the_text_means_something_else(lab):
-    """INTERSECT binds no tighter than UNION then."""
+    """With this setting, INTERSECT does not bind tighter than UNION."""
     setting = "spark.sql.legacy.setopsPrecedence.enabled"
     for session in (lab.session, lab.engine.session):
         session.conf.set(setting, "true")
@@ -154,7 +154,7 @@ def test_a_setting_by_which_the_text_means_something_else(lab):
 
 @pytest.mark.nightly
 def test_session_that_overwrites_single_partitions(lab):
-    """INSERT OVERWRITE would leave the partitions whose rows are all gone."""
+    """There, INSERT OVERWRITE would keep partitions whose rows are all gone."""
     view = lab.view(
         "p", "select k, max(x) as m from t group by k", layout=StateLayout(partition_by=("k",))
     ).build()

@@ -1,4 +1,4 @@
-"""Sources whose files are put back from a backup, at once and with as many versions as before: noticed."""
+"""Sources whose files are restored from a backup at once, with as many versions as before: noticed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_a_source_put_back(spark, lab, tmp_path):
     lab.run("insert into t values (2, 1)")
     view = lab.view("m", BY_K).build()
     put_back(spark, tmp_path / "backup", tmp_path / "t")
-    lab.run("insert into t values (3, 1)")  # as many versions, of the same operations and sizes
+    lab.run("insert into t values (3, 1)")  # as many versions, with the same operations and sizes
     view.must_be("full", Reason.SOURCE_REPLACED)
     view.must_be("no_op")
 
     put_back(spark, tmp_path / "backup", tmp_path / "t")
-    lab.run("insert into t values (4, 1)", "insert into t values (5, 2)")  # and one more
+    lab.run("insert into t values (4, 1)", "insert into t values (5, 2)")  # and one version more
     view.must_be("full", Reason.SOURCE_REPLACED)
     lab.run("insert into t values (6, 2)")
     view.must_be("incremental")
@@ -55,7 +55,7 @@ def test_a_source_put_back(spark, lab, tmp_path):
 
 
 def test_a_state_put_back_is_another_source_and_goes_on(spark, lab, tmp_path):
-    """To itself it is an older one with its frontier; to the views over it, it is another one."""
+    """The state continues from its old frontier; for the views over it, it is another table."""
     lab.table("t", "id int, k int", "(1, 1)")
     first = lab.view("first", "select id, k from t").build()
     second = lab.view("second", "select k, count(*) as n from first group by k").build()
@@ -85,7 +85,7 @@ def test_both_ways_to_see_a_source_say_the_same_of_one_commit(spark, lab, tmp_pa
 
 
 def test_a_view_whose_drivers_know_commits_by_other_ids(spark, lab):
-    """They know of each other's commits when these were."""
+    """They recognize each other's commits by time."""
     lab.table("t", "id int, k int", "(1, 1)")
     view = lab.view("m", BY_K).build()
     others = lab.another()

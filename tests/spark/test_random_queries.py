@@ -1,6 +1,6 @@
 """Random SELECTs over random tables on Delta: after every batch of commits each view equals its recomputation.
 
-A world is three tables with some views. Each run tries the same few; `make nightly` tries a thousand.
+A world is three tables with some views. Each run tests the same few views; `make nightly` tests a thousand.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from tests.spark.state_sizes import SIZES, take_states_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-_VIEWS = 25  # of one world
+_VIEWS = 25  # per world
 _BATCHES = 2
 _DEPTH = 2
-_DIGITS = 12  # of DOUBLE, whose sums Spark rounds as its tasks come in
+_DIGITS = 12  # of DOUBLE; Spark's sums depend on the order of its tasks
 _FAILURES_OF_OURS = (
     Reason.REFRESH_FAILED,
     Reason.STATE_MODIFIED,
     Reason.FRONTIER_MISSING,
     Reason.QUERY_CHANGED,
 )
-_OF_SPARK = (EngineError, ModelError, PySparkException, Py4JJavaError)  # the last is an internal one
+_OF_SPARK = (EngineError, ModelError, PySparkException, Py4JJavaError)  # the last is an internal error
 
 
 @dataclass
 class Outcome:
-    """What happened to all views of a run."""
+    """The results of all views of a run."""
 
     failures: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)  # by Spark or Delta: such a query is no model
+    refused: list[str] = field(default_factory=list)  # by Spark or Delta: the query cannot be a model
     modes: Counter[str] = field(default_factory=Counter)
 
 
 @pytest.mark.parametrize("queries", [5, pytest.param(500, marks=pytest.mark.nightly)])
 def test_views_equal_their_queries(either_spark, monkeypatch, queries):
-    """So many with ANSI on, and as many others with ANSI off."""
+    """This number of queries, once with ANSI on and once with ANSI off."""
     outcome = Outcome()
     first = seed(f"random queries {either_spark.conf.get('spark.sql.ansi.enabled')}")
     worlds = -(-queries // _VIEWS)
@@ -63,12 +63,12 @@ def test_views_equal_their_queries(either_spark, monkeypatch, queries):
     incremental, full = (
         sum(n for m, n in outcome.modes.items() if m.startswith(mode)) for mode in ("incremental", "full")
     )
-    # Some are rebuilt, where many steps cost more; of a few queries it may be most.
+    # Views whose change needs many expensive steps are rebuilt; among a few queries it may be most.
     assert incremental > (full if queries >= _VIEWS else 0), outcome.modes
 
 
 def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
-    """One world: build the views, change the tables, refresh, compare; batch by batch."""
+    """One world: build the views; for each batch, change the tables, refresh and compare."""
     rng = random.Random(seed)
     world = RandomWorld(lab, rng)
     living = [
@@ -93,7 +93,7 @@ def live_through(lab: Lab, seed: int, views: int, monkeypatch: pytest.MonkeyPatc
 
 
 def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
-    """Refresh and compare; whether the view lives on."""
+    """Refresh and compare. Returns whether the view continues."""
     found: object = None
     try:
         result = view.refresh()
@@ -103,7 +103,7 @@ def step(view: View, world: RandomWorld, where: str, outcome: Outcome) -> bool:
             found = result.fallback
         else:
             found = view.differences(_DIGITS)
-    except Exception as error:  # a bug is reported with its reproducer like a difference
+    except Exception as error:  # a bug is reported with its reproducer, as a difference is
         if isinstance(error, _OF_SPARK) and is_no_model(view):
             outcome.refused.append(f"{view.request.sql}\n{error}")
             return False
@@ -119,7 +119,7 @@ def is_of_ours(fallback: Fallback) -> bool:
 
 
 def is_no_model(view: View) -> bool:
-    """Whether a plain table of the SELECT cannot be made either."""
+    """Whether Spark cannot make a plain table of the SELECT either."""
     table = f"{view.name}__as_table"
     try:
         view.lab.run(f"create or replace table {table} using delta as {view.request.sql}")

@@ -1,4 +1,4 @@
-"""Constants of a run as columns of the public view: types and NULLs as those of a table, the rows exact."""
+"""Run constants as columns of the public view: types and nullability as in a table, and exact rows."""
 
 from __future__ import annotations
 

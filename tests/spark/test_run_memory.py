@@ -1,4 +1,4 @@
-"""What the views of a run read of a source is read once, and is nobody's after the run."""
+"""The views of a run read a source's rows once; after the run nothing stays in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.spark.saved_tables import SavedTables
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-# Reads the changes of orders, and the shops, twice.
+# Reads the changes of orders twice, and shops twice.
 PAIRS = (
     "select a.id, s.name, b.shop as other from orders a join orders b on a.id = b.id "
     "join shops s on a.shop = s.id left join shops t on t.id = b.shop"
@@ -39,7 +39,7 @@ def lab(spark, saved) -> Lab:
 
 @pytest.fixture
 def pairs(lab) -> View:
-    """A view that was built."""
+    """A built view."""
     return lab.view("pairs", PAIRS)
 
 
@@ -97,7 +97,7 @@ def test_a_table_that_was_replaced_is_compared_once(lab, pairs):
 
 
 def test_rows_that_cannot_be_kept_are_read_where_they_are(lab, pairs, monkeypatch):
-    """Some clusters have no global temporary views."""
+    """Some clusters do not allow global temporary views."""
     change(lab)
     execute = PlainEngine.execute
 

@@ -1,6 +1,6 @@
 """What a model's text takes from the session: `${name}`, variables, the current schema, functions.
 
-A view is never behind for it: the values are part of what the state was computed from, or it is computed each time.
+Such a view is never stale: the values are part of the state's fingerprint, or each run computes the view.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def lab(request, spark):
     lab = Lab(spark, f"values_{next(_NUMBER)}")
     lab.engine = PlainEngine(spark, by_sql=request.param)
     lab.engine.session.sql(f"use {lab.schema}")
-    lab.session = lab.engine.session  # variables and temporary functions are the session's own
+    lab.session = lab.engine.session  # variables and temporary functions belong to the session
     lab.table("t", "id int, k int, word string", "(1, 1, 'a')", "(2, 1, 'b')", "(3, 2, 'c')")
     yield lab
     for name in ("x", "word_of"):
@@ -44,7 +44,7 @@ def lab(request, spark):
 
 
 def with_a_session_of_its_own(lab: Lab) -> Lab:
-    """The same schema, asked in the same way."""
+    """The same schema with a new session, asked by the same interface."""
     twin = lab.another()
     twin.engine = PlainEngine(lab.session, by_sql=not lab.engine.describes_by_calls)
     twin.session = twin.engine.session
@@ -53,7 +53,7 @@ def with_a_session_of_its_own(lab: Lab) -> Lab:
 
 
 def consistent(view: View) -> None:
-    """By the statement that dbt runs, in the session as it is."""
+    """Check with the statement that dbt runs, in the current session."""
     sql = consistency_sql(view.lab.engine, view.request)
     assert view.lab.rows(sql) == []
 
@@ -91,7 +91,7 @@ def test_values_come_as_spark_puts_them(lab, value):
 
 
 def _by_calls(lab: Lab) -> PlainEngine:
-    """The same session, asked by calls."""
+    """The same session, asked by calls into the JVM."""
     from dbt.adapters.sparkivm.session_catalog import SessionCatalog
     from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
 
@@ -119,7 +119,7 @@ def test_a_session_that_substitutes_nothing(lab):
     view = lab.view("m5", "select k, lower('${my.day}') as d, count(*) as n from t group by k").build()
     assert {row[1] for row in view.content()} == {"${my.day}"}
     lab.engine.set({"spark.sql.variable.substitute": "true"})
-    assert {row[1] for row in view.content()} == {"${my.day}"}  # to whoever reads it
+    assert {row[1] for row in view.content()} == {"${my.day}"}  # Spark substitutes in the reader's text only
     lab.engine.set(off)
     view.must_be("no_op")
     lab.run("insert into t values (4, 4, 'd')")
@@ -177,7 +177,7 @@ def compiled(lab: Lab, sql: str) -> CompiledView:
 
 
 def not_computed_each_time(lab: Lab, texts: Mapping[str, str]) -> dict[str, str]:
-    """Those of some texts that a refresh would not compute again while no source changes; Spark takes each."""
+    """Those texts that a refresh would not recompute while no source changes. Spark accepts every text."""
     found = {}
     for name, text in texts.items():
         lab.engine.check_query(text)
@@ -215,7 +215,7 @@ SHADOWED = {
 
 
 def test_columns_win_over_variables(lab):
-    """So views of such names follow their sources as any other."""
+    """So views with such names follow their sources as others do."""
     lab.run("declare or replace x int default 100")
     assert set(not_computed_each_time(lab, SHADOWED)) == set(SHADOWED)
     view = lab.view("shadowed", "select id as x, x + 1 as y from (select id, k as x from t) as q").build()
@@ -256,7 +256,7 @@ def test_names_without_a_schema(lab):
 
 
 def test_another_catalog(lab):
-    """Names of two parts are those of the current catalog, for us as for Spark."""
+    """Two-part names belong to the current catalog, for us as for Spark."""
     derby = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
     url = f"jdbc:derby:memory:{lab.schema};create=true"
     for key, value in {"": derby, ".url": url, ".driver": "org.apache.derby.jdbc.EmbeddedDriver"}.items():
@@ -275,7 +275,7 @@ def test_another_catalog(lab):
     here = lab.engine.describe(TableName(lab.schema, "t", "spark_catalog"))
     assert here is not None
     assert here.kind == "delta"
-    with pytest.raises((ModelError, EngineError)):  # a catalog of JDBC takes no table of Delta's
+    with pytest.raises((ModelError, EngineError)):  # a JDBC catalog does not accept Delta tables
         view.refresh()
     lab.run("use spark_catalog", f"use {lab.schema}")
     view.must_be("no_op")
@@ -309,7 +309,7 @@ def test_the_time_zone_of_the_machine(lab):
         zones.setDefault(zones.getTimeZone("UTC"))
         view = lab.view("m14", "select id, hour(at) as h from at").build()
         zones.setDefault(zones.getTimeZone("Asia/Tokyo"))
-        if lab.value("select current_timezone()") != "UTC":  # Spark may hold on to what it started with
+        if lab.value("select current_timezone()") != "UTC":  # Spark may keep the zone that it started with
             view.must_be("full", Reason.CONFIG_CHANGED)
         view.check()
     finally:
@@ -379,7 +379,7 @@ def test_a_view_of_a_function_is_never_behind(lab, kind):
 
 
 def test_a_builtin_that_somebody_replaces(lab):
-    """The text is the same, and means something else: SQL functions may not do that, those of programs may."""
+    """The same text then means something else. Only functions of programs can do this, not SQL functions."""
     lab = with_a_session_of_its_own(lab)
     view = lab.view("m18", "select id, upper(word) as w from t").build()
     for tail in ("!", "?"):
@@ -392,7 +392,7 @@ def test_a_builtin_that_somebody_replaces(lab):
 
 
 def test_a_session_that_replaced_a_builtin(lab):
-    """Statements of ours may call it, so no view is refreshed by them; over SQL that cannot be seen."""
+    """Our statements may call it, so no view is incremental. Over SQL this cannot be detected."""
     lab = with_a_session_of_its_own(lab)
     sql = "select k, sum(id) as n from t group by k"
     assert compiled(lab, sql).plan is not None

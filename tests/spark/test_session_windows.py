@@ -1,4 +1,4 @@
-"""Columns that SESSION_WINDOW made: Spark groups by them as by sessions, wherever they are stored."""
+"""Columns made by SESSION_WINDOW: Spark merges overlapping sessions when it groups by them, even after storing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lab(spark) -> Lab:
 
 
 def test_spark_joins_stored_spans(lab):
-    """Two spans that touch are one group: rows are not told from each other by such a column."""
+    """Two touching spans become one group, so such a column cannot identify rows."""
     assert lab.value("select count(*) from (select session from stored group by session)") == 1
     assert lab.value("select count(*) from (select span from stored group by span)") == 2
 

@@ -43,7 +43,7 @@ def test_a_source_of_which_nothing_is_left_is_not_joined(spark, monkeypatch):
     lab.run("insert into customers values (3, 'Eve', 1)", "update customers set balance = 0 where id = 1")
     asked.clear()
     view.must_be("incremental")
-    assert not asked, "it has a row more"
+    assert not asked, "it has one more row"
 
 
 def test_changes_kept_in_fewer_columns_are_asked_of_too(spark, monkeypatch):
@@ -70,7 +70,7 @@ _TYPES = {
 _VALUES = {
     "i": ("1", "-1"), "l": ("1", "9223372036854775807"), "m": ("1.5", "1.50", "-0.001"), "b": ("true", "false"),
     "d": ("date'2024-01-01'", "date'0001-01-01'", "date'9999-12-31'"),
-    # An hour that comes twice has one text for both times.
+    # When the clock is set back, an hour occurs twice with one text.
     "t": ("timestamp'2024-10-27 00:30:00Z'", "timestamp'2024-10-27 01:30:00Z'", "timestamp'9999-12-31 00:00:00Z'"),
     "n": ("timestamp_ntz'2024-10-27 02:30:00'", "timestamp_ntz'2024-10-27 02:30:00.000001'"),
     "f": ("0f", "-0f", "float('nan')", "0.1f"), "g": ("0d", "-0d", "double('nan')", "double('inf')", "1e-300"),
@@ -110,7 +110,7 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
         )[0]
         assert few.span(field) == (None if low is None else Span(low, high))
     for unsaid in (replace(change, growth=None), replace(change, counted=False)):
-        assert few_rows(replace(sources, changes={"t": unsaid}), ["t"]) == {}  # who knows how many rows went
+        assert few_rows(replace(sources, changes={"t": unsaid}), ["t"]) == {}  # unknown number of rows
 
 
 def _some_values(rng: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""HAVING with subqueries over aggregates, FIRST and its like, NULL in PIVOT, LIMIT 0, columns named like ours."""
+"""HAVING with subqueries over aggregates, FIRST and similar, NULL in PIVOT, LIMIT 0, columns named like ours."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ CHANGES = (
 
 
 def is_consistent(view: View) -> None:
-    """With its query at the frontier, ties chosen as the view does."""
+    """Compare with its query at the frontier; ties are broken as in the view."""
     sql = consistency_sql(view.lab.engine, view.request)
     assert view.lab.rows(sql) == [], view.name
 
 
 def rows_are_there(view: View) -> None:
-    """What a view shows of a group is of one row of it."""
+    """The values that a view shows for a group are from one row of the group."""
     found = view.lab.rows(
         f"select * from {view.name} as v left anti join t on t.k <=> v.k and t.a <=> v.x and t.s <=> v.y"
     )

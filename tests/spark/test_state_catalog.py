@@ -24,7 +24,7 @@ IN_CATALOG = StateLayout(file_format="iceberg", catalog="states")
 
 @pytest.fixture(scope="module")
 def beside_delta(spark, tmp_path_factory) -> Iterator[Any]:
-    """A session whose sources are Delta tables, with a catalog of Iceberg for states."""
+    """A session with Delta sources and an Iceberg catalog for states."""
     settings = {
         BESIDE: "org.apache.iceberg.spark.SparkCatalog",
         f"{BESIDE}.type": "hadoop",

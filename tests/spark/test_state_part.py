@@ -29,7 +29,7 @@ def lab(spark, saved, monkeypatch) -> Lab:
 
 
 def statement(view: View) -> str:
-    """The statement that applied the last refresh."""
+    """The applying statement of the last refresh."""
     return [sql for sql in view.lab.engine.ran if sql.startswith(("insert", "merge"))][-1]
 
 
@@ -38,7 +38,7 @@ def form_of_refresh(view: View) -> str:
 
 
 def replaced_part(view: View) -> str:
-    """Refresh; the predicate of the part that was replaced."""
+    """Refresh. Returns the predicate of the replaced part."""
     assert form_of_refresh(view) == "replace"
     return statement(view).splitlines()[0].partition(" replace where ")[2]
 
@@ -68,7 +68,7 @@ def test_one_of_two_equal_rows_goes(lab):
 
 
 def test_a_text_that_cannot_be_written_down_is_merged(lab):
-    """It needs escapes, or is no UTF-8."""
+    """The text needs escapes or is not valid UTF-8."""
     view = lab.view("v", "select name, x from t").build()
     for text in (*(f"concat('a', char({ord(c)}), '{{env:HOME}}')" for c in "'\\$"), "cast(x'ff' as string)"):
         lab.run(f"insert into t values (8, {text}, 1)", "update t set x = x + 1 where id = 1")

@@ -1,4 +1,4 @@
-"""Views whose changes are computed in steps: the tables between are gone afterwards."""
+"""Views whose changes are computed in steps: the step tables are dropped afterwards."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def test_steps_leave_no_table_behind(spark):
     made = [text for text in result.statements if STEP_SUFFIX in text and text.startswith("create table")]
     assert made
     left = [row.tableName for row in lab.rows("show tables") if STEP_SUFFIX in row.tableName]
-    assert left == [not_ours, today], "another driver may be at work with it"
+    assert left == [not_ours, today], "another driver may be using it"
     assert not view.state_differences()

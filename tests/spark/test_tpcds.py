@@ -1,4 +1,4 @@
-"""Queries of TPC-DS as views that may never be rebuilt, while all fact tables and five dimensions change."""
+"""TPC-DS queries as views that may never be rebuilt, while all fact tables and five dimensions change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries of TPC-H as views that may never be rebuilt, while all eight tables change."""
+"""TPC-H queries as views that may never be rebuilt, while all eight tables change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tpch.world import TpchWorld
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-_AT_EACH_RUN = ("q18",)  # groups found by their sum, joined
+_AT_EACH_RUN = ("q18",)  # groups selected by their sum, then joined
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Two drivers refresh one view: one of them wins, nothing is applied twice, both end well."""
+"""Two drivers refresh one view: one wins, nothing is applied twice, and both end well."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXTREMA = "select k, max(x) as most, sum(x) as s from t group by k"
 ROWS = "select t.id, t.x, u.x as other from t join t as u on t.k = u.k"
 QUERIES = {"linear": LINEAR, "extrema": EXTREMA, "rows": ROWS}
 PAIRS = 8
-_BEFORE = ("create or replace view", "cache", "alter table", "drop view")  # what does not apply the change
+_BEFORE = ("create or replace view", "cache", "alter table", "drop view")  # these do not apply the change
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def lab(spark, saved) -> Lab:
 
 
 class Overtaken(PlainEngine):
-    """A driver that somebody else overtakes after it decided what to do, before it does it."""
+    """A driver that another one overtakes between its decision and its first write."""
 
     def __init__(self, lab: Lab, meanwhile: Callable[[], object]) -> None:
         super().__init__(lab.session)
@@ -54,7 +54,7 @@ class Overtaken(PlainEngine):
 
 
 def overtaken(view: View, meanwhile: Callable[[], object]) -> View:
-    """The same view in the hands of the slower driver."""
+    """The same view with the slower driver."""
     slow = view.lab.another()
     slow.engine = Overtaken(view.lab, meanwhile)
     return View(slow, view.request)

@@ -1,4 +1,4 @@
-"""Types in which rows cannot be told from each other: such views are rebuilt, with the reason."""
+"""Types whose values cannot be compared for equality: such views are rebuilt, with the reason."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_types_that_are_more_than_one_value(either_spark, monkeypatch, size):
 
 
 def test_columns_are_those_of_a_table(spark):
-    """What `View.check_columns` takes for granted."""
+    """`View.check_columns` relies on this."""
     lab = Lab(spark, "types_of_columns")
     lab.run(
         f"create table things ({TABLE}, n int not null, c char(3), w varchar(4)) using delta "

@@ -1,4 +1,4 @@
-"""Views that read views: incremental ones through their state's feed, plain ones through their text."""
+"""Views that read views: incremental views through their state's feed, plain views through their text."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_diamond(lab):
 
 
 def test_view_over_a_view_that_was_rebuilt(lab):
-    """The state is another table then, and is compared with the one before."""
+    """Its state is then another table; the refresh compares it with the previous one."""
     sums = lab.view("sums", "select k, sum(x) as s from t group by k").build()
     total = lab.view("total", "select count(*) as n, sum(s) as s from sums").build()
     lab.run("insert into t values (7, 7, 7)")
@@ -82,7 +82,7 @@ def test_view_over_a_view_that_was_rebuilt(lab):
 
 
 def test_view_over_a_view_whose_size_crosses_the_limit_for_entries(lab, monkeypatch):
-    """Whether it adds up entries is settled when it is created: views over it stay what they were."""
+    """Whether the public view adds up entries is fixed at creation, so that views over it stay valid."""
     take_states_for("large", monkeypatch)
     sums = lab.view("sums", "select k, sum(x) as s from t group by k").build()
     total = lab.view("total", "select count(*) as n, sum(s) as s from sums").build()
@@ -91,7 +91,7 @@ def test_view_over_a_view_whose_size_crosses_the_limit_for_entries(lab, monkeypa
     assert sums.must_be("incremental").apply_form == "rewrite"
     total.must_be("incremental")
     lab.run("insert into t values (8, 8, 8)")
-    sums.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)  # its view is a new one
+    sums.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)  # its public view is replaced
     assert "views_as_sources.sums, which it reads" in str(
         total.must_be("full", Reason.QUERY_CHANGED).fallback
     )
@@ -122,7 +122,7 @@ def test_plain_view(lab):
 
 
 def test_plain_view_of_a_star(lab):
-    """Spark finds its columns by name, wherever they are by now."""
+    """Spark finds the view's columns by name, wherever they are in the table."""
     lab.run("create view everything as select * from t")
     view = lab.view("m", "select k, sum(x) as s, max(id) as i from everything group by k").build()
     lab.run("insert into t values (5, 2, 8)")
@@ -153,7 +153,7 @@ def test_plain_view_over_views(lab):
 
 
 def test_plain_view_that_spark_reads_otherwise(lab):
-    """The parser takes pipes apart, and prints what is something else."""
+    """The parser rewrites pipes, and prints something else."""
     lab.run(
         "create view piped as from t |> order by id |> limit 3 |> where k > 1 |> select id, k",
         "create view bits as select id, id | k & 6 as x from t",
@@ -166,7 +166,7 @@ def test_plain_view_that_spark_reads_otherwise(lab):
 
 
 def test_plain_view_that_casts(lab):
-    """To Spark a view has the types that it was made with."""
+    """In Spark a view keeps the types with which it was created."""
     widening = FEED[:-1] + ", 'delta.enableTypeWidening' = 'true')"
     lab.table("wide", "id int, v decimal(10,2)", "(1, 1.25)", clauses=widening)
     lab.run("create view narrow as select id, v from wide")
@@ -178,7 +178,7 @@ def test_plain_view_that_casts(lab):
 
 
 def test_plain_view_of_another_session(lab):
-    """To Spark its text means what it meant under the settings with which it was made."""
+    """Spark reads its text under the settings with which it was created."""
     lab.run("set spark.sql.session.timeZone = Asia/Tokyo")
     lab.run(
         "create view days as select id, cast(to_timestamp('2024-01-01 00:00:00Z') + make_interval(0, 0, 0, 0, k) as date) as day from t"

@@ -1,12 +1,12 @@
-"""Random changes of TPC-DS's tables, as statements that Spark and DuckDB both run."""
+"""Random changes of the TPC-DS tables, as statements that both Spark and DuckDB run."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-# What an update sets: keys move to other rows, values become NULL. Scalar subqueries read a single day's
-# d_week_seq and a single month's d_month_seq, so no two days may have one date, nor a month two numbers; and frames by d_date have ties where it is NULL.
+# What an update sets: keys move to other rows, values become NULL. Scalar subqueries read a single day's d_week_seq
+# and month's d_month_seq, so each date must be unique and each month have one number. A NULL d_date ties in frames.
 _SETS: dict[str, Sequence[str]] = {
     "store_sales": (
         "ss_quantity = 11",
@@ -115,7 +115,7 @@ _SETS: dict[str, Sequence[str]] = {
         "d_quarter_name = '2001Q1'",
     ),
 }  # fmt: skip
-# A new row of these is an old one with other values; of the others it may be a copy.
+# For these tables, a new row is an old one with other values; for others it may be a copy.
 _NEW: dict[str, dict[str, str]] = {
     "date_dim": {
         "d_date": "d_date + interval '10' year",
@@ -124,7 +124,7 @@ _NEW: dict[str, dict[str, str]] = {
         "d_dom": "null",
     }
 }
-# One of how many rows is written by one statement.
+# One statement writes one in this many rows.
 _SHARES = {"customer": 25, "customer_address": 15, "item": 15, "store": 6, "date_dim": 150}
 _SHARE_OF_FACTS = 90
 
@@ -136,11 +136,11 @@ def changes(
 ) -> Iterator[str]:
     """Two to four statements that insert, update and delete some rows of a table.
 
-    hashed  the call that makes a number, 0 or greater, of the values in a list
+    hashed  the SQL call that computes a number, 0 or greater, from the values in a list
     """
 
     def some() -> str:
-        """A condition for a few rows, which has nothing to do with their keys."""
+        """A condition for a few rows, independent of their keys."""
         values = ", ".join([*columns, str(rng.randrange(10**6))])
         return f"{hashed(values)} % {_SHARES.get(table, _SHARE_OF_FACTS)} = 0"
 

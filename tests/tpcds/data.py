@@ -1,8 +1,8 @@
-"""TPC-DS with few rows, of which most queries find some.
+"""Small TPC-DS tables in which most queries find rows.
 
-The generator's smallest tables are thinned out: facts to some of their tickets and orders, dimensions to the
-rows that facts refer to, after the facts' keys were folded into a short range. As the queries ask for single
-colors, cities or managers, many rows of the dimensions get the attributes that some query asks for.
+The generator's smallest tables are thinned out: facts to some tickets and orders, dimensions to the rows that
+facts refer to, after folding the facts' keys into a short range. The queries ask for single colors, cities or
+managers, so many dimension rows get attributes that some query asks for.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DIMENSIONS = (
 TABLES = (*FACTS, *DIMENSIONS)
 
 _SCALE = 0.01
-_SEED = 12  # the one of a few that lets most queries find rows
-_LINES = {  # what says which order a line is of, and which item
+_SEED = 12  # of a few seeds, the one with which most queries find rows
+_LINES = {  # the columns with a line's order and item
     "store_sales": ("ss_ticket_number", "ss_item_sk"),
     "store_returns": ("sr_ticket_number", "sr_item_sk"),
     "catalog_sales": ("cs_order_number", "cs_item_sk"),
@@ -41,21 +41,21 @@ _LINES = {  # what says which order a line is of, and which item
     "web_returns": ("wr_order_number", "wr_item_sk"),
     "inventory": ("inv_date_sk", "inv_item_sk"),
 }
-# One of how many stays: orders with all their lines, single lines, lines that were returned, inventory.
+# One in this many stays: orders with all lines, single lines, returned lines, inventory.
 _ORDER, _LINE, _RETURNED, _INVENTORY = 25, 14, 3, 12
-# Of a dimension as many rows, by the ending of its key.
+# Rows kept of a dimension, by the ending of its key.
 _KEYS = {
     "item_sk": 40, "customer_sk": 60, "addr_sk": 40, "address_sk": 40, "cdemo_sk": 60, "demo_sk": 60, "hdemo_sk": 30,
     "store_sk": 12, "warehouse_sk": 4, "call_center_sk": 3, "web_page_sk": 4, "site_sk": 3,
     "catalog_page_sk": 12, "promo_sk": 5, "reason_sk": 4, "ship_mode_sk": 8,
 }  # fmt: skip
-_INVENTORY_DAYS = (2451911, 2451969)  # of January and February 2001 much of it stays
-_FEW = 12  # of a dimension's rows: the generator has a single store, so facts are spread over the copies
+_INVENTORY_DAYS = (2451911, 2451969)  # much of January and February 2001 stays
+_FEW = 12  # rows of a small dimension: the generator has one store, so copies are added and facts spread over them
 _PER_ORDER = ("store_sk", "call_center_sk", "site_sk")
-_EVERY_SECONDS = 911  # something happens
+_EVERY_SECONDS = 911  # seconds between events
 _EVERY_DAYS = 13  # and on the days that queries name
 _FIRST_DAY, _LAST_DAY = "1998-01-01", "2003-06-30"
-_FAVORS = {  # values that rare conditions ask for, and of how many rows one gets them
+_FAVORS = {  # values that rare conditions ask for, and one in how many rows gets them
     "store_sales": ("ss_ext_sales_price = 1000", "ss_sales_price = 120, ss_net_profit = 175"),
     "catalog_sales": ("cs_ext_sales_price = 1000", "cs_net_profit = 175"),
     "web_sales": ("ws_ext_sales_price = 1000", "ws_sales_price = 120, ws_net_profit = 175"),
@@ -77,11 +77,11 @@ _FAVORS = {  # values that rare conditions ask for, and of how many rows one get
     "web_site": ("web_company_name = 'pri'",),
 }
 _FAVORED = 3
-_SHARE = 0.8  # of the dimensions' rows, those that are made to please a query
+_SHARE = 0.8  # the share of the dimensions' rows that are fitted to a query
 
 
 def generate() -> Path:
-    """A parquet file for each table, made once for each version of this module."""
+    """A parquet file per table, generated once for each version of this module."""
     version = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
     directory = BUILD / "tpcds" / version
     if not directory.exists():
@@ -142,7 +142,7 @@ def _named_days() -> list[str]:
 
 
 def _more_rows(database: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> None:
-    """Copies of the rows of a dimension that has only one store, one warehouse, …, under further keys."""
+    """Add copies under further keys to a dimension with too few rows, such as a single store or warehouse."""
     key = columns[0]
     wanted = _rows_of(key) if table in DIMENSIONS else 0
     (have,) = database.execute(f"select count(*) from {table}").fetchone() or (0,)
@@ -159,7 +159,7 @@ def _rows_of(key: str) -> int:
 
 
 def _folded(table: str, column: str) -> str:
-    """A key within the range that is left of its dimension; "" for what is none."""
+    """A key folded into the remaining range of its dimension; "" if the column is not such a key."""
     if column.endswith("_time_sk"):
         return f"{column} - {column} % {_EVERY_SECONDS}"
     if column.endswith("_date_sk"):
@@ -174,9 +174,9 @@ def _folded(table: str, column: str) -> str:
 
 
 def _please_queries(database: duckdb.DuckDBPyConnection, columns: dict[str, dict[str, str]]) -> None:
-    """Let each query in turn have a row of a dimension whose attributes are what its conditions ask for.
+    """For each query in turn, give a dimension row the attributes that its conditions ask for.
 
-    The row then serves those others, too, whose conditions do not contradict.
+    The row also serves other queries whose conditions do not contradict.
     """
     rng = random.Random(_SEED)
     conditions = [_conditions(text) for text in query_texts().values()]
@@ -215,7 +215,7 @@ def _conditions(text: str) -> list[exp.Expr]:
 
 
 def _wish(condition: exp.Expr, rng: random.Random) -> dict[str, str]:
-    """Column → literal, such that the parts of a condition about single columns are likely to hold."""
+    """Column → literal, so that the condition's parts about single columns are likely to hold."""
     match condition:
         case exp.Paren():
             return _wish(condition.this, rng)

@@ -1,4 +1,4 @@
-"""TPC-DS in the embedded engine: the tables in each version, and what changed between two."""
+"""TPC-DS in the embedded engine: all versions of the tables, and the changes between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS = (int, float, Decimal)
 
 
 class TpcdsView(View):
-    """A view that is built by the formulas of its deltas: they take away what they find, to the last digit of an AVG."""
+    """A view built from its plan, because its deltas remove rows by exact value, to the last digit of an AVG."""
 
     def __init__(self, database: TpcdsDatabase, sql: str) -> None:
         super().__init__(database, sql)
@@ -26,7 +26,7 @@ class TpcdsView(View):
 
 
 class TpcdsDatabase(Embedded):
-    """Version 0 is the generated data; `change` adds one."""
+    """Version 0 is the generated data; `change` adds a version."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(new_connection(), Catalog({}))
@@ -41,7 +41,7 @@ class TpcdsDatabase(Embedded):
         self.catalog = Catalog(tables)
 
     def alike(self, have: tuple[Any, ...], want: tuple[Any, ...]) -> bool:
-        """AVG of decimals is DOUBLE here, and Spark's rounded decimal in a plan; all else is exact."""
+        """Here AVG of decimals is DOUBLE, and in a plan Spark's rounded decimal; everything else is exact."""
         return len(have) == len(want) and all(
             one == other
             or (
@@ -56,7 +56,7 @@ class TpcdsDatabase(Embedded):
     def change(self) -> frozenset[str]:
         """Change all fact tables and several dimensions.
 
-        Returns: the tables that changed.
+        Returns: the changed tables.
         """
         self.version += 1
         now, before = f"_{self.version}", f"_{self.version - 1}"

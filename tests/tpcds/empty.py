@@ -1,4 +1,4 @@
-"""The tables of TPC-DS without rows, to compile queries over."""
+"""The TPC-DS tables without rows, to compile queries over them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EmptyTpcds(Embedded):
             self.execute(f"create view {table}_0 as from {table}")
 
     def compiled(self, sql: str) -> ViewPlan:
-        """The plan of a query. Raises: NotIncremental."""
+        """A query's plan. Raises: NotIncremental."""
         tree = parse_model("model", sql)
         return compile_query(
             read_query(tree, self.catalog),

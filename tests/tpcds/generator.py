@@ -1,4 +1,4 @@
-"""What the package `duckdb-extension-tpcds` brings: TPC-DS's generator of data, and its 99 queries."""
+"""The package `duckdb-extension-tpcds`: TPC-DS's data generator and its 99 queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import duckdb_extension_tpcds
 
 
 def connection() -> duckdb.DuckDBPyConnection:
-    """An empty database that knows `dsdgen` and `tpcds_queries`."""
+    """An empty database with `dsdgen` and `tpcds_queries`."""
     (extension,) = Path(duckdb_extension_tpcds.__file__).parent.rglob("tpcds.duckdb_extension")
     result = duckdb.connect()
     result.execute("set enable_progress_bar = false")
@@ -18,7 +18,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 def create_tables(database: duckdb.DuckDBPyConnection, scale: float = 0) -> dict[str, dict[str, str]]:
-    """Make the 24 tables, at scale 0 without rows.
+    """Make the 24 tables; at scale 0 they are empty.
 
     Returns: column → DuckDB's type, by table.
     """
@@ -34,7 +34,7 @@ def create_tables(database: duckdb.DuckDBPyConnection, scale: float = 0) -> dict
 
 
 def query_texts() -> dict[int, str]:
-    """The queries in DuckDB's SQL by their number."""
+    """The queries in DuckDB's SQL, by number."""
     found = connection().execute("select query_nr, query from tpcds_queries() order by 1").fetchall()
     assert len(found) == 99
     return {number: text.strip().rstrip(";") for number, text in found}

@@ -32,7 +32,7 @@ the statements of a refresh read a table when all these tables changed. **steps*
 def tpcds_page(printed: str) -> str:
     """The page.
 
-    printed  the line that says where it comes from
+    printed  the line that names the page's generator
     """
     engine = EmptyTpcds()
     rows = [_row(engine, number, text) for number, text in models().items()]
@@ -58,7 +58,7 @@ def _row(engine: EmptyTpcds, number: int, text: str) -> str:
 
 
 def _steps(plan: ViewPlan) -> list[Steps]:
-    """How a refresh computes the change of a small state."""
+    """The steps in which a refresh computes a small state's change."""
     state = plan.state
     form = "append" if isinstance(state, GroupState) and state.linear else "rewrite"
     change = state_change(state, form, plan.tables & set(CHANGING), Sizes())

@@ -1,4 +1,4 @@
-"""The 99 queries as models: in Spark's SQL, with output names that a table can have, and ties settled."""
+"""The 99 queries as models: in Spark's SQL, with output names that a table can have, and with ties broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from tests.tpcds.generator import connection, create_tables, query_texts
 
-_UNSTORABLE = re.compile(r"\W+")  # in names of Delta's columns
+_UNSTORABLE = re.compile(r"\W+")  # not allowed in names of Delta columns
 
 
 @cache
@@ -30,7 +30,7 @@ def models() -> dict[int, str]:
 
 
 def _name_outputs(tree: exp.Query) -> None:
-    """Give a name to expressions without one, and another to those that no table of Delta could have."""
+    """Name expressions without a name, and rename outputs whose names a Delta table cannot have."""
     select = tree
     while isinstance(select, exp.SetOperation):
         select = select.this
@@ -49,7 +49,7 @@ def _name_outputs(tree: exp.Query) -> None:
 
 
 def _settle_ties(tree: exp.Query, width: int) -> None:
-    """Of rows that tie in the order LIMIT takes any; so the order goes on with all columns."""
+    """LIMIT may take any of the rows that tie, so we extend the order by all columns."""
     if tree.args.get("limit") is None or tree.args.get("order") is None:
         return
     order = tree.args["order"]

@@ -1,4 +1,4 @@
-"""TPC-DS's queries as views on the embedded engine, and what the compiler makes of each."""
+"""The TPC-DS queries as views on the embedded engine, and what the compiler makes of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TPC-DS as Delta tables; every fact table and several dimensions change."""
+"""TPC-DS as Delta tables; all fact tables and several dimensions change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.tpcds.data import TABLES, generate
 
 
 class TpcdsWorld:
-    """The 24 tables in the schema of a laboratory."""
+    """The 24 tables in a laboratory's schema."""
 
     def __init__(self, lab: Lab, seed: int) -> None:
         self._lab, self._rng = lab, random.Random(seed)

@@ -1,4 +1,4 @@
-"""The 22 queries are models of the bench project; a laboratory's schema needs no `source()`."""
+"""The bench project's models for the 22 queries; in a laboratory's schema they need no `source()`."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _SOURCE = re.compile(r"\{\{ source\('tpch', '(\w+)'\) \}\}")
 
 
 def query_text(path: Path) -> str:
-    """The query with its tables named alone."""
+    """The query with unqualified table names."""
     return _SOURCE.sub(r"\1", path.read_text(encoding="utf-8"))

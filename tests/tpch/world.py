@@ -1,4 +1,4 @@
-"""TPC-H as Delta tables small enough to recompute 22 queries often; every table changes in every way."""
+"""TPC-H as Delta tables, small enough to recompute 22 queries often; every table changes in every way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.spark.lab import FEED, Lab
 
 SCALE = 0.01
 
-# What an update writes: keys move to other rows, values become NULL where no key needs them.
+# What an update sets: keys move to other rows, values become NULL, some keys too.
 _UPDATES = {
     "region": ("r_comment = null", "r_name = case r_name when 'ASIA' then 'EUROPE' else 'ASIA' end"),
     "nation": (
@@ -66,7 +66,7 @@ _UPDATES = {
 
 
 class TpchWorld:
-    """The eight tables in the schema of a laboratory."""
+    """The eight tables in a laboratory's schema."""
 
     def __init__(self, lab: Lab, seed: int) -> None:
         self._lab, self._rng = lab, random.Random(seed)
@@ -89,7 +89,7 @@ class TpchWorld:
                 way(table.name)
 
     def _some(self, table: str) -> str:
-        """A few rows, by a hash that has nothing to do with the keys."""
+        """A few rows, chosen by a hash that is independent of the keys."""
         share = {"region": 5, "nation": 12, "supplier": 20, "customer": 60, "part": 60}.get(table, 120)
         columns = ", ".join(self._columns[table])
         return f"pmod(xxhash64({columns}, {self._rng.randrange(10**6)}), {share}) = 0"

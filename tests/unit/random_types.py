@@ -1,4 +1,4 @@
-"""Random data types, with whatever names of fields people may think of."""
+"""Random data types, with any field names that people may think of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAVES = (
     *("string collate UNICODE_CI", "interval", "interval year to month", "interval day to second"),
     *("interval year", "interval hour to minute"),
 )
-# Pieces of texts of types, so that names look like types.
+# Pieces of type texts, so that some field names look like types.
 _PIECES = (
     *("a", "b", "é", " ", ".", "-", "`", ":", ",", "<", ">", "(", ")", "1", "'"),
     *("int", "variant", "map<", "struct<", "array<", "string collate X", ":double", "decimal(1,", ">,"),
@@ -23,7 +23,7 @@ names = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=4).map("".join)
 def nested(
     leaves: st.SearchStrategy[SparkType], names: st.SearchStrategy[str]
 ) -> st.SearchStrategy[SparkType]:
-    """Types of these leaves, of which the fields have these names."""
+    """Types with these leaves and these field names."""
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
@@ -40,7 +40,7 @@ def nested(
 
 
 def printed(type_: SparkType) -> str:
-    """As Spark prints it, whatever the names."""
+    """The type as Spark prints it, without quotes around names."""
     if type_.word not in ("array", "map", "struct"):
         return str(type_)
     parts = [printed(part) for part in type_.parts]

@@ -1,4 +1,4 @@
-"""Which expressions may stand in delta SQL, and that they are printed as Spark reads them."""
+"""Which expressions delta SQL may contain, and that they are printed as Spark reads them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ REFUSED = {
 }
 
 
-# sqlglot has its own idea of these, and checks how many arguments they have.
+# sqlglot parses these into its own nodes and checks the number of arguments.
 AS_SQLGLOT_READS = {"transform", "overlay"}
 
 
@@ -119,7 +119,7 @@ def test_not_repeatable(text):
     ],
 )
 def test_repeatable_though_no_scalar(text):
-    """Queries that are not incremental have "no change" too."""
+    """The no-op check also needs this answer for queries that are not incremental."""
     assert repeatable(parsed(text))
 
 
@@ -148,6 +148,6 @@ def test_all_that_an_aggregate_is_given_is_looked_at(call):
 
 @pytest.mark.parametrize("name", ["user", "CURRENT_SCHEMA", "localtimestamp"])
 def test_a_name_that_may_be_a_function(name):
-    """Without its table it is one where FROM has no such column; the parser takes it for a column."""
+    """Without a table name it is a function if FROM has no such column; the parser takes it for a column."""
     assert not repeatable(parsed(f"upper({name})"))
     assert repeatable(parsed(f"upper(t.{name})"))

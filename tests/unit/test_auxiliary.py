@@ -1,4 +1,4 @@
-"""Which inner aggregates may be views of their own, which are worth it, and what reads them."""
+"""Which inner aggregates can be auxiliary views, which are worth it, and who reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Function names in a text, as it says them."""
+"""Names of the functions that a text calls, as it spells them."""
 
 import pytest
 

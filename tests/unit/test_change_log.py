@@ -1,4 +1,4 @@
-"""The SELECT that a change log stands for, computed by DuckDB against a replay of the log."""
+"""The SELECT that replaces a change log: DuckDB computes it, and a replay of the log checks it."""
 
 import random
 

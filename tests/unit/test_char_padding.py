@@ -1,4 +1,4 @@
-"""CHAR: the text says what Spark pads, and what pads nothing is told from it."""
+"""CHAR: the plan's text shows the padding that Spark does, and no padding where Spark does none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIELDS = {
 
 
 class Tables:
-    """t with c of CHAR(3), u with d of CHAR(5)."""
+    """t with c of type CHAR(3), u with d of type CHAR(5)."""
 
     def lookup(self, parts, namespace):
         return CatalogTable(parts[-1], _FIELDS[parts[-1]])
@@ -41,7 +41,7 @@ def texts(sql: str) -> str:
         ("case c when 'a' then true end", "CASE `c` WHEN 'a  ' THEN TRUE END"),
         ("not (k > 1 or c = 'a')", "`c` = 'a  '"),
         ("(c = 'a') = (s = 'a')", "(`c` = 'a  ') = (`s` = 'a')"),
-        # Spark pads nothing in these.
+        # Spark does not pad in these.
         ("s = 'a'", "`s` = 'a'"),
         ("c = s", "`c` = `s`"),
         ("c || '' = 'a'", "`c` || '' = 'a'"),

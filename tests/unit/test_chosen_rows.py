@@ -1,4 +1,4 @@
-"""FIRST, LAST and ANY_VALUE as MIN and MAX, and where they stay."""
+"""FIRST, LAST and ANY_VALUE become MIN and MAX, except in some places."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 class Session(Engine):
-    """Settings are what was set; a statement notes them, and fails with an error that is given."""
+    """Stores settings. A statement records the settings of that moment, and fails if an error is given."""
 
     def __init__(self, error: EngineError | None = None) -> None:
         self.set_to, self.error, self.during = {MODE: "dynamic"}, error, {}

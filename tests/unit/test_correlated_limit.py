@@ -1,4 +1,4 @@
-"""ORDER BY … LIMIT in a correlated subquery: which rows Spark takes has to be known."""
+"""ORDER BY … LIMIT in a correlated subquery: it must be known which rows Spark takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cost rule counts, and which way it finds cheaper where that is plain."""
+"""What the cost rule counts, and which way it finds cheaper in clear cases."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_is_read_twice_is_got_from_the_log_once(engine):
     kept = replace(FEW, kept="global_temp.x")
     again = costs(engine, JOIN, {"orders": kept, "lineitem": kept})
     assert again.from_changes.feeds == 0
-    # The rows of a table are not in memory because its changes are.
+    # The changes are in memory, but the table's rows are not.
     assert again.from_changes.values >= 2 * estimated_rows(FACTS["tpch.lineitem"])
     assert found.from_changes.feeds == sum(1 for uses in found.changes_read.values() if uses)
 
@@ -127,7 +127,7 @@ def test_a_large_state_takes_long_to_write(engine):
         for size in (None, 250_000_000)
     )
     assert large.full_s - small.full_s == pytest.approx(10)
-    assert large.incremental_s == small.incremental_s, "what is appended does not depend on it"
+    assert large.incremental_s == small.incremental_s, "an append does not depend on it"
 
 
 @pytest.mark.parametrize("kind", ["values", "aggregated", "exchanged"])

@@ -1,4 +1,4 @@
-"""What names of a model stand for depends on the session's catalog and schema."""
+"""The meaning of a model's names depends on the session's catalog and schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = (Field("a", "int"),)
 
 
 class Session:
-    """Each catalog has s.t and s.u with ids of its own; one temporary view may be there."""
+    """Each catalog has its own s.t and s.u, with different ids; there may be one temporary view."""
 
     def __init__(self, *current: str, temporary: str = "", foreign: str = "") -> None:
         self.current, self.temporary, self.foreign = current, temporary, foreign
@@ -61,7 +61,7 @@ def test_names_are_written_down_as_far_as_they_depend_on_the_session():
     assert found.resolved == {"": "spark_catalog"}
     found.lookup(("u",), ())
     assert found.resolved == {"": "spark_catalog", "u": "s.u"}
-    found.lookup(("t",), ("spark_catalog", "s"))  # of a view, which knows where it was made
+    found.lookup(("t",), ("spark_catalog", "s"))  # in a view, which knows where it was created
     assert found.resolved == {"": "spark_catalog", "u": "s.u"}
 
 
@@ -88,7 +88,7 @@ def test_the_schema_alone_does_not_matter_to_names_with_one():
 
 
 def test_names_under_another_catalog():
-    """A key says no catalog where it is the current one, so Spark's own has to be left alone there."""
+    """Keys omit the current catalog, so names in Spark's own are refused while another catalog is current."""
     found = catalog("other", "s")
     assert found.qualified(("s", "t"), ()) == found.qualified(("other", "s", "t"), ()) == TableName("s", "t")
     assert found.qualified(("third", "s", "t"), ()) == TableName("s", "t", "third")

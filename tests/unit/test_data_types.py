@@ -1,4 +1,4 @@
-"""Spark's data types as values: what each answers, and that no text makes one answer too much."""
+"""Spark's data types as values: what each type answers, and that no type text claims too much."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkivm.spark.data_types import SparkType, decimal_type, printed_type, spa
 from tests.unit.random_types import LEAVES, names, nested, printed
 
 QUESTIONS = ("comparable", "joinable", "storable", "cacheable")
-# type -> answers to these questions
+# type → answers to these questions
 ANSWERS = {
     "tinyint": "yes yes yes yes",
     "bigint": "yes yes yes yes",
@@ -42,7 +42,7 @@ ANSWERS = {
     "map<string,struct<i:interval day to second>>": "yes no no no",
     "struct<c:string collate UNICODE_CI,a:int>": "no no yes yes",
     "array<interval>": "yes no no no",
-    # Names that look like types.
+    # Field names that look like types.
     "array<struct<variant_id:bigint,qty:int>>": "yes yes yes yes",
     "struct<geo:string>": "yes yes yes yes",
     "struct<collate_order:string>": "yes yes yes yes",
@@ -50,7 +50,7 @@ ANSWERS = {
     "struct<interval:int,void:int,variant:int,map:int>": "yes yes yes yes",
     "struct<`a:variant`:int>": "yes yes yes yes",
     "struct<`map<string,int>`:struct<`x,y``z`:date>>": "yes yes yes yes",
-    # What is not known.
+    # Unknown types.
     "": "no no no no",
     "geometry(4326)": "no no no no",
     "geography(any)": "no no no no",
@@ -106,7 +106,7 @@ def test_kinds_of_numbers(text):
         ("float", True),
         ("array<struct<a:int,b:map<string,double>>>", True),
         ("struct<double:int,float_price:decimal(3,1)>", False),
-        ("struct<a:b:double>", True),  # not known
+        ("struct<a:b:double>", True),  # unknown
         ("decimal(3,1)", False),
     ],
 )
@@ -204,7 +204,7 @@ def test_types_of_which_equal_values_are_one(one, other):
         ("bigint", "double"),  # 9007199254740993 = 9007199254740992.0
         ("string", "date"),
         ("boolean", "int"),
-        ("timestamp", "timestamp_ntz"),  # an hour that comes twice
+        ("timestamp", "timestamp_ntz"),  # an hour occurs twice when the clock is set back
         ("decimal(38,0)", "decimal(38,18)"),  # compared with fewer digits
         ("string", "string collate utf8_lcase"),
         ("string collate utf8_lcase", "string collate utf8_lcase"),  # 'a' = 'A'

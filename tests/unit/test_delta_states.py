@@ -1,4 +1,4 @@
-"""States in Delta: how a table is made, what a commit is tagged with, what its log says of it."""
+"""States in Delta: how a table is created, how a commit is tagged, what the log says about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULTS = {"delta.feature.allowColumnDefaults": "supported"}
 
 
 class Delta:
-    """Refuses with these conditions, one after the other; notes what it is given."""
+    """Refuses with these conditions, one after the other; records what it receives."""
 
     def __init__(self, *conditions: str) -> None:
         self.conditions, self.given, self.fed = list(conditions), [], False

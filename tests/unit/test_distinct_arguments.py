@@ -1,4 +1,4 @@
-"""Which aggregates of DISTINCT arguments add up, and what a rebuild reads for them."""
+"""Which aggregates of DISTINCT arguments are additive, and what a rebuild reads for them."""
 
 from __future__ import annotations
 

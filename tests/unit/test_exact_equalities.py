@@ -1,4 +1,4 @@
-"""Equalities between columns whose types compare as equal what is not the same."""
+"""Equalities between columns of two types, where different values compare as equal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TYPES = {"i": "int", "v": "bigint", "s": "string", "w": "decimal(10,2)", "n": "b
 
 
 def types_of(relation: Relation) -> tuple[SparkType, ...]:
-    """Those of tables, through the renaming of a question."""
+    """The types of the tables' columns, found through renaming."""
     columns = relation.inputs if isinstance(relation, InnerJoin) else (relation,)
     return tuple(spark_type(TYPES[scalar.as_column or ""]) for part in columns for _, scalar in part.items)
 

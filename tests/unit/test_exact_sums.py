@@ -1,4 +1,4 @@
-"""A sum that no longer fits into its type, or comes close to it, is an error in every statement that adds it up."""
+"""A sum that overflows its type, or comes close, is an error in every statement that adds it up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sum_of(type_: str) -> HiddenColumn:
 
 
 WIDE = sum_of("decimal(38,2)")
-LIMIT = 10**34  # 36 digits before the point, of which two are to spare
+LIMIT = 10**34  # 36 digits before the point, two of them spare
 
 
 def checked(s: object, n: int, found: HiddenColumn = WIDE) -> object:
@@ -83,7 +83,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_a_refresh_that_adds_up_too_much_fails(name, form):
     if name == "entries without keys" and form == "replace":
-        return  # there is no part of it
+        return  # a state without keys has no parts
     database = Database()
     database.load(world({"r": [(1, 5), (2, 1)]}, {}, {"r": [(1, 5)]}))
     view = View(database, MODELS[name])

@@ -1,4 +1,4 @@
-"""What a run knows of a few changed rows that it fetched."""
+"""What a run can answer from a few fetched rows of changes."""
 
 from __future__ import annotations
 

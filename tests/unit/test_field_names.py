@@ -1,4 +1,4 @@
-"""Fields that Spark names after columns keep the names of the query, whatever columns are called in a plan."""
+"""Struct fields that Spark names after columns keep the query's names, whatever the plan calls the columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkivm.algebra.spark_text import SparkText
 from sparkivm.reasons import Reason
 from tests.reading import assert_refused, read
 
-# `y` is called k_2 in the plan.
+# The plan calls `y` k_2.
 FROM = "from (select r.k as x, s.k as y, array(s.a) as zs from r, s) as q"
 NAMED = {
     "(x, q.y, x + 1)": "STRUCT(`k` AS `x`, `k_2` AS `y`, `k` + 1 AS `col3`)",

@@ -1,4 +1,4 @@
-"""The public view's SELECT: over the state it gives the rows of the query, in types that may be NULL."""
+"""The public view's SELECT: over the state it returns the query's rows, in nullable types."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_view_over_its_state_is_the_query(engine, sql):
     ],
 )
 def test_each_column_may_be_null(engine, output, may_be_null):
-    """As in a table that is made from the query; Spark derives a view's nullability from its expressions."""
+    """As in a table created from the query. Spark derives a view's nullability from its expressions."""
     plan = compiled(engine, f"select n_regionkey, {output} as x from nation group by n_regionkey")
     _, text = plan.finalizer.text("state", "one").split("\nfrom ")[0].split(", ", 1)
     assert text.startswith("cast(if(true, ") is not may_be_null, text

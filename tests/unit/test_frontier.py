@@ -1,4 +1,4 @@
-"""A frontier is data from outside: what is not one, as a whole, is of another format, and never an error."""
+"""A frontier is external data: what is not entirely valid counts as another format and never raises another error."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _values = st.recursive(
 
 
 def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to all values inside of one."""
+    """The paths to all nested values."""
     if path:
         yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -72,7 +72,7 @@ def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(path: tuple[Any, ...], how: str, value: Any, key: str) -> dict[str, Any]:
-    """The frontier with one node replaced, taken away, or joined by another one."""
+    """The frontier with one node replaced, deleted or added."""
     damaged = json.loads(json.dumps(WHOLE))
     *way, last = path
     holder = damaged
@@ -90,13 +90,13 @@ def changed(path: tuple[Any, ...], how: str, value: Any, key: str) -> dict[str, 
 
 
 def sealed(values: dict[str, Any]) -> dict[str, Any]:
-    """With the seal that belongs to it, as by another build that has the same number of the format."""
+    """With a valid seal, as another build with the same format number would write it."""
     rest = {key: value for key, value in values.items() if key not in ("sparkivm", "seal")}
     return {**values, "seal": module._seal(rest)}
 
 
 def read_or_refused(text: str) -> Frontier | None:
-    """What is read; None of what is refused."""
+    """The frontier that was read; None if the text was refused."""
     try:
         return read_frontier(text)
     except OtherFormat:
@@ -120,7 +120,7 @@ def test_a_valid_one_is_read_as_it_was_written():
 @EXAMPLES
 @given(damages)
 def test_a_damaged_one_is_refused(damaged):
-    """Also if its seal is right: what is read is a whole one, and has the same values when it is written again."""
+    """Even with a valid seal, what we read is complete, and writing it again gives the same values."""
     found = read_or_refused(json.dumps(damaged))
     assert found is None or (found == FRONTIER and damaged == WHOLE)
     text = json.dumps(sealed(damaged))

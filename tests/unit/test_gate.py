@@ -14,7 +14,7 @@ FIELDS = (Field("a", "int"), Field("b", "string"))
 
 
 class Spark:
-    """It analyses every text to the same columns, or refuses it."""
+    """Returns the same columns for every text, or refuses it."""
 
     def __init__(self, *fields: Field) -> None:
         self._fields = fields

@@ -1,4 +1,4 @@
-"""From which of its commits a source's changes can be read, and how: from the feed, or by comparing two versions."""
+"""When a source's commits allow reading its changes, and how: from the feed, or by comparing two versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def changed(
     properties: dict[str, str] | None = None,
     type_: str = "int",
 ) -> SourceChange:
-    """The change of a source whose log holds the commit of the frontier, version 1, and some more."""
+    """The change of a source whose log has the frontier's commit, version 1, and the given ones."""
     on = {CHANGE_FEED: "true"} if properties is None else properties
     now = RelationFacts(
         TableName("s", "t"),
@@ -136,7 +136,7 @@ def test_many_deletes_by_vectors_are_compared():
 
 
 def test_a_column_that_is_renamed_and_read():
-    """Its name may be that of another column by then."""
+    """Another column may have taken its name."""
     rename = Commit(2, 20, "RENAME COLUMN", {}, {"oldColumnPath": "x", "newColumnPath": "K"})
     assert changed(rename, new=2).how == "diff"
     other = Commit(2, 20, "RENAME COLUMN", {}, {"oldColumnPath": "x", "newColumnPath": "y"})

@@ -1,4 +1,4 @@
-"""What an Iceberg table's metadata says of its changes since a frontier."""
+"""What an Iceberg table's metadata says about its changes since a frontier."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def snapshot(number: int, parent: int, operation: str = "append", schema: int = 
 
 
 def table(*snapshots: Any, main: int | None = None, schemas: Any = (SCHEMA,), uuid: str = "u") -> str:
-    """Metadata as a file of it; `main` is the number of the newest snapshot, the last one by default."""
+    """The text of a metadata file; `main` is the number of the current snapshot, by default the last one."""
     newest = snapshots[-1]["snapshot-id"] if snapshots else -1
     if main is not None:
         newest = 1000 + main
@@ -58,7 +58,7 @@ def facts(text: str, fields: tuple[Field, ...] = FIELDS) -> RelationFacts:
 
 
 def frontier(text: str, *read: str) -> SourceFrontier:
-    """Of a view that read some columns of a table."""
+    """The frontier of a view that read some columns of a table."""
     found = facts(text)
     columns = {f.name: ICEBERG.identity(f) for f in found.fields if f.name in (read or ("id", "x"))}
     return SourceFrontier(str(NAME), found.table_id, found.version, found.commit_id, 0, columns)
@@ -121,7 +121,7 @@ def test_rewritten_files_are_netted():
 
 @pytest.mark.parametrize("at", [1, 2])
 def test_delete_files_need_a_comparison(at):
-    """Also those that were there before the range."""
+    """Also delete files that existed before the interval."""
     counts: list[dict[str, int]] = [{}, {}]
     counts[at - 1] = {"total_delete_files": 1}
     first = snapshot(1, 0, **counts[0])
@@ -192,7 +192,7 @@ def other(*columns: tuple[int, str, str]) -> Any:
 
 
 def test_a_column_that_went_and_came_back():
-    """Its former values are NULL by now; no snapshot tells."""
+    """Its former values are now NULL, and no snapshot shows it."""
     again = table(FIRST, schemas=[SCHEMA, other((1, "id", "int"), (3, "x", "double"))])
     assert refused(BEFORE, again) is Reason.SOURCE_SCHEMA_CHANGED
     assert change(BEFORE, again, "id").how == "none"
@@ -209,7 +209,7 @@ def test_names_that_change_places():
 
 
 def test_a_column_that_was_renamed_before_the_frontier():
-    """VERSION AS OF shows the names that a snapshot was written with, so it cannot be read by the new ones."""
+    """VERSION AS OF uses the names with which a snapshot was written, so the new names cannot be read from it."""
     renamed = [SCHEMA, other((1, "id", "int"), (2, "y", "double"))]
     fields = (Field("id", "int"), Field("y", "double"))
     before = table(FIRST, schemas=renamed)

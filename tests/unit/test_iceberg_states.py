@@ -1,4 +1,4 @@
-"""States in Iceberg: how a statement is tagged and guarded, and which snapshots led to the newest one."""
+"""States in Iceberg: how a statement is tagged and guarded, and which snapshots led to the current one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of joins, where the wrong one multiplies tables that share a few values."""
+"""The order of joins, where a wrong order multiplies tables that share only a few values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scan(table, kind=Scan):
 
 
 def volume(changed):
-    """Lines of suppliers in their customer's nation; nations are joined to all terms at once."""
+    """Lines of suppliers in their customer's nation; nations are joined to the result of the other joins."""
     tables = ("supplier", "customer", "orders", "lines")
     inputs = tuple(scan(table, Changes if table == changed else Scan) for table in tables)
     inner = InnerJoin(inputs, PREDICATES)

@@ -1,4 +1,4 @@
-"""A clause that the compiler does not read is refused, never passed over."""
+"""A clause that the compiler does not read is refused, never ignored."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_all_parts_of_a_frame_are_read():
 
 
 def test_pivot_behind_a_join_is_of_what_the_join_makes():
-    """Read as a part of the right side it would group other rows, under the same names."""
+    """If PIVOT applied to the right side only, it would group other rows, under the same names."""
     joined = "select k from r join (select k, a as x from s) as q using (k)"
     query = read(f"{joined} pivot (sum(x) for b in (1 as one))")
     (keys,) = {node.keys for node in query.root.walk() if hasattr(node, "calls")}

@@ -1,4 +1,4 @@
-"""Parameters of lambdas and columns never meet."""
+"""Lambda parameters and columns of the same name are never confused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an estimate is corrected by: how long earlier refreshes took, each way by itself."""
+"""How measured times of earlier refreshes correct an estimate, separately for each way to refresh."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STARTED_MS = 1_700_000_000_000
 
 
 def after(timing: Timing, took_s: float) -> dict[str, int]:
-    """The factors that are known after a refresh that took so long."""
+    """The known factors after a refresh that took this long."""
     commit = Commit(1, STARTED_MS + round(1000 * took_s), "WRITE", {}, {}, None)
     stored = StoredState(None, replace(FRONTIER, timing=timing), None, commit)
     found = learned(stored)
-    assert (found.way, found.started_ms) == ("", 0), "nobody learns twice from one refresh"
+    assert (found.way, found.started_ms) == ("", 0), "we learn once from each refresh"
     return dict(found.factors)
 
 
@@ -34,10 +34,10 @@ def refresh(way: str, estimated_s: float, **known: int) -> Timing:
     [
         (10, 20, 2000),
         (10, 5, 500),
-        (1, 100, 4000),  # no more than that
+        (1, 100, 4000),  # capped
         (100, 1, 250),
         (2, 5, 2500),
-        (2, 4.9, None),  # too short to tell
+        (2, 4.9, None),  # too short to measure
         (5, 4, 800),
         (10, -1, None),  # the clocks differ
         (0, 10, None),
@@ -64,7 +64,7 @@ def test_a_refresh_that_was_not_measured():
     ("known", "expected"),
     [
         ({}, Factors(1, 1)),
-        ({"full": 3000}, Factors(1, 3)),  # so the way that was never taken is tried
+        ({"full": 3000}, Factors(1, 3)),  # so that the way never taken is tried
         ({"full": 500}, Factors(0.5, 0.5)),
         ({"changes": 2000}, Factors(2, 1)),
         ({"changes": 2000, "full": 3000}, Factors(2, 3)),

@@ -1,4 +1,4 @@
-"""Whose a relation is, and which names the nodes of a project need."""
+"""Who owns a relation, and which names the nodes of a project need."""
 
 from __future__ import annotations
 

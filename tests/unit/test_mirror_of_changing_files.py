@@ -1,4 +1,4 @@
-"""A source whose files are overwritten while its mirror reads them is read once more, and then said to be one."""
+"""If files are overwritten while a mirror reads them, it reads once more; if that fails too, it raises an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHER = EngineError("[DIVIDE_BY_ZERO] in a view of files", "DIVIDE_BY_ZERO")
 
 
 class Spark(Engine):
-    """Has a source of files, and a mirror or none. The statements of a kind fail with errors given for it."""
+    """Has a source of files and possibly a mirror. Statements of a kind fail with the errors given for it."""
 
     def __init__(self, *, mirrored: bool, **errors: list[EngineError]) -> None:
         self.version = 0 if mirrored else -1

@@ -1,4 +1,4 @@
-"""A mirror follows random sources: the texts computed by DuckDB, the MERGE done here as Spark does it."""
+"""A mirror follows random sources: DuckDB computes the texts, and the test does the MERGE as Spark does it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def texts(*key: str, columns: tuple[str, str] = PLAIN) -> MirrorTexts:
 
 
 class World:
-    """A source and its mirror, as lists of rows."""
+    """A source and its mirror, as bags of rows."""
 
     def __init__(self, source: list[tuple], mirror: list[tuple], columns: tuple[str, str]) -> None:
         self.mirror = mirror
@@ -48,7 +48,7 @@ class World:
 def followed(
     source: list[tuple], mirror: list[tuple], *key: str, columns: tuple[str, str] = PLAIN
 ) -> Counter[tuple] | None:
-    """The mirror afterwards; None if it is told that the key is none."""
+    """The mirror afterwards; None if it finds that the key is not unique."""
     world, t = World(source, mirror, columns), texts(*key, columns=columns)
     world.stage(t.differences("s.mirror"))
     came, gone, several = world.query(t.counts("d"))[0]
@@ -61,7 +61,7 @@ def followed(
         hit = [r for r in result if (r[0] == row[0] if key else is_gone and r == tuple(row))]
         assert len(hit) <= 1 or not key
         if not hit:
-            assert not is_gone, "nothing is there to be deleted"
+            assert not is_gone, "there is no row to delete"
             new[tuple(row)] += 1
             continue
         taken = result.pop(hit[0])
@@ -96,7 +96,7 @@ def test_by_key(seed, columns):
 
 
 def test_zeros_of_two_signs_are_two_values_of_a_column_of_floats():
-    """The key alone may be either of them: Spark groups both under 0.0."""
+    """The key alone may be either zero: Spark groups both under 0.0."""
     text = MirrorTexts(*NAMES, ("id", "f"), floats=("f",)).differences("s.mirror")
     assert text.startswith("select `id`, first(`f`) as `f`, ")
     assert "\ngroup by `id`, `f`, cast(`f` as string)\n" in text

@@ -1,4 +1,4 @@
-"""What a model's text is: one query, with what the session puts into it, or an error before anything runs."""
+"""A model's text must be one query. It includes the session's values; other texts fail before anything runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODEL = TableName("s", "m")
 
 
 class Session:
-    """An engine of which only the session is there: its settings, and a parser that stops at a word."""
+    """An engine with only session features: settings, and a parser that stops at a word."""
 
     def __init__(self, values: dict[str, str] | None = None, stops_at: str = "") -> None:
         self.values, self.stops_at = values or {}, stops_at
@@ -124,7 +124,7 @@ def test_a_query_is_asked_for_once_for_each_text():
 
 @pytest.mark.parametrize("kind", BREAKOUTS)
 def test_where_spark_stops_to_read_is_the_place(kind):
-    """The texts go to Spark's parser as they are, and nothing of ours is around them there."""
+    """Spark's parser gets the texts unchanged, with nothing of ours around them."""
     session: Any = Session(stops_at=BREAKOUTS[kind].split()[-1])
 
     def look_at(sql: str) -> None:
@@ -208,7 +208,7 @@ Columns = _Columns()
 
 
 class Server:
-    """A thrift server of which only SET is there."""
+    """A thrift server that only knows SET and RESET."""
 
     def __init__(self, **values: str) -> None:
         self.values = values

@@ -1,4 +1,4 @@
-"""The model's text with change logs replaced by the tables that they tell of."""
+"""The model's text, in which a table expression replaces each change log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ META = {"key": "id", "change_log": {"order": "seq", "columns": ["id", "x"]}}
 
 
 class Catalog:
-    """One log with the columns seq, op, id, x; it counts the questions."""
+    """One log with the columns seq, op, id, x. It records each query."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

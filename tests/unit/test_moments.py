@@ -1,4 +1,4 @@
-"""Names of moments: each is read as what it is, and as nothing else."""
+"""Names of moments: each is recognized where it means the moment, and only there."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_in_the_normal_form_filters_and_projections_alone_read_one(join):
     ],
 )
 def test_calls_in_a_text_are_replaced(text, found):
-    """Columns, aliases and texts stay, as does a moment without a literal."""
+    """Columns, aliases and string literals stay, and so does a moment without a literal."""
     literals = {MOMENTS["current_date"]: "D", MOMENTS["now"]: "T"}
     assert replace_moments(text, literals) == (found or text)
 

@@ -68,7 +68,7 @@ def test_a_subquery_has_its_own_windows():
     ],
 )
 def test_a_row_of_the_frame(call, known):
-    """Behind a frame's peers any of them is the last."""
+    """If a frame ends with several peers, any of them may be the last row."""
     sql = f"select k, {call} as v from r"
     if known:
         assert read(sql).output

@@ -1,4 +1,4 @@
-"""Names of columns that FROM compares or shows: where they are not known, or mean two columns."""
+"""Column names that FROM compares or outputs: cases where they are unknown or ambiguous."""
 
 from __future__ import annotations
 
@@ -87,6 +87,6 @@ def test_structs_among_the_columns_of_values(row):
 
 @pytest.mark.parametrize("item", ["cast(k as string)", "string((k))", "k::string", "try_cast(k as string)"])
 def test_a_cast_of_a_column_is_called_like_it(item):
-    """So it is what ORDER BY means by the name."""
+    """So ORDER BY finds it under the column's name."""
     query = read(f"select {item} from r order by k limit 2")
     assert [key.column for key in query.sort] == list(query.output)

@@ -1,4 +1,4 @@
-"""Columns of a source that are named as statements name their own: other names beside weights, and no clash."""
+"""Source columns with names that our statements use: the statements choose other names and nothing clashes."""
 
 from __future__ import annotations
 

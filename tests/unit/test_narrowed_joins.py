@@ -1,4 +1,4 @@
-"""Which inputs of query 17 of TPC-H are narrowed, by the sizes of the tables and of the change."""
+"""Which inputs of TPC-H query 17 are narrowed, depending on the sizes of the tables and of the change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = {LINES: 3e7, PARTS: 1e6}
 
 @pytest.fixture(scope="module")
 def inputs() -> tuple[Relation, Relation, Relation]:
-    """Lines, parts of a brand, and sums of lines by part."""
+    """Lines, parts of one brand, and sums of lines by part."""
     (query,) = (query for query in QUERIES if query.stem == "q17")
     core = compiled(new_engine(), query_text(query)).core
     (join,) = (node for node in core.walk() if isinstance(node, InnerJoin))
@@ -30,16 +30,16 @@ def inputs() -> tuple[Relation, Relation, Relation]:
     ("rows", "changed", "narrows"),
     [
         (ROWS, 120_000, True),
-        (ROWS, 100, False),  # looked up sooner than the parts are read
-        ({**ROWS, PARTS: 1e7}, 1e6, False),  # too many to be read again
-        ({LINES: 3e6, PARTS: 1e6}, 120_000, False),  # so many as the lines, nearly
+        (ROWS, 100, False),  # looking them up is faster than reading the parts
+        ({**ROWS, PARTS: 1e7}, 1e6, False),  # too many to read again
+        ({LINES: 3e6, PARTS: 1e6}, 120_000, False),  # nearly as many as the lines
     ],
 )
 def test_few_parts_narrow_the_sums_of_many_lines(inputs, rows, changed, narrows):
     lines, parts, sums = inputs
     narrowing = NarrowedJoins(Sizes(rows, {LINES: changed}))
     assert narrowing.by_what_stays(sums, parts) is narrows
-    assert not narrowing.by_what_stays(sums, lines)  # no condition picks few of them
+    assert not narrowing.by_what_stays(sums, lines)  # no condition selects only a few lines
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_changes_are_not_sent_to_a_small_table_first(inputs, rows, whole):
 
 @pytest.mark.parametrize(("rows", "reads"), [(25.0, 1), (1e6, 2)])
 def test_changes_are_read_once_where_dimensions_are_small(rows, reads):
-    """Each lookup in a large one needs the keys of the changes, beside the changes."""
+    """A lookup in a large one reads the changes twice: once for their keys, once for their rows."""
     query = "select c_custkey, n_name from tpch.customer left join tpch.nation on n_nationkey = c_nationkey"
     state = compiled(new_engine(), query).state
     sizes = Sizes({"tpch.nation": rows}, {"tpch.customer": 10.0})
@@ -65,9 +65,9 @@ def test_changes_are_read_once_where_dimensions_are_small(rows, reads):
     ("rows", "values", "narrows"),
     [
         (3e7, 1e6, True),
-        (3e7, 25.0, False),  # each of a few groups has a large part of the table
-        (3e7, 3e7, False),  # which only the table itself tells
-        (1e6, 2e5, False),  # read twice as fast
+        (3e7, 25.0, False),  # few groups, each with a large part of the table
+        (3e7, 3e7, False),  # a number that only the table itself can give
+        (1e6, 2e5, False),  # small enough to read twice
     ],
 )
 def test_lines_are_read_once_with_their_sums(inputs, rows, values, narrows):

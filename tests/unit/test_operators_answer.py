@@ -1,4 +1,4 @@
-"""What passes ask of an operator: none can leave an answer out, and its expressions can be changed."""
+"""What passes ask an operator: no operator can omit an answer, and its expressions can be replaced."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ NODES: dict[str, Relation] = {
 
 @pytest.mark.parametrize("node", NODES.values(), ids=NODES)
 def test_an_operator_over_other_inputs_is_the_same_but_for_these(node):
-    """Also keys that rows are compared with are an input."""
+    """Keys with which rows are compared are an input too."""
     others = tuple(only(child, child.columns) for child in node.children)
     made = node.with_children(others)
     assert made.children == others
@@ -81,7 +81,7 @@ def test_an_operator_over_other_inputs_is_the_same_but_for_these(node):
 
 
 class _Whole(Filter):
-    """An operator with all of its answers."""
+    """An operator with all answers."""
 
 
 @pytest.mark.parametrize("answer", sorted(Relation.__abstractmethods__))
@@ -94,6 +94,6 @@ def test_an_operator_that_lacks_an_answer_cannot_be_made(answer):
 
 @pytest.mark.parametrize("kind", [NoInput, OneInput, TwoSides, Linear, Derived])
 def test_what_operators_have_in_common_answers_nothing_for_them(kind):
-    """But for what follows from the number of inputs, or from the rule of the delta."""
+    """Except for what follows from the number of inputs or from the delta rule."""
     own = {"monotone", "at_most_one_row", "label", "map_scalars", "pruned"}
     assert own <= kind.__abstractmethods__

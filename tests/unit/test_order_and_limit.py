@@ -1,4 +1,4 @@
-"""Which column ORDER BY means, and where LIMIT leaves nothing to choose."""
+"""Which column ORDER BY means, and where LIMIT leaves no choice between rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may not be decided by values that depend on the order in which rows are read."""
+"""Decisions that must not depend on values that vary with the order in which rows are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan does not depend on the order in which a table has its columns."""
+"""A plan does not depend on the order of a table's columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plan(database: Database, sql: str, catalog: Catalog) -> str:
 
 
 def without_star(seed: int) -> str:
-    """A random query whose own columns are listed."""
+    """A random query that lists its columns instead of using a star."""
     sql = QueryMaker(random.Random(seed), max_depth=2).query()
     return sql if "*" not in sql.replace("count(*)", "") else without_star(seed + 1000)
 

@@ -1,4 +1,4 @@
-"""Subqueries whose value for an outer row without a match, or whose IN, Spark alone knows."""
+"""Subqueries for which only Spark knows the value over empty input or the result of IN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused before anything is read from the text."""
+"""What is refused before the text is analyzed."""
 
 import pytest
 import sqlglot.parser
@@ -64,7 +64,7 @@ def test_a_with_in_front_of_parentheses_stays(end):
     ["/* a * b */ " * 40, "/* a /* b */ c */", "-- a\n" * 400, "/*" + "*/ /*" * 40 + "*/", " " * 10_000],
 )
 def test_a_statement_between_comments(comments):
-    """However many of them stand where, its ends are found at once."""
+    """However many comments there are, and wherever they are, the statement's ends are found quickly."""
     sql = f"select 1 {comments} as a"
     assert statement_text("model", f"\ufeff{comments}{sql} {comments};{comments}") == sql
     with pytest.raises(ModelError, match="no SELECT"):

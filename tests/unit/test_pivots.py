@@ -1,4 +1,4 @@
-"""PIVOT: the names of its columns, and where the value of a group without rows is not known."""
+"""PIVOT: its column names, and when the value of a group without rows is not known."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_is_refused(sql, reason, detail):
 
 @pytest.mark.parametrize("call", ["bool_and(k > 1)", "bool_or(k > 1)", "every(k > 1)", "some(k > 1)"])
 def test_a_group_without_rows_has_no_truth_value(call):
-    """Beside an aggregate that is no NULL over no rows, their type decides."""
+    """Beside an aggregate that is not NULL over empty input, their type decides."""
     sql = pivot(f"{call} as b, count(*) as n")
     assert list(read(f"select 1_b, 1_n, two_b from ({sql})").output) == ["1_b", "1_n", "two_b"]
 

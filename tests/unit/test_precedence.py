@@ -1,4 +1,4 @@
-"""Operators side by side: those that Spark groups otherwise than the parser."""
+"""Neighboring operators that Spark groups differently from the parser."""
 
 from __future__ import annotations
 

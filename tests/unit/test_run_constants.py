@@ -1,4 +1,4 @@
-"""Which columns of a query are literals that a dbt run may write in another way each time."""
+"""Which columns of a query are literals that may differ in each dbt run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparkivm.plan.run_constants import is_run_constant
         ("cast('2024-02-29T00:00:00' as timestamp_ntz)", True),
         ("date'2024-02-29'", True),
         ("cast('a' as string)", True),
-        # as a public view has them
+        # in the form that a public view uses
         ("cast(if(true, 'a', null) as string)", True),
         ("cast(if(true, cast('2024-02-29' as date), null) as date)", True),
         ("cast(if(true, cast('a' as string), null) as int)", False),
@@ -29,7 +29,7 @@ from sparkivm.plan.run_constants import is_run_constant
         ("cast(if(a, 'a', null) as string)", False),
         ("cast(if(true, 'a', 'b') as string)", False),
         ("cast(if(true, a, null) as string)", False),
-        # Spark may fail, or say NULL: as each row of the query does.
+        # Spark may fail or return NULL, as it would for each row of the query.
         ("cast('2023-02-29 00:00:00' as timestamp)", False),
         ("cast('2024-02-29 24:00:00' as timestamp)", False),
         ("cast('2024-02-29 00:00:00+19:00' as timestamp)", False),

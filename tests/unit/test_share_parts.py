@@ -1,4 +1,4 @@
-"""Groups that a query reads in several places are one part of its plan."""
+"""A grouping that a query reads in several places appears once in its plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def engine():
 
 
 def groups(engine, sql: str) -> int:
-    """How many different groupings the plan holds."""
+    """The number of different groupings in the plan."""
     core = compiled(engine, sql).core
     return sum(isinstance(node, (Aggregate, Window)) for node in core.walk())
 
@@ -33,7 +33,7 @@ def groups(engine, sql: str) -> int:
             1,
         ),
         (f"select a.k, b.s from ({TOTALS}) a join ({TOTALS}) b on a.k = b.k", 1),
-        # What is filtered differently is not the same.
+        # Groupings with different filters are not the same.
         (f"with x as ({TOTALS}) select a.k, b.s from x a join x b on a.k = b.k and b.k > 5 and a.s > 1", 2),
         (f"select a.k, b.s from ({TOTALS}) a join ({TOTALS.replace('sum', 'max')}) b on a.k = b.k", 2),
     ],

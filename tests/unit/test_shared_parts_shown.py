@@ -1,4 +1,4 @@
-"""What a plan uses in several places is written and drawn once."""
+"""A shared part of a plan is written and drawn once."""
 
 from __future__ import annotations
 

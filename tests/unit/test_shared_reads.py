@@ -1,4 +1,4 @@
-"""Which lookups share a slice: all of a large table but those whose keys come out of it."""
+"""Which lookups share a slice: all lookups in a large table except those whose keys come from the slice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = Scan("parts", (("p_key", "key"), ("p_brand", "brand")))
 
 
 def derived(*inputs: Scan, rows: Mapping[str, float] = ROWS) -> Relation:
-    """The delta of a chain of joins of which every input changed."""
+    """The delta of a chain of joins in which every input changed."""
     equalities = {
         ("c_key", "o_customer"): {CUSTOMERS, ORDERS},
         ("o_key", "l_order"): {ORDERS, LINES},
@@ -52,7 +52,7 @@ def test_a_table_in_the_middle_is_read_once():
 
 def test_a_lookup_whose_keys_come_out_of_a_slice_is_not_part_of_it():
     plan = derived(CUSTOMERS, ORDERS, LINES, PARTS)
-    # Lines of changed customers come by their orders, orders of changed parts by their lines: one waits.
+    # Lines of changed customers need their orders, orders of changed parts their lines: one has to wait.
     assert (scans(plan, "lines"), scans(plan, "orders")) in ((1, 2), (2, 1))
     for found in slices(plan):
         assert found not in {node for lookup in found.lookups for node in lookup.keys.walk()}
@@ -63,7 +63,7 @@ def test_small_tables_are_looked_up_as_often_as_they_are_asked():
 
 
 def test_what_else_a_slice_is_asked_for_stays():
-    """The columns of a slice are those of all its readers."""
+    """A slice has the columns that all its readers need."""
     plan = derived(ORDERS, LINES, PARTS)
     (lines,) = (
         found for found in slices(plan) if isinstance(found.input, Scan) and found.input.table == "lines"

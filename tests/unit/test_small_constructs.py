@@ -1,4 +1,4 @@
-"""Constructs that random queries seldom have, refreshed in random worlds and compared with their recomputation."""
+"""Constructs that random queries seldom contain: refreshed in random worlds and compared with the recomputation."""
 
 from __future__ import annotations
 

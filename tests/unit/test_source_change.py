@@ -1,4 +1,4 @@
-"""What a source's commits say of its rows."""
+"""What a source's commits say about its rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source(version: int, table_id: str = "id") -> RelationFacts:
 
 
 def outcome(source: RelationFacts, known: SourceFrontier, commits: list[Commit]) -> str:
-    """How the change is read, or why it is not."""
+    """How the change is read, or why it cannot be read."""
     try:
         return DELTA.change(source, known, commits).how
     except NotIncremental as error:
@@ -95,7 +95,7 @@ def test_how_many_rows_changed(operation, metrics, rows, counted):
 
 @pytest.mark.parametrize("operation", ["DROP COLUMNS", "RENAME COLUMN"])
 def test_columns_that_go_need_a_comparison_of_versions(operation):
-    """Delta reads a feed by one schema, and refuses if the columns were others in between."""
+    """Delta reads a feed with one schema, and refuses if the columns differed in between."""
     commits = [
         Commit(1, 10, "WRITE", {}, {}),
         Commit(2, 11, "WRITE", {}, {"mode": "Append"}),
@@ -107,13 +107,13 @@ def test_columns_that_go_need_a_comparison_of_versions(operation):
 
 
 def test_files_put_back_from_a_backup_have_another_history():
-    """The same identity and the same versions, written at another time."""
+    """The same identity and versions, written at another time."""
     a_day_later = 10 + 24 * 3600 * 1000
     commits = [Commit(1, a_day_later, "WRITE", {}, {}), Commit(2, a_day_later + 1, "WRITE", {}, {})]
     with pytest.raises(NotIncremental) as raised:
         DELTA.change(source(2), FRONTIER, commits)
     assert raised.value.fallback.reason is Reason.SOURCE_REPLACED
-    # The same commit as DESCRIBE HISTORY tells of it, by the time of its file.
+    # The same commit as DESCRIBE HISTORY reports it, with the time of its file.
     commits = [Commit(1, 10 + 900, "WRITE", {}, {}), Commit(2, 3000, "WRITE", {}, {"mode": "Append"})]
     assert DELTA.change(source(2), FRONTIER, commits).append_only
 
@@ -125,11 +125,11 @@ DAY_MS = 24 * 3600 * 1000
     ("known", "found", "later_ms", "outcome_"),
     [
         ("transaction:a", "transaction:a", 0, "same"),
-        ("transaction:a", "transaction:a", DAY_MS, "same"),  # copied with another time
+        ("transaction:a", "transaction:a", DAY_MS, "same"),  # copied, with another time
         ("transaction:a", "transaction:b", 0, "SOURCE_REPLACED"),  # in the same millisecond
         ("history:a", "history:b", 0, "SOURCE_REPLACED"),
         ("log:a", "log:a", 0, "same"),
-        # Of other kinds, or without an id: what both know is about when it was.
+        # Ids of different kinds, or no id: only the approximate time can be compared.
         ("transaction:a", "history:a", 900, "same"),
         ("transaction:a", "history:b", DAY_MS, "SOURCE_REPLACED"),
         ("", "transaction:b", 900, "same"),
@@ -153,7 +153,7 @@ def test_a_source_with_fewer_versions_was_put_back():
 
 @pytest.mark.parametrize("versions", [[2, 3], [1, 3], [3], []])
 def test_each_commit_from_the_known_one_on_has_to_be_there(versions):
-    """Without the known one nobody can say that the later ones follow it."""
+    """Without the known commit, we cannot know that the later ones follow it."""
     known = replace(FRONTIER, commit_id="transaction:1")
     commits = [Commit(v, 9 + v, "WRITE", {}, {"mode": "Append"}, id=f"transaction:{v}") for v in versions]
     assert outcome(source(3), known, commits) == "HISTORY_UNAVAILABLE"

@@ -1,4 +1,4 @@
-"""What `meta.sparkivm` of a source may say, and how a mistake is told."""
+"""What `meta.sparkivm` of a source may contain, and how a mistake is reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Expressions that rules write as SQL, with names in them that stand for something else."""
+"""Expressions that rules write as SQL, with placeholder names that are replaced."""
 
 from __future__ import annotations
 

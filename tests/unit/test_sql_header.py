@@ -1,4 +1,4 @@
-"""What a model's `sql_header` may hold, and what the fingerprint knows of it."""
+"""What a model's `sql_header` may contain, and what the fingerprint includes of it."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_the_header_decides_as_a_setting_does():
 
 
 def test_a_view_over_what_is_not_seen_has_no_plan():
-    """So it is computed on each run, also where its sources have not changed."""
+    """So each run computes it, even if its sources have not changed."""
     header = read_header("m", "declare day date = (select max(day) from t)")
     view = compile_view(Session(), TableName("s", "m"), "select day as a", None, None, unseen=header.fallback)
     assert (view.plan, view.fallback, view.complete) == (None, header.fallback, False)

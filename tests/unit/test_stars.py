@@ -1,4 +1,4 @@
-"""What a star stands for: among the arguments of a function, and behind a struct."""
+"""What a star expands to: among a function's arguments, and after a struct."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_star_is_all_columns(call, text):
     ],
 )
 def test_stars_in_count(call, columns):
-    """Only COUNT(*) counts rows without values, too."""
+    """Only COUNT(*) also counts rows without values."""
     (made,) = [
         one for node in read(f"select {call} as n from r").root.walk() for one in getattr(node, "calls", ())
     ]
@@ -164,7 +164,7 @@ def test_fields_of_what_an_array_holds(query, expressions):
 
 
 def test_a_map_under_another_name_is_one():
-    """UNPIVOT gives names of their own to the columns that it keeps."""
+    """UNPIVOT renames the columns that it keeps."""
     names = read("select explode(tags) from (select * from events unpivot (x for n in (id)))", EVENTS).output
     assert names == ("key", "value")
 

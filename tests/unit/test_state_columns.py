@@ -1,4 +1,4 @@
-"""Which columns of a state are those that a refresh left."""
+"""Whether a state still has the columns that a refresh left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ K, N = Field("k", "int", mapped_to="1"), Field("n", "bigint", mapped_to="2")
         (
             [Field("k", "int"), Field("n", "bigint")],
             "",
-        ),  # over thrift nobody says where columns are mapped to
+        ),  # over thrift, the mapping of columns is not known
         ([Field("k", "void", mapped_to="1"), N], ""),
         (
             [Field("k", "int", mapped_to="2"), Field("n", "bigint", mapped_to="1")],

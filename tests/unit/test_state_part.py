@@ -1,4 +1,4 @@
-"""Which part of a state is replaced, and how many questions it takes to find it."""
+"""Which part of a state is replaced, and how many queries it takes to find it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = state_part._MOST_VALUES
 
 
 class Asked:
-    """Answers questions about changed rows; the state holds so many rows of the part that is looked at."""
+    """Answers queries about changed rows. In the state, the part asked about has `held` rows."""
 
     def __init__(self, rows: Sequence[tuple[Any, ...]], columns: Sequence[str], held: int = 0) -> None:
         self.rows, self.columns, self.held = rows, columns, held

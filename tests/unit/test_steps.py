@@ -1,4 +1,4 @@
-"""A plan that grows with each use of what it shares is cut into steps whose size does not."""
+"""A plan that grows with each use of a shared part is cut into steps of limited size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparkivm.properties.inlined_size import reads_when_inlined
 
 
 def doubled(relation: Relation, times: int) -> Relation:
-    """Joined with itself again and again; every second one is a Z-set beside a bag."""
+    """Joined with itself `times` times; the result doubles each time."""
     for number in range(times):
         (name,) = relation.columns
         other = renamed(relation, [(f"c{number}", name)])

@@ -1,4 +1,4 @@
-"""The frontier of a state is that of its newest commit of data, whatever Delta commits behind it."""
+"""A state's frontier is that of its newest data commit, whatever Delta commits afterwards."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class History(Engine):
     ],
 )
 def test_compaction_is_passed_over(commits, version):
-    """Auto compaction commits in the session that has the refresh's metadata set."""
+    """Auto compaction commits in the refresh's session, so it carries the refresh's metadata."""
     stored = read_state(History(*commits), REQUEST)
     assert stored.problem is None
     assert stored.frontier_commit.version == version
@@ -69,7 +69,7 @@ def test_a_frontier_of_another_model_is_not_this_views():
 
 @pytest.mark.parametrize("operation", ["RENAME COLUMN", "DROP COLUMNS", "ADD COLUMNS", "REPLACE COLUMNS"])
 def test_columns_that_somebody_altered(operation):
-    """Before and after a refresh; there are the same rows, and names may stand for others of them."""
+    """Before or after a refresh: the rows are the same, but a name may now mean another column."""
     after = read_state(History(("CREATE TABLE AS SELECT", BUILT), (operation, None)), REQUEST)
     before = read_state(
         History(("CREATE TABLE AS SELECT", BUILT), (operation, None), ("WRITE", REFRESHED)), REQUEST
@@ -97,7 +97,7 @@ def test_columns_are_compared_with_those_that_were_left():
 
 
 def test_every_version_since_the_frontier_has_to_be_in_the_log():
-    """A commit without an entry of what it did may be anything."""
+    """A commit without a log entry may have done anything."""
     history = History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("OPTIMIZE", None))
     del history.all[1]
     stored = read_state(history, REQUEST)

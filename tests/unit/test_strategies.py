@@ -1,4 +1,4 @@
-"""What the report of a refresh says of how each operator follows its changes."""
+"""What a refresh reports about how each operator follows changes."""
 
 from __future__ import annotations
 

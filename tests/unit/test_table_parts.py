@@ -1,4 +1,4 @@
-"""The part of a table that a plan reads: what several readers need is one condition, and counts once."""
+"""The part of a table that a plan reads: a part that several readers need is one condition and counts once."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.key_ranges import KeyRanges, Span
 from sparkivm.plan.needed_rows import ChangedColumn
 
-ROWS = 8_000_000.0  # of which a hundredth has 10,000 numbers
+ROWS = 8_000_000.0  # we take 10,000 numbers for one hundredth of them
 LARGE = {("facts", "id"): ROWS, ("facts", "other"): ROWS}
 
 
 def lookup(changed: str, column: str = "id", null_safe: bool = False) -> Relation:
-    """Facts with a changed key of a table."""
+    """Facts whose key is among the changed keys of a table."""
     facts, changes = Scan("facts", (("f", column),)), Changes(changed, (("k", "key"),))
     equal = "f <=> k" if null_safe else "f = k"
     return renamed(InnerJoin((facts, changes), (expression(equal, f="f", k="k"),)), (("f", "f"),))
 
 
 def part(*lookups: Relation, **spans: tuple[int, int] | None) -> tuple[float, str]:
-    """Share and condition of what the lookups need of the facts."""
+    """Share and condition of the facts that the lookups need."""
     changed = {ChangedColumn(table, "key"): Span(*found) if found else None for table, found in spans.items()}
     (found,) = KeyRanges(changed, LARGE).parts(UnionAll(lookups)).values()
     return round(found.share, 4), found.condition.sql("spark")
@@ -87,7 +87,7 @@ def test_a_slice_is_the_part_that_its_lookups_ask_for():
 
 
 def test_what_matches_a_part_is_one_too():
-    """Of facts beside the rows of another table, those beside rows that are needed."""
+    """Facts matched with needed rows of another table."""
     rows, facts = Scan("rows", (("r", "key"),)), Scan("facts", (("f", "id"),))
     both = LeftJoin(rows, facts, JoinCondition((Pair("r", "f", False),)))
     keys = Keys.of(Changes("a", (("k", "key"),)), (("r", "k"),))
@@ -108,9 +108,9 @@ def test_no_part_is_told_of_much_or_nothing(spans):
 @pytest.mark.parametrize(
     ("span", "share"),
     [
-        ((1, 900), 0.9),  # of a thousand parts, changed ones are anywhere
+        ((1, 900), 0.9),  # a thousand parts; the changed ones may be anywhere
         ((1, 100), 0.1),
-        ((7_000_001, 7_000_900), 0.0009),  # a thousand orders of many
+        ((7_000_001, 7_000_900), 0.0009),  # a thousand of many orders
     ],
 )
 def test_numbers_from_one_on_may_be_all_that_there_are(span, share):

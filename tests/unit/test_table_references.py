@@ -1,4 +1,4 @@
-"""Which names in a text are tables, and which are CTEs."""
+"""Which names in a text are tables and which are CTEs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WINDOW(time, …): the rows that it makes, and that the clause of the same name stays what it is."""
+"""WINDOW(time, …): the rows that it makes. The WINDOW clause keeps its meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL that could mean something else to Spark than to the parser is refused with its place."""
+"""SQL that Spark could read differently from the parser is refused, with its place."""
 
 from __future__ import annotations
 

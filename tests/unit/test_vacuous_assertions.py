@@ -9,7 +9,7 @@ from tests.reading import assert_refused, read
 
 
 def wrapped(function: str, argument: str) -> str:
-    """As `spark__assert_not_null` of dbt-spark writes it."""
+    """As dbt-spark's `spark__assert_not_null` writes it."""
     call = f"{function}({argument})"
     return f"coalesce({call}, nvl2({call}, assert_true({call} is not null), null))"
 

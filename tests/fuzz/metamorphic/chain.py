@@ -14,18 +14,18 @@ from tests.fuzz.random_data import COLUMNS, Change, World
 from tests.fuzz.random_queries import DBL, DEC, INT, STR, QueryMaker, of_kind
 
 _LOWER = "lower_view"
-_STANDS_FOR = "t"  # the table that has the lower view's rows
+_STANDS_FOR = "t"  # the table whose rows the lower view replaces
 _SOURCES = {"int": INT, "bigint": INT, "decimal(12,2)": DEC, "string": STR, "double": DBL}
 
 
 def chain_case(seed: int, depth: int) -> Case:
-    """A query over a CTE with the columns of a table, which is the lower view."""
+    """A query over a CTE, which is the lower view and has the columns of a table."""
     rng = random.Random(seed)
     maker = QueryMaker(rng, depth, moments=False, tables=("r", "s"))
     body, columns = maker.select(rng.randint(0, max(0, depth - 1)))
     items = []
     for name, type_ in COLUMNS:
-        # A DOUBLE is none of the query's, as what the engine prints of it is not all of its digits.
+        # DOUBLE columns do not come from the query, because the engine does not print all digits of a DOUBLE.
         fitting = of_kind(columns, INT if type_ == "double" else _SOURCES[type_])
         items.append(f"cast({rng.choice(fitting) if fitting else 'null'} as {type_}) as {name}")
     lower = f"select {', '.join(items)} from ({body}) as lowest"
@@ -43,7 +43,7 @@ def chain_case(seed: int, depth: int) -> Case:
 
 
 def chain_is_flat(database: Database, case: Case) -> str | None:
-    """M11: a view over a maintained view is the view over its query."""
+    """M11: a view over an incremental view equals the view over its query."""
     lower, upper = _parts(case.sql)
     flat = visible(history(database, case.sql, case.world, case.seed))
     contents = visible(history(database, lower, case.world, case.seed))
@@ -57,7 +57,7 @@ def chain_is_flat(database: Database, case: Case) -> str | None:
 
 
 def _parts(sql: str) -> tuple[str, str]:
-    """The query of the lower view, and the one over it."""
+    """The lower view's query, and the query over it."""
     tree = sqlglot.parse_one(sql, dialect="spark")
     ctes = tree.args["with_"].expressions
     position = next(number for number, cte in enumerate(ctes) if cte.alias == _LOWER)

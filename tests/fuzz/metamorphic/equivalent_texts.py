@@ -1,4 +1,4 @@
-"""Other texts of a query. Of random queries every alias is new, so no rewrite captures a name."""
+"""Equivalent texts of a query. Each alias of a random query is unique, so a rewrite cannot capture a name."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def in_a_subquery(sql: str) -> str:
 
 
 def renamed_aliases(sql: str) -> str:
-    """Every alias is another, and of several lengths, so that they sort otherwise."""
+    """Replace every alias, with several lengths, so that they sort differently."""
     return re.sub(
         r"\b(q|c|g|m|w|cte)(\d+)\b", lambda name: f"{'z' * (int(name[2]) % 3)}y{name[2]}{name[1]}", sql
     )
 
 
 def numbered_columns(sql: str) -> str:
-    """Columns are called 1, 2, …, as hidden ones are where they have no name."""
+    """Name columns 1, 2, …, like the numbers in names of hidden columns."""
     return _OF_COLUMNS.sub(r"`\2`", sql)
 
 
 def columns_like_tables(sql: str) -> str:
-    """Columns are called q1, q2, …, as tables in delta SQL are."""
+    """Name columns q1, q2, …, like tables in delta SQL."""
     return _OF_COLUMNS.sub(r"q\2", sql)
 
 
 def inlined_ctes(sql: str) -> str:
-    """Each CTE where it is used."""
+    """Replace each reference to a CTE by its query."""
     tree = parsed(sql)
     clause = tree.args.get("with_")
     if clause is None:
@@ -59,7 +59,7 @@ def inlined_ctes(sql: str) -> str:
 
 
 def outlined_subqueries(sql: str) -> str:
-    """Each derived table, unless it is LATERAL, as a CTE."""
+    """Turn each derived table into a CTE, unless it is LATERAL."""
     tree = parsed(inlined_ctes(sql))
     ctes: list[tuple[str, exp.Expr]] = []
     while (found := next(filter(_is_innermost, tree.find_all(exp.Subquery)), None)) is not None:
@@ -71,7 +71,7 @@ def outlined_subqueries(sql: str) -> str:
 
 
 def turned_joins(sql: str) -> str:
-    """The first inner join of each FROM with its sides exchanged."""
+    """Exchange the sides of each FROM's first inner join."""
     tree = parsed(sql)
     for select in list(tree.find_all(exp.Select)):
         joins = select.args.get("joins") or []
@@ -85,7 +85,7 @@ def turned_joins(sql: str) -> str:
 
 
 def in_as_exists(sql: str) -> str:
-    """x IN (SELECT y …) as a conjunct of WHERE, where NULL is as good as FALSE."""
+    """Replace x IN (SELECT y …) as a conjunct of WHERE, where NULL and FALSE are equivalent."""
     tree = parsed(sql)
     for test in list(tree.find_all(exp.In)):
         query = test.args.get("query")
@@ -113,7 +113,7 @@ REWRITES: tuple[Callable[[str], str], ...] = (
 
 
 def _is_innermost(node: exp.Subquery) -> bool:
-    """A derived table of a FROM without another one inside."""
+    """Whether it is a derived table in FROM that contains no other one."""
     in_from = isinstance(node.parent, (exp.From, exp.Join))
     inside = (
         inner for inner in node.this.find_all(exp.Subquery) if isinstance(inner.parent, (exp.From, exp.Join))

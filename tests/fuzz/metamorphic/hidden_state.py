@@ -1,4 +1,4 @@
-"""What is true of every state, whatever the query."""
+"""Invariants of every state, for any query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fuzz.view import View
 
 
 def state_is_sound(database: Database, case: Case) -> str | None:
-    """M12: counts are not negative, groups without rows are gone, each key is there once, NULL too."""
+    """M12: counts are not negative, groups without rows are gone, each key exists once, including NULL."""
     database.load(case.world)
     view = View(database, case.sql)
     state = view.plan.state

@@ -1,4 +1,4 @@
-"""What a view shows and what its state holds, after each refresh."""
+"""What a view shows and its state holds after each refresh."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fuzz.view import View
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A view at one version."""
+    """A view's rows at one version."""
 
     visible: Counter[Any]
     hidden: Counter[Any]
@@ -29,7 +29,7 @@ def history(
     seed: int,
     most_reads: Sequence[int] = (INLINED_READS,),
 ) -> list[Snapshot]:
-    """The snapshots after 0, 1, … batches, refreshed by forms that the seed chooses."""
+    """The snapshots after 0, 1, … batches; the seed chooses the apply forms."""
     database.load(world)
     view = View(database, sql)
     view.build()
@@ -54,7 +54,7 @@ def _difference(have: Counter[Any], want: Counter[Any]) -> str | None:
 
 
 def first_difference(have: Sequence[Counter[Any]], want: Sequence[Counter[Any]], what: str) -> str | None:
-    """The first of two lists of bags that are not equal, as text."""
+    """The first pair of bags that differ, as text."""
     for version, (mine, other) in enumerate(zip(have, want, strict=True)):
         if found := _difference(mine, other):
             return f"view {what}, after batch {version}: {found}"
@@ -62,7 +62,7 @@ def first_difference(have: Sequence[Counter[Any]], want: Sequence[Counter[Any]],
 
 
 def differs(have: Snapshot, want: Snapshot, what: str) -> str | None:
-    """How a snapshot is not another one, as text."""
+    """How two snapshots differ, as text."""
     if found := _difference(have.visible, want.visible):
         return f"view {what}: {found}"
     found = _difference(have.hidden, want.hidden)

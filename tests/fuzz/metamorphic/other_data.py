@@ -1,4 +1,4 @@
-"""What is known of a view over other data: values with other names, every row twice."""
+"""How a view changes with its data: renamed values, every row twice."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.fuzz.metamorphic.history import first_difference, history, visible
 from tests.fuzz.random_data import Row, Value, World
 from tests.fuzz.random_queries import INT, STR, QueryMaker, of_kind
 
-_SINGLE = (exp.Min, exp.Max)  # aggregates for which a value counts once
+_SINGLE = (exp.Min, exp.Max)  # aggregates for which copies of a value do not count
 
 
 def equality_case(seed: int, depth: int) -> Case:
-    """A query that does nothing to values but to tell equal ones from others."""
-    del depth  # one level is all there is
+    """A query that only compares values for equality."""
+    del depth  # these queries have one level
     rng = random.Random(seed)
     maker = QueryMaker(rng, moments=False)
     first, other = maker.table(), maker.table()
@@ -65,7 +65,7 @@ def _equality(rng: random.Random, left: Sequence[tuple[str, str]], right: Sequen
 
 
 def names_do_not_matter(database: Database, case: Case) -> str | None:
-    """M8: values renamed before are values renamed after."""
+    """M8: renaming values in the tables renames them in the view."""
     counts = [item.find(exp.Count) is not None for item in _select(case.sql).expressions]
 
     def renamed_output(bag: Counter[Any]) -> Counter[Any]:
@@ -80,7 +80,7 @@ def names_do_not_matter(database: Database, case: Case) -> str | None:
 
 
 def _renamed(value: Value) -> Value:
-    """Another value for each, and the order turned around."""
+    """A bijection that reverses the order."""
     match value:
         case None:
             return None
@@ -99,7 +99,7 @@ def _renamed_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def spj_case(seed: int, depth: int) -> Case:
-    """Rows of inner joins; or what is known of their groups, if each of them were there several times."""
+    """Rows of inner joins, or aggregates of them whose values for repeated rows are known."""
     del depth
     rng = random.Random(seed)
     maker = QueryMaker(rng, moments=False, float_aggregates=False)
@@ -133,7 +133,7 @@ def spj_case(seed: int, depth: int) -> Case:
 
 
 def twice_is_twice(database: Database, case: Case) -> str | None:
-    """M9: with every base row twice, n joined tables have 2ⁿ times their rows, and sums and counts are as large."""
+    """M9: with every table row doubled, n joined tables have 2ⁿ times their rows; sums and counts grow likewise."""
     select = _select(case.sql)
     times = 2 ** (1 + len(select.args.get("joins") or ()))
     grouped = bool(select.args.get("group")) or select.find(exp.AggFunc) is not None
@@ -154,7 +154,7 @@ def twice_is_twice(database: Database, case: Case) -> str | None:
 
 
 def _adds_up(item: exp.Expr) -> bool:
-    """Whether an item is an aggregate that counts each copy."""
+    """Whether an item is an aggregate for which each copy counts."""
     call = item.this
     if not isinstance(call, exp.AggFunc) or isinstance(call, _SINGLE):
         return False

@@ -1,4 +1,4 @@
-"""The metamorphic relations: what a view must equal though nobody knows what is right."""
+"""The metamorphic relations: properties of a view that we can check without knowing the right result."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.fuzz.random_queries import QueryMaker
 
 
 def timeless_case(seed: int, depth: int) -> Case:
-    """A case whose query does not read the date: days do not add up as changes do."""
+    """A case whose query does not read the date, because moments do not add up as changes do."""
     maker = QueryMaker(random.Random(seed), max_depth=depth, moments=False)
     return Case(seed, maker.query(), shared_world(seed))
 
 
 @dataclass(frozen=True)
 class MetamorphicRelation:
-    """`violation` says how a case does not keep to it."""
+    """`violation` says how a case violates it."""
 
     violation: Callable[[Database, Case], str | None]
     case: Callable[[int, int], Case] = timeless_case

@@ -1,4 +1,4 @@
-"""Changes that amount to the same: in one batch or in several, forth and back, or to nothing at all."""
+"""Equivalent changes: in one batch or several, forth and back, or nothing at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fuzz.view import View
 
 
 def batches_at_once(database: Database, case: Case) -> str | None:
-    """M2: several batches in one refresh lead to where they lead one by one."""
+    """M2: several batches in one refresh give the same result as one by one."""
     everything = {
         table: Change(
             tuple(row for batch in case.world.batches for row in batch.get(table, Change()).deleted),
@@ -27,7 +27,7 @@ def batches_at_once(database: Database, case: Case) -> str | None:
 
 
 def there_and_back(database: Database, case: Case) -> str | None:
-    """M3: changes and then their opposites restore what is visible, and what is hidden."""
+    """M3: changes followed by their opposites restore the visible and the hidden rows."""
     there = case.world.batches[0]
     back = {table: Change(change.inserted, change.deleted) for table, change in there.items()}
     first, _, last = history(database, case.sql, World(case.world.rows, (there, back)), case.seed)
@@ -35,7 +35,7 @@ def there_and_back(database: Database, case: Case) -> str | None:
 
 
 def nothing_to_see(database: Database, case: Case) -> str | None:
-    """M4: a delta has no rows if only columns change that no part of the query reads, or none at all."""
+    """M4: the delta is empty if only columns that the query does not read change, or nothing changes."""
     rng = random.Random(case.seed)
     database.load(case.world)
     view = View(database, case.sql)
@@ -54,7 +54,7 @@ def nothing_to_see(database: Database, case: Case) -> str | None:
 
 
 def _of_columns(rng: random.Random, rows: list[Row], free: list[bool]) -> Change:
-    """Updates of some rows, in some of the columns that are free to change."""
+    """Updates of some rows, only in columns that are free to change."""
     old = [row for row in rows if rng.random() < 0.7]
     new = [
         tuple(

@@ -1,4 +1,4 @@
-"""Other statements of the same refresh, and other texts of the same query."""
+"""Other statements for the same refresh, and other texts of the same query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fuzz.view import View
 
 
 def ways_agree(database: Database, case: Case) -> str | None:
-    """M5: forms drawn by another seed, and every plan cut into steps, lead to the same states."""
+    """M5: apply forms from another seed, with every plan cut into steps, give the same states."""
     inlined = history(database, case.sql, case.world, case.seed, (INLINED_READS,))
     stepped = history(database, case.sql, case.world, case.seed + 1, (1,))
     for version, (have, want) in enumerate(zip(stepped, inlined, strict=True)):
@@ -33,7 +33,7 @@ def parts_add_up(database: Database, case: Case) -> str | None:
     maker = QueryMaker(random.Random(case.seed), moments=False)
     p = maker.test(columns) if maker.rng.random() < 0.4 else maker.predicate(columns)
     if "in (select" in p:
-        p = f"coalesce({p}, false)"  # an unknown IN has no part to Spark: p, not p and p is null are FALSE
+        p = f"coalesce({p}, false)"  # In Spark an unknown IN has no part: p, not p and p is null are all FALSE.
     everything = f"select * from ({case.sql}) as whole"
     views = [
         visible(history(database, sql, case.world, case.seed))
@@ -48,7 +48,7 @@ def parts_add_up(database: Database, case: Case) -> str | None:
 
 
 def texts_agree(database: Database, case: Case) -> str | None:
-    """M7: a text of the same meaning is the same view."""
+    """M7: an equivalent text gives the same view."""
     texts = {rewrite.__name__: rewrite(case.sql) for rewrite in REWRITES}
     same = (case.sql, printed(parsed(case.sql)))
     others = [(name, text) for name, text in texts.items() if text not in same]

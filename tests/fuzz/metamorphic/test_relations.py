@@ -1,4 +1,4 @@
-"""A short run of each metamorphic relation, the same in each run, and a mistake that each of them finds."""
+"""A short run of each metamorphic relation, the same in each run; each also finds a planted mistake."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.fuzz.case import TREES_PER_WORLD, Case, shared_world
 from tests.fuzz.metamorphic.relations import RELATIONS, RelationFuzzer
 from tests.fuzz.run import first_seed, try_seeds
 
-_TREES = 10  # of each relation
-_WORLDS = 50  # to find a mistake in
+_TREES = 10  # per relation
+_WORLDS = 50  # in which the mistake must be found
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -29,32 +29,32 @@ def test_random_views_keep_to(relation):
 
 
 def _old_is_new(patch: pytest.MonkeyPatch) -> None:
-    """Two tables that change at once meet in both terms."""
+    """The changes of two tables are joined in both terms."""
     patch.setattr(Derivation, "old", lambda self, relation, *args, **kw: self.new(relation, *args, **kw))
 
 
 def _old_groups_stay(patch: pytest.MonkeyPatch) -> None:
-    """The new row of a group comes, and the old one does not go, but in the state."""
+    """A group's new row is added, but its old row is removed only in the state."""
     patch.setattr(affected_keys, "difference", lambda new, old: new)
 
 
 def _changes_not_netted(patch: pytest.MonkeyPatch) -> None:
-    """A row that goes and comes back is a change."""
+    """A row that goes and comes back counts as a change."""
     patch.setattr(bag_changes, "Consolidate", lambda relation: relation)
 
 
 def _steps_without_weights(patch: pytest.MonkeyPatch) -> None:
-    """A step forgets which of its rows go."""
+    """A step loses the sign of its rows."""
     patch.setattr(steps, "column", lambda name: integer(1))
 
 
 def _changes_not_filtered(patch: pytest.MonkeyPatch) -> None:
-    """Rows come that WHERE leaves out."""
+    """Rows that WHERE excludes are added."""
     patch.setattr(Filter, "delta", lambda self, d: d.delta(self.input))
 
 
 def _in_finds_null(patch: pytest.MonkeyPatch) -> None:
-    """NULL IN (NULL) is TRUE, as EXISTS would not have it."""
+    """NULL IN (NULL) is TRUE, unlike in SQL."""
     patch.setattr(subqueries, "equal", lambda x, y: expression("x is not distinct from y", x=x, y=y))
 
 
@@ -63,12 +63,12 @@ def _equal_or_zero(x: str, y: str, null_safe: bool = False) -> Scalar:
 
 
 def _null_is_a_value(patch: pytest.MonkeyPatch) -> None:
-    """NULL = 0 in joins."""
+    """Joins treat NULL and 0 as equal."""
     patch.setattr(join_condition, "equal", _equal_or_zero)
 
 
 def _one_copy_each(patch: pytest.MonkeyPatch) -> None:
-    """Rows come and go one by one."""
+    """Changes ignore the number of copies."""
 
     def one(name: str) -> Scalar:
         return integer(1) if name == WEIGHT_COLUMN else column(name)
@@ -77,7 +77,7 @@ def _one_copy_each(patch: pytest.MonkeyPatch) -> None:
 
 
 def _dead_groups_stay(patch: pytest.MonkeyPatch) -> None:
-    """A group without rows is kept."""
+    """Groups without rows are kept."""
 
     def unfiltered(relation: Relation, predicate: Scalar) -> Relation:
         return relation
@@ -92,7 +92,7 @@ _GROUPS = "select q1.k, count(*) as c1, max(q1.a) as c2 from r as q1 group by q1
 _LOWER = "select k, max(a) as a, count(b) as b, sum(d) as d, sum(f) as f, max(s) as s from r group by k"
 _CHAIN = f"with lower_view as ({_LOWER}) {_JOIN.replace('from r', 'from lower_view')}"
 
-# A mistake, and a model that shows it.
+# A mistake, and a model that reveals it.
 MISTAKES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "batches_at_once": (_old_is_new, _JOIN),
     "there_and_back": (_old_is_new, _JOIN),
