@@ -31,8 +31,7 @@ SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",  # tasks of a VACUUM, 10,000 by default
     "spark.sql.ansi.enabled": os.environ.get("SPARKIVM_ANSI", "true"),  # Spark's default
     "spark.driver.memory": "2g",
-    # For thousands of small plans, a second compiler and a concurrent collector cost more than they save.
-    # With the first compiler alone, the default code cache is small.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-    "-XX:ReservedCodeCacheSize=256m",
+    # For thousands of small plans, a concurrent collector costs more than it saves. The second compiler pays
+    # for itself after a minute: a refresh that is disturbed and healed takes 3.7 s with it, 6.3 s without.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
 }

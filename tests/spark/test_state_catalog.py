@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.operations.expire_snapshots import expire_snapshots
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.spark.lab import Lab, refused
@@ -86,6 +88,33 @@ def test_from_one_catalog_to_another(mixed):
     assert states(mixed) == []
     mixed.run("insert into t values (7, 2, 16)")
     in_delta.must_be("incremental")
+
+
+def snapshots(lab: Lab, table: str) -> int:
+    return int(lab.value(f"select count(*) from states.{lab.schema}.{table}.snapshots"))
+
+
+def test_snapshots_that_a_view_needs_do_not_expire(mixed):
+    below = mixed.view("below", SUMS, layout=IN_CATALOG).build()
+    above = mixed.view("above", "select n, sum(s) as s from below group by n", layout=IN_CATALOG).build()
+    schemas = [TableName(mixed.schema, ""), TableName(mixed.schema, "", "states")]
+    now_ms = 1000 * 2**32
+    for number in range(3):
+        mixed.run(f"insert into t values ({10 + number}, {number}, 1)")
+        below.must_be("incremental")
+    assert expire_snapshots(mixed.engine, "another", schemas, now_ms) == []
+    assert expire_snapshots(mixed.engine, "lab", schemas, now_ms) == [], "the view above needs all of them"
+    assert snapshots(mixed, "below__ivm") == 4
+    above.must_be("incremental")
+    lines = expire_snapshots(mixed.engine, "lab", schemas, now_ms)
+    assert len(lines) == 2
+    assert "below__ivm: 3 snapshots" in " ".join(lines)
+    assert (snapshots(mixed, "below__ivm"), snapshots(mixed, "above__ivm")) == (1, 1)
+    for view in (below, above):
+        view.must_be("no_op")
+    mixed.run("delete from t where id = 1")
+    for view in (below, above):
+        view.must_be("incremental")
 
 
 def test_a_catalog_without_iceberg(mixed):
