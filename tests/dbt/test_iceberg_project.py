@@ -74,6 +74,8 @@ for number, arguments in enumerate((
     ["run-operation", "run_all", "--args", "{name: changes}"],
     ["build"],
     ["docs", "generate"],
+    ["run-operation", "expire_incremental_view_snapshots", "--args", "{days: 0}"],
+    ["build"],
     ["run-operation", "drop_incremental_view", "--args", "{view: small}"],
 )):
     result = dbtRunner().invoke(arguments)
@@ -118,11 +120,12 @@ def test_a_project_without_delta(tmp_path):
     }
     write_files(tmp_path, files)
     run_beside((), tmp_path, SCRIPT)
-    runs = [responses_in(tmp_path / f"run_{number}") for number in (1, 2, 4)]
+    runs = [responses_in(tmp_path / f"run_{number}") for number in (1, 2, 4, 7)]
     assert [modes_of(run) for run in runs] == [
         dict.fromkeys(VIEWS, "create"),
         dict.fromkeys(VIEWS, "no_op"),
         dict.fromkeys(VIEWS, "incremental"),
+        dict.fromkeys(VIEWS, "no_op"),
     ]
 
 

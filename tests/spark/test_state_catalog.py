@@ -98,15 +98,15 @@ def test_snapshots_that_a_view_needs_do_not_expire(mixed):
     below = mixed.view("below", SUMS, layout=IN_CATALOG).build()
     above = mixed.view("above", "select n, sum(s) as s from below group by n", layout=IN_CATALOG).build()
     schemas = [TableName(mixed.schema, ""), TableName(mixed.schema, "", "states")]
-    now_ms = 1000 * 2**32
+    now_ms = 1000 * 2**32  # years from now
     for number in range(3):
         mixed.run(f"insert into t values ({10 + number}, {number}, 1)")
         below.must_be("incremental")
-    assert expire_snapshots(mixed.engine, "another", schemas, now_ms) == []
-    assert expire_snapshots(mixed.engine, "lab", schemas, now_ms) == [], "the view above needs all of them"
+    assert expire_snapshots(mixed.engine, "another", schemas, now_ms, 5) == []
+    assert expire_snapshots(mixed.engine, "lab", schemas, now_ms, 5) == [], "the view above needs all of them"
     assert snapshots(mixed, "below__ivm") == 4
     above.must_be("incremental")
-    lines = expire_snapshots(mixed.engine, "lab", schemas, now_ms)
+    lines = expire_snapshots(mixed.engine, "lab", schemas, now_ms, 5)
     assert len(lines) == 2
     assert "below__ivm: 3 snapshots" in " ".join(lines)
     assert (snapshots(mixed, "below__ivm"), snapshots(mixed, "above__ivm")) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -124,4 +125,27 @@ def test_types_that_come_back_as_others(type, stored):
 def test_a_table_is_dropped_with_its_files():
     assert ICEBERG_STATES.drop(TABLE.name) == Write(
         "drop_own_table", {"table": "`s`.`v__ivm`", "purge": True}
+    )
+
+
+DAY_MS = 24 * 3600 * 1000
+
+
+@pytest.mark.parametrize(
+    ("retention", "needed", "before"), [("", math.inf, 95), ("30 days", math.inf, 70), ("", 80, 80)]
+)
+def test_snapshots_are_kept_for_some_days_and_for_those_who_need_them(retention, needed, before):
+    table = replace(TABLE, properties=ICEBERG_STATES.retention(retention) if retention else {})
+    expiry = ICEBERG_STATES.expiry(table, 100 * DAY_MS, 5, needed * DAY_MS)
+    assert expiry is not None
+    assert expiry.before_ms == before * DAY_MS
+
+
+def test_the_time_of_expiry_has_a_zone():
+    table = replace(TABLE, name=replace(TABLE.name, catalog="a-b"))
+    expiry = ICEBERG_STATES.expiry(table, 0, 0, 1_000_000_000_123)
+    assert expiry is not None
+    assert expiry.write == Write(
+        "expire_snapshots",
+        {"table": "`a-b`.`s`.`v__ivm`", "catalog": "`a-b`", "older_than": "1970-01-01 00:00:00.000000 UTC"},
     )

@@ -232,11 +232,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         """Expire snapshots of Iceberg states and mirrors that are older than some days and not needed."""
         from sparkivm.refresh.operations.expire_snapshots import expire_snapshots
 
-        older_than_ms = int(1000 * (time.time() - float(days) * 24 * 3600))
+        now_ms = int(1000 * time.time())
         with author_errors():
-            lines = expire_snapshots(
-                self.ivm_engine(), self.config.project_name, self._schemas(), older_than_ms
-            )
+            engine = self.ivm_engine()
+            project = self.config.project_name
+            lines = expire_snapshots(engine, project, self._schemas(), now_ms, float(days))
         return "\n".join(lines) or "no snapshot is expired"
 
     def _schemas(self) -> list[TableName]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.delta import CHANGE_FEED, COLUMNS_GO, DELETION_VECTORS, changes_rows, replaces_a_part
-from sparkivm.formats.state_format import Done, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
 from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType
 
@@ -79,8 +79,8 @@ class DeltaStates(StateFormat):
     def drop(self, table: TableName) -> Write:
         return Write("drop_own_table", {"table": table.sql})
 
-    def expire(self, table: TableName, before_ms: int) -> Write | None:
-        """Delta cleans up its log itself; VACUUM removes files."""
+    def expiry(self, table: RelationFacts, now_ms: int, days: float, needed_ms: float) -> Expiry | None:
+        """Delta cleans up its log itself, and VACUUM removes files."""
         return None
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:

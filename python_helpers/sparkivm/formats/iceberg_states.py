@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
-from sparkivm.formats.state_format import Done, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import INT, STRING, SparkType
 
@@ -36,6 +36,7 @@ _PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
+_RETENTION = "history.expire.max-snapshot-age-ms"
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
 
 
@@ -64,7 +65,7 @@ class IcebergStates(StateFormat):
         seconds = sum(
             int(n) * _SECONDS[unit.removesuffix("s")] for n, unit in zip(words[::2], words[1::2], strict=True)
         )
-        return {"history.expire.max-snapshot-age-ms": str(1000 * seconds)}
+        return {_RETENTION: str(1000 * seconds)}
 
     def make(
         self,
@@ -79,15 +80,17 @@ class IcebergStates(StateFormat):
         """With PURGE: otherwise a catalog forgets the table but keeps its files."""
         return Write("drop_own_table", {"table": table.sql, "purge": True})
 
-    def expire(self, table: TableName, before_ms: int) -> Write | None:
+    def expiry(self, table: RelationFacts, now_ms: int, days: float, needed_ms: float) -> Expiry | None:
         """Iceberg keeps the newest snapshot in any case."""
+        kept_ms = max(int(table.properties.get(_RETENTION, 0)), days * _SECONDS["day"] * 1000)
+        before_ms = int(min(now_ms - kept_ms, needed_ms))
         moment = datetime.fromtimestamp(before_ms / 1000, timezone.utc)
         arguments = {
-            "table": table.sql,
-            "catalog": quoted(table.catalog) if table.catalog else "",
+            "table": table.name.sql,
+            "catalog": quoted(table.name.catalog) if table.name.catalog else "",
             "older_than": f"{moment:%Y-%m-%d %H:%M:%S.%f} UTC",
         }
-        return Write("expire_snapshots", arguments)
+        return Expiry(before_ms, Write("expire_snapshots", arguments))
 
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:
         return None

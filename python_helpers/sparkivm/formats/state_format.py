@@ -48,6 +48,14 @@ class RowCounts:
     deleted: int | None = None
 
 
+@dataclass(frozen=True)
+class Expiry:
+    """The time in ms before which snapshots are removed, and the statement that does it."""
+
+    before_ms: int
+    write: Write
+
+
 class StateFormat(ABC):
     """One implementation for each format in which states can be stored.
 
@@ -103,8 +111,12 @@ class StateFormat(ABC):
         """A statement that drops a table with its files."""
 
     @abstractmethod
-    def expire(self, table: TableName, before_ms: int) -> Write | None:
-        """A statement that removes snapshots from before a time; None if the format's own upkeep does it."""
+    def expiry(self, table: RelationFacts, now_ms: int, days: float, needed_ms: float) -> Expiry | None:
+        """How to remove old snapshots; None if the format's own upkeep removes them.
+
+        days       to keep them for, unless the table's properties say longer
+        needed_ms  the time of the oldest snapshot that is needed
+        """
 
     @abstractmethod
     def before_change(self, table: RelationFacts, own: Mapping[str, str]) -> Write | None:

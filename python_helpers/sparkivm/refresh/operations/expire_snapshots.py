@@ -5,6 +5,7 @@ A view needs the snapshot that holds its frontier, and of each source the snapsh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
@@ -20,11 +21,12 @@ _STATES = (Role.STATE, Role.AUXILIARY_STATE)
 
 
 def expire_snapshots(
-    engine: Engine, project: str, schemas: Iterable[TableName], older_than_ms: int
+    engine: Engine, project: str, schemas: Iterable[TableName], now_ms: int, days: float
 ) -> list[str]:
-    """Expire what is older and not needed.
+    """Expire what is not needed.
 
     schemas  names without an identifier
+    days     younger snapshots are kept
     Returns: a line per table from which snapshots were removed.
     Raises: EngineError.
     """
@@ -37,15 +39,17 @@ def expire_snapshots(
     ]
     needed = _needed(engine, [facts for facts, role in tables if role in _STATES])
     for facts, _ in tables:
-        limit_ms = min(older_than_ms, needed.get(facts.table_id, older_than_ms))
-        write = STATE_FORMATS[facts.kind].expire(facts.name, limit_ms)
-        if write is None:
+        needed_ms = needed.get(facts.table_id, math.inf)
+        expiry = STATE_FORMATS[facts.kind].expiry(facts, now_ms, days, needed_ms)
+        if expiry is None:
             continue
         former = engine.commits(facts.name, -1)[:-1]
-        number = sum(commit.timestamp_ms < limit_ms for commit in former)
+        number = sum(commit.timestamp_ms < expiry.before_ms for commit in former)
         if number:
-            recording.write(write)
-            lines.append(f"{facts.name}: {number} snapshots from before {_time(limit_ms)} are expired")
+            recording.write(expiry.write)
+            lines.append(
+                f"{facts.name}: {number} snapshots from before {_time(expiry.before_ms)} are expired"
+            )
     return lines
 
 
