@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.result import Mode, RefreshResult
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.spark.lab import Lab, View
@@ -71,9 +72,10 @@ class Kind:
 
 
 def drop(view: View) -> str:
-    owner = view.request.owner
+    request, owner = view.request, view.request.owner
+    catalogs = [request.layout.catalog] if request.layout.catalog else []
     try:
-        return drop_incremental_view(view.lab.engine, view.request.view, owner.project, owner.model)
+        return drop_incremental_view(view.lab.engine, request.view, owner.project, owner.model, catalogs)
     except ModelError:  # an earlier drop was complete
         return ""
 
@@ -127,6 +129,12 @@ def other_format(view: View, i: int) -> None:
     lab.session.conf.set(setting, metadata.replace('"sparkivm":', '"sparkivm":99'))
     lab.run(f"alter table m__ivm set tblproperties (written = '{i}')")
     lab.session.conf.unset(setting)
+    mixed(view, i)
+
+
+def state_in_iceberg_modified(view: View, i: int) -> None:
+    state = f"{ICE}.{view.lab.schema}.m__ivm"
+    view.lab.run(f"insert into {state} select * from {state} limit 1")
     mixed(view, i)
 
 
@@ -208,6 +216,8 @@ _ALWAYS = {"auxiliary_views": "always"}
 _FULL = {"full_refresh": True}
 _REBUILD: dict[str, Any] = {"mode": "full", "form": "rebuild"}
 _ZONES = ("UTC", "Europe/Berlin")
+ICE = "ice"  # the catalog of states in Iceberg
+_ICEBERG: dict[str, Any] = {"layout": StateLayout(file_format="iceberg", catalog=ICE)}
 
 KINDS = (
     Kind("create", SUMS, dropped, mode="create", form="create"),
@@ -265,6 +275,17 @@ KINDS = (
     Kind("mirror changes", MIRRORED, files_change),
     Kind("drop", SUMS, mixed, act=drop),
     Kind("drop with an auxiliary view", INNER, mixed, options=_ALWAYS, act=drop),
+    Kind("create in Iceberg", SUMS, dropped, mode="create", form="create", options=_ICEBERG),
+    Kind("append of groups in Iceberg", SUMS, insert, form="append", options=_ICEBERG),
+    Kind("append of rows in Iceberg", ROWS, insert, form="append", options=_ICEBERG),
+    Kind("rewrite of groups in Iceberg", EXTREMA, mixed, form="rewrite", options=_ICEBERG),
+    Kind("merge of groups in Iceberg", EXTREMA, mixed, form="merge", size="huge", options=_ICEBERG),
+    Kind("merge of rows in Iceberg", ROWS, mixed, form="merge", size="huge", options=_ICEBERG),
+    Kind("with an auxiliary view in Iceberg", INNER, mixed, options={**_ALWAYS, **_ICEBERG}),
+    Kind("full refresh in Iceberg", SUMS, mixed, reason=Reason.FULL_REFRESH_REQUESTED, options=_ICEBERG, disturbed=_FULL, **_REBUILD),
+    Kind("rebuild in Iceberg: state modified", SUMS, state_in_iceberg_modified, reason=Reason.STATE_MODIFIED, options=_ICEBERG, **_REBUILD),
+    Kind("change of the state's format", SUMS, mixed, reason=Reason.CONFIG_CHANGED, disturbed=_ICEBERG, **_REBUILD),
+    Kind("drop in Iceberg", SUMS, mixed, options=_ICEBERG, act=drop),
     Kind("change of materialization", SUMS, built_as_a_table, mode="create", options={"takes_over": True}),
 )  # fmt: skip
 

@@ -32,7 +32,7 @@ from tests.chaos.kills import ROOT, kills
 from tests.chaos.kinds import KINDS, Kind
 from tests.chaos.trial import Failure, World, all_faults
 from tests.spark.state_sizes import SIZES, take_states_for
-from tests.spark_settings import SETTINGS
+from tests.spark_settings import CATALOG_OF_ICEBERG, SETTINGS
 
 _THREADS = 2
 _DRIVERS, _KILLS = "two drivers and a writer", "dbt killed"
@@ -147,7 +147,12 @@ def main() -> int:
         return Tried(_KILLS, version, {"times": number}, wrong)
 
     with tempfile.TemporaryDirectory() as directory:
-        start(session_settings(SETTINGS, Path(directory)), Path(directory))
+        iceberg = {
+            **CATALOG_OF_ICEBERG,
+            "spark.sql.catalog.ice.warehouse": f"{directory}/ice",
+            "spark.sql.catalog.ice.cache-enabled": "false",
+        }
+        start(session_settings({**SETTINGS, **iceberg}, Path(directory)), Path(directory))
         spark = SparkSession.builder.getOrCreate()
         if "states" in arguments.parts:
             try_all(spark, kinds, arguments.most, version, results)

@@ -15,7 +15,7 @@ from sparkivm.names import STEP_SUFFIX, TableName
 from sparkivm.refresh.refresh_view import refresh_view
 from sparkivm.refresh.sources.pins import Pins
 from tests.chaos.faults import FAULTS, Fault, FaultyEngine, Killed
-from tests.chaos.kinds import BYSTANDERS, Kind, open_world
+from tests.chaos.kinds import BYSTANDERS, ICE, Kind, open_world
 from tests.spark.lab import Lab, View
 
 Rows = list[tuple[Any, ...]]
@@ -51,7 +51,7 @@ class World:
         """Disturb a refresh, then heal it. Returns whether the fault occurred. Raises: Failure."""
         self._change()
         names = self._names()
-        broken = "m" in names and "m__ivm" not in names  # the change made it unreadable
+        broken = "m" in names and not names & {"m__ivm", f"{ICE}.m__ivm"}  # the change made it unreadable
         before = None if broken else self._readable()
         engine = self._engine(fault)
         with suppress(Killed, EngineError, ModelError):
@@ -64,7 +64,8 @@ class World:
         return True
 
     def close(self) -> None:
-        self.lab.run(f"drop schema {self.lab.schema} cascade")
+        tables = [f"drop table {ICE}.{self.lab.schema}.{name}" for name in self._in_iceberg()]
+        self.lab.run(*tables, f"drop schema {self.lab.schema} cascade")
 
     def _boundaries(self) -> int:
         """The number of statements in an undisturbed refresh, which must be of this kind."""
@@ -99,7 +100,8 @@ class World:
         """The next ordinary run, as a new driver does it."""
         if self.kind.act is not None:
             self.kind.act(self.view)
-            left = self._names() & {"m", "m__ivm", "m__ivm_aux_1", "m__ivm_aux_1__ivm"}
+            own = {"m", "m__ivm", "m__ivm_aux_1", "m__ivm_aux_1__ivm"}
+            left = self._names() & (own | {f"{ICE}.{name}" for name in own})
             if left:
                 raise Failure(f"left over: {sorted(left)}")
         try:
@@ -131,7 +133,17 @@ class World:
 
     def _names(self) -> set[str]:
         found = {row["tableName"] for row in self.lab.rows("show tables") if not row["isTemporary"]}
+        found |= {f"{ICE}.{name}" for name in self._in_iceberg()}
         return {name for name in found if not _STEP.search(name)}
+
+    def _in_iceberg(self) -> list[str]:
+        """Tables in the schema of the same name in the catalog of Iceberg, if there is one."""
+        if not any("iceberg" in str(options) for options in (self.kind.options, self.kind.disturbed)):
+            return []
+        schemas = {row["namespace"] for row in self.lab.rows(f"show namespaces in {ICE}")}
+        if self.lab.schema not in schemas:
+            return []
+        return [row["tableName"] for row in self.lab.rows(f"show tables in {ICE}.{self.lab.schema}")]
 
     def _state_of_others(self) -> list[Any]:
         """Facts that change if somebody writes to one of these relations or replaces it."""
