@@ -17,6 +17,7 @@ from sparkivm import algebra as ra
 from sparkivm.algebra import At, Relation, operator
 from sparkivm.engine import RelationFacts
 from sparkivm.errors import no_rule
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import BROADCAST_ROWS, RowEstimate, Sizes
@@ -183,8 +184,11 @@ def estimate(
         from_changes += _Count(tables, changes, read, kept_changes, kept_rows).work(cut[-1])
     in_full = _in_full(core, tables, sizes)
     staging_s, size = _STAGING_S if change.staged is not None else 0.0, state.size_bytes or 0
+    written_s = _state_s(change.form, size)
+    if change.form == "merge" and not STATE_FORMATS[state.kind].replaces_parts:
+        written_s += _state_s("full", size)  # copy-on-write: the files are written again
     return Estimate(
-        from_changes.seconds + staging_s + _state_s(change.form, size),
+        from_changes.seconds + staging_s + written_s,
         in_full.seconds + _state_s("full", size),
         from_changes,
         in_full,
