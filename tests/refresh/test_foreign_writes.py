@@ -36,7 +36,7 @@ def test_a_state_that_somebody_changed(lab, view, write, changed):
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_a_state_that_somebody_changed_before_the_last_refresh_died(lab, view, write):
+def test_a_state_that_somebody_changed_and_maintained_since(lab, view, write):
     """Maintenance after the write does not hide it."""
     lab.run(WRITES[write], "optimize m__ivm", "alter table m__ivm set tblproperties (mine = 'x')")
     view.must_be("full", Reason.STATE_MODIFIED)

@@ -114,7 +114,7 @@ def test_small_sources_are_not_asked(lab, view):
     assert not asked(lab)
 
 
-def test_commits_that_do_not_say_how_many_rows_are_not_asked_row_by_row(lab, view):
+def test_an_overwrite_that_changes_no_column_that_is_read_is_silent(lab, view):
     lab.run("insert overwrite customers select id, name, balance + 1 from customers")
     view.must_be("no_op")
     lab.run("insert overwrite customers select id, 'Zoe', balance from customers")
