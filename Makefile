@@ -26,8 +26,8 @@ AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
-demo: .venv java  ## see it work
-	$(BIN)/python -m benchmarks.demo
+demo: .venv java  ## see it work; SF, STATE
+	$(BIN)/python -m benchmarks.demo $(if $(SF),--sf $(SF)) $(if $(STATE),--states $(STATE))
 
 test: lint java  ## what each change has to pass: compiler, Spark, Delta, dbt, wheel; 20 minutes on two cores
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(addprefix --ignore=,$(LATER))
