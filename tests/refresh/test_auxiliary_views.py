@@ -307,3 +307,17 @@ def test_they_are_kept_at_once_where_the_other_side_is_a_view(lab):
     lab.view("names", "select k, name from u").build()
     lab.view("m", BELOW.replace("from u", "from names as u")).build()
     assert kept(lab) == AUX
+
+
+@pytest.mark.parametrize("message", ["[DISK_FULL] no space", "[INTERNAL_ERROR] in a plan"])
+def test_a_state_that_cannot_be_built_over_new_ones_leaves_none(lab, message):
+    """The state as it is does not read them."""
+    view = lab.view("m", TWICE, auxiliary_views="never").build()
+    again = view.with_(auxiliary_views="always", full_refresh=True)
+    lab.engine.fails("create or replace table `shop`.`m__ivm`", message)
+    if "INTERNAL_ERROR" in message:
+        again.refresh()
+    else:
+        refused(again)
+    assert kept(lab) == []
+    view.check()

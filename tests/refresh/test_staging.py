@@ -194,3 +194,14 @@ def test_nothing_is_kept_for_one_use(lab):
     sums = lab.view("sums", SUMS).build()
     change(lab)
     assert kept(sums.must_be("incremental").statements) == []
+
+
+def test_changes_that_spark_does_not_keep_in_memory_are_read_from_the_log_once(lab):
+    view = lab.view("m", NESTED).build()
+    change(lab)
+    lab.engine.fails("cache lazy table", "[OUT_OF_MEMORY]", times=9)
+    statements = view.must_be("incremental").statements
+    assert (
+        sum("table_changes" in text for text in statements if text.startswith(("create table", "insert")))
+        == 1
+    )

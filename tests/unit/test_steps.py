@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.algebra import Changes, Filter, InnerJoin, JoinCondition, Keys, LeftJoin, Pair, Relation, Scan
+from sparkivm.algebra import (
+    Changes,
+    Filter,
+    InnerJoin,
+    JoinCondition,
+    Keys,
+    LeftJoin,
+    Lookup,
+    Pair,
+    Relation,
+    Scan,
+    Slice,
+)
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
@@ -70,3 +82,22 @@ def test_few_rows_of_a_large_table_are_looked_up_once():
 def test_to_look_up_a_small_table_again_is_cheaper_than_a_step():
     plan, sizes = looked_up_twice(1e6)
     assert in_steps(plan, step_names(), sizes=sizes).tables == ()
+
+
+def sliced(lookups: int, rows: float) -> tuple[Relation, Sizes]:
+    """A slice of a table behind one projection, which so many joins read."""
+    changes = Changes("changed", (("c", "k"),))
+    table = Scan("large", (("k", "k"), ("v", "v")))
+    slice_ = Slice(table, (Lookup(renamed(changes, [("key", "c")]), (Pair("k", "key"),)),))
+    shared = renamed(slice_, [("k", "k"), ("v", "v")])
+    found = [renamed(shared, [(f"k{i}", "k"), (f"v{i}", "v")]) for i in range(lookups)]
+    return InnerJoin(tuple(found), ()), Sizes({"large": rows, "changed": 1e3}, {"changed": 100.0})
+
+
+@pytest.mark.parametrize(("rows", "is_made"), [(1e8, True), (1e6, False)])
+def test_a_slice_is_made_where_it_saves_much(rows, is_made):
+    """However many relations stand between the slice and those that read it."""
+    plan, sizes = sliced(3, rows)
+    steps = in_steps(plan, step_names(), sizes=sizes)
+    statements = [*(step.relation for step in steps.tables), steps.rest]
+    assert any(isinstance(node, Slice) for part in statements for node in part.walk()) == is_made

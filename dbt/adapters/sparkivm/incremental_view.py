@@ -33,6 +33,7 @@ from sparkivm.refresh.request import RefreshRequest, StateLayout
 logger = AdapterLogger("SparkIvm")
 
 _PINS = threading.Lock()
+_MOST_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -232,6 +233,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         """Expire snapshots of Iceberg states and mirrors that are older than some days and not needed."""
         from sparkivm.refresh.operations.expire_snapshots import expire_snapshots
 
+        if not isinstance(days, (int, float)) or not 0 <= days <= _MOST_DAYS:
+            raise CompilationError(f"days is {days}, and has to be a number from 0 to {_MOST_DAYS}")
         now_ms = int(1000 * time.time())
         with author_errors():
             engine = self.ivm_engine()

@@ -36,6 +36,8 @@ _PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
 }
+# Iceberg lets a snapshot be so much older than the one before it, as drivers have clocks of their own.
+_CLOCK_SKEW_MS = 60_000
 _RETENTION = "history.expire.max-snapshot-age-ms"
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
 
@@ -83,7 +85,7 @@ class IcebergStates(StateFormat):
     def expiry(self, table: RelationFacts, now_ms: int, days: float, needed_ms: float) -> Expiry | None:
         """Iceberg keeps the newest snapshot in any case."""
         kept_ms = max(int(table.properties.get(_RETENTION, 0)), days * _SECONDS["day"] * 1000)
-        before_ms = int(min(now_ms - kept_ms, needed_ms))
+        before_ms = int(min(now_ms - kept_ms, needed_ms - _CLOCK_SKEW_MS))
         moment = datetime.fromtimestamp(before_ms / 1000, timezone.utc)
         arguments = {
             "table": table.name.sql,

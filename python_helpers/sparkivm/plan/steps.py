@@ -19,7 +19,7 @@ from sparkivm.names import RESERVED_PREFIX, in_changes
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes
 from sparkivm.plan.shared_reads import WORTH_SLICING
-from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined
+from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined, uses_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
 _WEIGHT = f"{STEP}weight"  # the column of a step that contains its weights
@@ -87,7 +87,7 @@ def in_steps(
 
 def _without_small_slices(relation: Relation, sizes: Sizes) -> Relation:
     """The relation without slices of parts so small that reading them again costs less than a table."""
-    uses = Counter(id(child) for node in relation.walk() for child in node.children)
+    uses = {id(node): number for node, number in uses_when_inlined(relation)}
 
     def is_small(node: Slice) -> bool:
         values_read_again = _values_of(node.input, sizes) * (uses[id(node)] - 1)

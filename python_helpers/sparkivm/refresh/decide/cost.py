@@ -115,7 +115,6 @@ class Estimate:
     # how often the changes of a source, and its newest rows, will be read
     changes_read: Mapping[str, int]
     rows_read: Mapping[str, int]
-    cut: tuple[Steps, ...]  # the parts of the change, as they are computed
     factors: Factors = Factors()
 
     @property
@@ -177,11 +176,10 @@ def estimate(
     kept_rows = {key for key, uses in rows_read.items() if keeps_rows(tables[key], uses)}
 
     from_changes = _read_into_memory(tables, {key: changes[key] for key in kept_changes})
-    cut, names = list[Steps](), step_names()
-    for part in change.parts:
+    cut = cut_into_steps(change, sizes, ranges, kept_changes)
+    for part, steps in zip(change.parts, cut, strict=True):
         read = sizes.within(ranges.parts(part, change.staged))
-        cut.append(in_steps(part, names, kept=kept_changes, sizes=read))
-        from_changes += _Count(tables, changes, read, kept_changes, kept_rows).work(cut[-1])
+        from_changes += _Count(tables, changes, read, kept_changes, kept_rows).work(steps)
     in_full = _in_full(core, tables, sizes)
     staging_s, size = _STAGING_S if change.staged is not None else 0.0, state.size_bytes or 0
     written_s = _state_s(change.form, size)
@@ -194,8 +192,21 @@ def estimate(
         in_full,
         changes_read,
         rows_read,
-        tuple(cut),
         factors,
+    )
+
+
+def cut_into_steps(
+    change: StateChange, sizes: Sizes, ranges: KeyRanges, kept: Collection[str]
+) -> tuple[Steps, ...]:
+    """Each part of a change as its statements compute it.
+
+    kept  sources whose changes are in memory
+    """
+    names = step_names()
+    return tuple(
+        in_steps(part, names, kept=kept, sizes=sizes.within(ranges.parts(part, change.staged)))
+        for part in change.parts
     )
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Role
 from sparkivm.names import TableName
@@ -23,33 +23,32 @@ _STATES = (Role.STATE, Role.AUXILIARY_STATE)
 def expire_snapshots(
     engine: Engine, project: str, schemas: Iterable[TableName], now_ms: int, days: float
 ) -> list[str]:
-    """Expire what is not needed.
+    """Expire what is not needed by any view with a state in these schemas.
 
     schemas  names without an identifier
     days     younger snapshots are kept
-    Returns: a line per table from which snapshots were removed.
-    Raises: EngineError.
+    Returns: a line per table from which snapshots were removed, or cannot be.
+    Raises: EngineError if a state cannot be read, so that we do not know what it needs.
     """
     recording, lines = RecordingEngine(engine), list[str]()
-    tables = [
-        (facts, marker.role)
-        for schema in schemas
-        for facts, marker in marked_relations(engine, schema)
-        if marker.owner.project == project and facts.kind in STATE_FORMATS
-    ]
-    needed = _needed(engine, [facts for facts, role in tables if role in _STATES])
-    for facts, _ in tables:
+    found = [one for schema in schemas for one in marked_relations(engine, schema)]
+    needed = _needed(engine, [facts for facts, marker in found if marker.role in _STATES])
+    for facts, marker in found:
+        ours = marker.owner.project == project and marker.role in (*_STATES, Role.MIRROR)
+        if not ours or facts.kind not in STATE_FORMATS:
+            continue
         needed_ms = needed.get(facts.table_id, math.inf)
         expiry = STATE_FORMATS[facts.kind].expiry(facts, now_ms, days, needed_ms)
         if expiry is None:
             continue
         former = engine.commits(facts.name, -1)[:-1]
-        number = sum(commit.timestamp_ms < expiry.before_ms for commit in former)
-        if number:
-            recording.write(expiry.write)
-            lines.append(
-                f"{facts.name}: {number} snapshots from before {_time(expiry.before_ms)} are expired"
-            )
+        if any(commit.timestamp_ms < expiry.before_ms for commit in former):
+            try:
+                recording.write(expiry.write)
+            except EngineError as error:
+                lines.append(f"{facts.name}: its snapshots cannot be expired: {error}")
+            else:
+                lines.append(f"{facts.name}: snapshots from before {_time(expiry.before_ms)} are expired")
     return lines
 
 
@@ -61,6 +60,8 @@ def _needed(engine: Engine, states: Iterable[RelationFacts]) -> dict[str, int]:
         needed[table_id] = min(timestamp_ms, needed.get(table_id, timestamp_ms))
 
     for facts in states:
+        if facts.kind not in STATE_FORMATS:
+            raise EngineError(f"{facts.name} cannot be read, so nobody knows which snapshots it needs")
         found = newest_frontier(engine, facts)
         if found is not None:
             commit, frontier = found

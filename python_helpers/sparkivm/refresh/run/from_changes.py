@@ -79,10 +79,10 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
         if first is not None:
             steps.append(Prepare(first))
     if change.staged is not None:
-        steps.append(Stage(way.costs.cut[0]))
+        steps.append(Stage(way.cut[0]))
     if change.form == "replace":
         steps.append(FindPart())
-    steps.append(Apply(change))
+    steps.append(Apply(change, way.cut[-1]))
     return Script(tuple(steps), (Publish(),))
 
 
@@ -166,10 +166,11 @@ class Apply(Step[FromChanges]):
     """Change the state and its frontier by one statement."""
 
     estimated: StateChange
+    rows: Steps
 
     @property
     def label(self) -> str:
-        return f"change the state: {self.estimated.form} of {self.estimated.kind}"
+        return f"change the state: {self.estimated.form} of {self.estimated.kind}{_in_tables(self.rows)}"
 
     def run(self, progress: FromChanges) -> None:
         attempt, seen, staging = progress.attempt, progress.seen, progress.staging
@@ -241,7 +242,7 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
             decision=decision,
             staging=staging,
             change=way.change,
-            rows=way.costs.cut[-1],
+            rows=way.cut[-1],
         )
         script.commit(progress)
     return Applied(script, progress)

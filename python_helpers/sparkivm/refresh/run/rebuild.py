@@ -144,8 +144,10 @@ class ReplaceState(Step[Rebuild]):
             self._replace(progress)
             return
         except EngineError as error:
-            if progress.seen.stored.facts is None:
-                attempt.auxiliaries.drop_from(1)  # otherwise no view would own them
+            stored = progress.seen.stored
+            if stored.facts is None or stored.frontier is not None:
+                read = len(stored.frontier.auxiliaries) if stored.frontier else 0  # by the state as it is
+                attempt.auxiliaries.drop_from(read + 1)  # otherwise no view would own them
             failed = _failure_of_plan(error)
             if failed is None or compiled.plan is None:
                 raise
