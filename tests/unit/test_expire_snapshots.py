@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -109,6 +110,13 @@ def test_the_snapshot_with_the_frontier_stays():
     )  # fmt: skip
     expired(tables)
     assert tables.executed == ["expire_snapshots `s`.`m__ivm` 1970-02-09"], "a minute before day 40"
+
+
+def test_delta_tables_expire_by_their_own_means():
+    tables = Tables()
+    tables.add("m__ivm", Role.STATE, (1, 50, 99), frontier=reading())
+    tables.relations["m__ivm"] = replace(tables.relations["m__ivm"], kind="delta", commit_id="")
+    assert expired(tables) == []
 
 
 def test_mirrors_expire_too():
