@@ -141,7 +141,7 @@ def test_by_key(lab):
     assert "declared as its key; we compare whole rows instead" in view.must_be("incremental").warnings[0]
     lab.run("insert overwrite p select * from values (1, 1, 9) as v (id, k, x)")
     view.must_be("incremental")
-    with pytest.raises(DeclarationError, match="no column"):
+    with pytest.raises(DeclarationError, match="is not a column"):
         view.refresh(declared=declared(lab, p={"key": "nr"}))
 
 
