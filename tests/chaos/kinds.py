@@ -62,6 +62,11 @@ class Kind:
     act: Act | None = None
     settings: Callable[[int], dict[str, str]] = lambda _: {}
 
+    @property
+    def in_iceberg(self) -> bool:
+        """Whether the state is in Iceberg, at least in the disturbed refresh."""
+        return _ICEBERG["layout"] in (self.options.get("layout"), self.disturbed.get("layout"))
+
     def check(self, result: object) -> None:
         """Check that an undisturbed refresh is of this kind."""
         if self.act is None:

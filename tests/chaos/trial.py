@@ -138,7 +138,7 @@ class World:
 
     def _in_iceberg(self) -> list[str]:
         """Tables in the schema of the same name in the catalog of Iceberg, if there is one."""
-        if not any("iceberg" in str(options) for options in (self.kind.options, self.kind.disturbed)):
+        if not self.kind.in_iceberg:
             return []
         schemas = {row["namespace"] for row in self.lab.rows(f"show namespaces in {ICE}")}
         if self.lab.schema not in schemas:

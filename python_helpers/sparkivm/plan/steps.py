@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sparkivm.algebra import Changes, Relation, Scan, Slice, Unweigh, Weigh
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.project import only
+from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.names import RESERVED_PREFIX, in_changes
 from sparkivm.plan.distinct_values import distinct_values
@@ -93,16 +94,11 @@ def _without_small_slices(relation: Relation, sizes: Sizes) -> Relation:
         values_read_again = _values_of(node.input, sizes) * (uses[id(node)] - 1)
         return node.input.tables <= sizes.rows.keys() and values_read_again < WORTH_SLICING
 
-    done: dict[int, Relation] = {}
-    for node in relation.walk():  # children first
-        children = tuple(done[id(child)] for child in node.children)
-        if isinstance(node, Slice) and is_small(node):
-            done[id(node)] = children[0]
-        elif all(new is old for new, old in zip(children, node.children, strict=True)):
-            done[id(node)] = node
-        else:
-            done[id(node)] = node.with_children(children)
-    return done[id(relation)]
+    # By its table, which no rewrite of its keys replaces; each slice has one of its own.
+    small = {id(node.input) for node in relation.walk() if isinstance(node, Slice) and is_small(node)}
+    return rewrite(
+        relation, lambda node: node.input if isinstance(node, Slice) and id(node.input) in small else node
+    )
 
 
 def _looks_again(relation: Relation, sizes: Sizes) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from itertools import chain
 from operator import add
@@ -176,9 +176,7 @@ def estimate(
     kept_rows = {key for key, uses in rows_read.items() if keeps_rows(tables[key], uses)}
 
     from_changes = _read_into_memory(tables, {key: changes[key] for key in kept_changes})
-    cut = cut_into_steps(change, sizes, ranges, kept_changes)
-    for part, steps in zip(change.parts, cut, strict=True):
-        read = sizes.within(ranges.parts(part, change.staged))
+    for steps, read in cut_into_steps(change, sizes, ranges, kept_changes):
         from_changes += _Count(tables, changes, read, kept_changes, kept_rows).work(steps)
     in_full = _in_full(core, tables, sizes)
     staging_s, size = _STAGING_S if change.staged is not None else 0.0, state.size_bytes or 0
@@ -198,16 +196,15 @@ def estimate(
 
 def cut_into_steps(
     change: StateChange, sizes: Sizes, ranges: KeyRanges, kept: Collection[str]
-) -> tuple[Steps, ...]:
-    """Each part of a change as its statements compute it.
+) -> Iterator[tuple[Steps, Sizes]]:
+    """Each part of a change as its statements compute it, and the sizes of what it reads.
 
     kept  sources whose changes are in memory
     """
     names = step_names()
-    return tuple(
-        in_steps(part, names, kept=kept, sizes=sizes.within(ranges.parts(part, change.staged)))
-        for part in change.parts
-    )
+    for part in change.parts:
+        read = sizes.within(ranges.parts(part, change.staged))
+        yield in_steps(part, names, kept=kept, sizes=read), read
 
 
 def rebuild_s(core: Relation, size_bytes: float, tables: Mapping[str, RelationFacts]) -> float:

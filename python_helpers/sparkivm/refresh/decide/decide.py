@@ -19,7 +19,6 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.state import STATE
 from sparkivm.plan.state_change import StateChange, recomputed, state_change
-from sparkivm.plan.steps import Steps
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
 from sparkivm.refresh.changed_rows.key_ranges import find_key_ranges
@@ -27,7 +26,7 @@ from sparkivm.refresh.changed_rows.questions import ChangedSources
 from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.changed_rows.silent_changes import may_be_silent, without_silent
 from sparkivm.refresh.decide.apply_form import apply_form, parts_by
-from sparkivm.refresh.decide.cost import Estimate, Factors, cut_into_steps, estimate
+from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
 from sparkivm.refresh.decide.learned_costs import factors, learned
 from sparkivm.refresh.observation import Observation
 
@@ -47,7 +46,6 @@ class Way:
     sizes   of the relations that are read
     ranges  of the changed keys, where known
     kept    sources whose rows are in memory, and where
-    cut     the parts of the change, as its statements compute them; once the way is chosen
     why     we do not take the usual way; "" for the usual way
     """
 
@@ -56,7 +54,6 @@ class Way:
     costs: Estimate
     ranges: KeyRanges = field(default_factory=KeyRanges)
     kept: Mapping[str, str] = field(default_factory=dict)
-    cut: tuple[Steps, ...] = ()
     why: str = ""
 
 
@@ -111,12 +108,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
         return _cheaper_in_full(changes, way.costs)
     changes |= {key: memory.changes(key, changes[key], uses) for key, uses in way.costs.changes_read.items()}
     kept = {key: memory.rows(key, uses) for key, uses in way.costs.rows_read.items()}
-    in_memory = [key for key, change in changes.items() if change.kept]
-    way = replace(
-        way,
-        kept={key: name for key, name in kept.items() if name},
-        cut=cut_into_steps(way.change, way.sizes, way.ranges, in_memory),
-    )
+    way = replace(way, kept={key: name for key, name in kept.items() if name})
     time = "the current time changed, " if view.moving else ""
     rows = sum(change.rows for change in moved.values())
     return Decision(

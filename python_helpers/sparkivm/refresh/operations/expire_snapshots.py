@@ -1,6 +1,8 @@
 """Expire old snapshots of the Iceberg tables of a project, except those that its views still need.
 
 A view needs the snapshot that holds its frontier, and of each source the snapshot that its last refresh read.
+
+tested  tests/unit/test_expire_snapshots.py, tests/spark/test_state_catalog.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The script of a refresh from changes: one statement brings the state up to date with the sources."""
+"""The script of a refresh from changes: one statement brings the state up to date with the sources.
+
+tested  tests/refresh/test_apply_forms.py, test_staging.py, test_killed_refreshes.py
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
-from sparkivm.plan.steps import Steps, in_steps, step_names
+from sparkivm.plan.steps import Steps
 from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
 from sparkivm.refresh.decide.apply_form import parts_by, without_parts
+from sparkivm.refresh.decide.cost import cut_into_steps
 from sparkivm.refresh.decide.decide import Decision, Way
 from sparkivm.refresh.decide.state_part import StatePart, find_part
 from sparkivm.refresh.observation import Observation
@@ -32,18 +36,16 @@ from sparkivm.statements.applying_statement import applying_statement
 class FromChanges(Progress):
     """What the steps hand to each other.
 
-    change    as it is applied; `FindPart` may replace it
-    rows      its rows, cut into statements
-    part      of the state, if only a part is replaced
-    frontier  of the new state, once it is committed
+    change  as it is applied; `FindPart` may replace it
+    rows    its rows, cut into statements, if it was replaced
+    part    of the state, if only a part is replaced
     """
 
     decision: Decision
     staging: Staging
     change: StateChange
-    rows: Steps
+    rows: Steps | None = None
     part: StatePart | None = None
-    frontier: Frontier | None = None
 
     @property
     def way(self) -> Way:
@@ -63,8 +65,7 @@ class FromChanges(Progress):
     def apply(self, change: StateChange, part: StatePart | None = None) -> None:
         """Apply this change instead of the one that was estimated."""
         self.change, self.part = change, part
-        sizes = self.way.sizes.within(self.way.ranges.parts(change.rows, change.staged))
-        self.rows = in_steps(change.rows, step_names(), kept=self.decision.kept_changes, sizes=sizes)
+        self.rows = _cut(change, self.decision)[-1]
 
 
 def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Script[FromChanges]:
@@ -72,6 +73,7 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     way, state = decision.way, seen.stored.facts
     assert way is not None and state is not None
     change, steps = way.change, list[Step[FromChanges]]()
+    cut = _cut(change, decision)
     if not change.is_whole:  # otherwise no old file remains
         steps.append(CheckFiles(state))
     if change.form in ("replace", "merge"):
@@ -79,10 +81,10 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
         if first is not None:
             steps.append(Prepare(first))
     if change.staged is not None:
-        steps.append(Stage(way.cut[0]))
+        steps.append(Stage(cut[0]))
     if change.form == "replace":
         steps.append(FindPart())
-    steps.append(Apply(change, way.cut[-1]))
+    steps.append(Apply(change, cut[-1]))
     return Script(tuple(steps), (Publish(),))
 
 
@@ -136,9 +138,7 @@ class Stage(Step[FromChanges]):
 class FindPart(Step[FromChanges]):
     """Find the part of the state to replace. If it is too large, the state is changed in another form."""
 
-    @property
-    def label(self) -> str:
-        return "find the part of the state that changes"
+    label = "find the part of the state that changes"
 
     def run(self, progress: FromChanges) -> None:
         change, plan, state = progress.change, progress.plan, progress.state
@@ -177,7 +177,8 @@ class Apply(Step[FromChanges]):
         change, way, part = progress.change, progress.way, progress.part
         parts = way.ranges.parts(change.rows, change.staged)
         texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
-        select = select_text(staging.computed(progress.rows, texts), texts)
+        rows = self.rows if progress.rows is None else progress.rows
+        select = select_text(staging.computed(rows, texts), texts)
         predicate = part.predicate if part else ""
         write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
         progress.frontier = _frontier(progress)
@@ -186,13 +187,19 @@ class Apply(Step[FromChanges]):
 
 @dataclass(frozen=True)
 class Publish(Step[FromChanges]):
-    @property
-    def label(self) -> str:
-        return "replace the public view if its text changed"
+    label = "replace the public view if its text changed"
 
     def run(self, progress: FromChanges) -> None:
         assert progress.frontier is not None
         progress.attempt.publish(progress.seen, progress.frontier, progress.state)
+
+
+def _cut(change: StateChange, decision: Decision) -> list[Steps]:
+    """What is computed for a change, statement by statement."""
+    way = decision.way
+    assert way is not None
+    cut = cut_into_steps(change, way.sizes, way.ranges, decision.kept_changes)
+    return [steps for steps, _ in cut]
 
 
 def _in_tables(steps: Steps) -> str:
@@ -242,7 +249,6 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
             decision=decision,
             staging=staging,
             change=way.change,
-            rows=way.cut[-1],
         )
         script.commit(progress)
     return Applied(script, progress)

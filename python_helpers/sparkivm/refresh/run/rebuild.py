@@ -1,4 +1,7 @@
-"""A full refresh: the state is computed again from the sources, with a stated reason."""
+"""A full refresh: the state is computed again from the sources, with a stated reason.
+
+tested  tests/refresh/test_reasons.py, test_auxiliary_views.py, test_killed_refreshes.py
+"""
 
 from __future__ import annotations
 
@@ -40,12 +43,10 @@ _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
 class Rebuild(Progress):
     """What the steps hand to each other.
 
-    why       we rebuild; another reason if the plan fails
-    frontier  of the new state, once it is committed
+    why  we rebuild; another reason if the plan fails
     """
 
     why: Fallback
-    frontier: Frontier | None = None
 
     def compiled_over(self, auxiliaries: Mapping[str, TableName]) -> CompiledView:
         """The view over some auxiliary views, by their queries."""
@@ -96,9 +97,7 @@ def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult
 class KeepAuxiliaries(Step[Rebuild]):
     """Build the auxiliary views that are worth their cost, and compile the view over them."""
 
-    @property
-    def label(self) -> str:
-        return "build the auxiliary views that are worth their cost"
+    label = "build the auxiliary views that are worth their cost"
 
     def run(self, progress: Rebuild) -> None:
         auxiliaries, seen = progress.attempt.auxiliaries, progress.seen
@@ -110,9 +109,7 @@ class KeepAuxiliaries(Step[Rebuild]):
 class SwitchOnCapture(Step[Rebuild]):
     """Make sources record their changes from now on."""
 
-    @property
-    def label(self) -> str:
-        return "switch on the change data feed of sources without one"
+    label = "switch on the change data feed of sources without one"
 
     def run(self, progress: Rebuild) -> None:
         compiled = progress.seen.compiled
@@ -173,9 +170,7 @@ class ReplaceState(Step[Rebuild]):
 
 @dataclass(frozen=True)
 class Publish(Step[Rebuild]):
-    @property
-    def label(self) -> str:
-        return "create or replace the public view"
+    label = "create or replace the public view"
 
     def run(self, progress: Rebuild) -> None:
         attempt, frontier = progress.attempt, progress.frontier
@@ -186,9 +181,7 @@ class Publish(Step[Rebuild]):
 
 @dataclass(frozen=True)
 class DropAuxiliaries(Step[Rebuild]):
-    @property
-    def label(self) -> str:
-        return "drop auxiliary views that the state no longer reads"
+    label = "drop auxiliary views that the state no longer reads"
 
     def run(self, progress: Rebuild) -> None:
         if progress.drops_auxiliaries or progress.seen.stored.facts is None:

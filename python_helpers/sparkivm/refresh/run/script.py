@@ -1,4 +1,7 @@
-"""A refresh as data: its steps in their order. Explain prints them, a run executes them."""
+"""A refresh as data: its steps in their order. Explain prints them, a run executes them.
+
+tested  tests/refresh/test_operations.py (the steps shown), test_apply_forms.py, test_killed_refreshes.py
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from sparkivm.changes.frontier import Frontier
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.stored.commit import Committed
@@ -16,11 +20,12 @@ class Progress:
     """What the steps of one refresh hand to each other.
 
     seen       replaced if a step compiles the model again
-    committed  set once the state has changed
+    frontier   of the new state; set with `committed`, once the state has changed
     """
 
     attempt: Attempt
     seen: Observation
+    frontier: Frontier | None = None
     committed: Committed | None = None
 
 
