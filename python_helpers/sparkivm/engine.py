@@ -177,7 +177,7 @@ class Engine(Protocol):
         """The tables and views in the prefix's schema whose names begin with its identifier, in any case."""
 
     def properties_at(self, location: str) -> Mapping[str, str] | None:
-        """Properties of the Delta table at a path; None if there is none."""
+        """Properties of the Delta table at a path; None without a table."""
 
     def check_files(self, table: RelationFacts) -> None:
         """Raises: EngineError if a file of a table with versions is missing or truncated."""
@@ -226,7 +226,7 @@ class Engine(Protocol):
 
 
 class EngineError(Exception):
-    """Spark rejected or failed a statement; `condition` is its error class, "" if there is none.
+    """Spark rejected or failed a statement; `condition` is its error class, "" if it is unknown.
 
     lines_before  number of lines in the statement before the text that the caller knows
     """

@@ -52,7 +52,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def condition(message: str) -> str:
-    """The error class in a message; "" if there is none."""
+    """The error class in a message; "" without one."""
     found = _CONDITION.search(message)
     return found[1] if found else ""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Generate(Linear):
-    """{(a, e) | a ∈ A, e ∈ g(a)}: a row per element that g makes; with `outer`, NULLs if there is none.
+    """{(a, e) | a ∈ A, e ∈ g(a)}: a row per element that g makes; with `outer`, NULLs if g makes no element.
 
     delta     d G(A) = G(dA)
     restrict  G(A)|K = G(A|K) for K over columns of A, else the semi-join stays on top

@@ -71,7 +71,7 @@ def shown(scalar: Scalar) -> str:
 
 
 def all_shown(scalars: Iterable[Scalar]) -> str:
-    """A condition for people to read, empty if there is none."""
+    """A condition for people to read, empty without a condition."""
     return " and ".join(map(shown, scalars))
 
 

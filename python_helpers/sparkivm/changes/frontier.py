@@ -101,7 +101,7 @@ class OtherFormat(Exception):
 
 
 def read_frontier(metadata: str | None) -> Frontier | None:
-    """The frontier in a commit's user metadata; None if there is none.
+    """The frontier in a commit's user metadata; None without a frontier.
 
     We do not trust the text: unless it is exactly what a refresh of this format writes, it is refused.
 

@@ -57,7 +57,7 @@ def read_state(engine: Engine, request: RefreshRequest) -> StoredState:
 
 
 def newest_frontier(engine: Engine, state: RelationFacts) -> tuple[Commit, Frontier] | None:
-    """The newest commit of a state with a readable frontier, and the frontier; None if there is none."""
+    """The newest commit of a state with a readable frontier, and the frontier; None if no commit has one."""
     for commit in _back(engine, STATE_FORMATS[state.kind], state):
         with suppress(OtherFormat):
             if (frontier := read_frontier(commit.user_metadata)) is not None:
