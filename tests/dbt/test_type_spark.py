@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from click.testing import CliRunner
 from dbt.adapters.sparkivm.command import main
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
@@ -150,14 +151,15 @@ class TestSession(SparkProject):
             "--project-dir",
             str(project.project_root),
         ]
-        assert main(arguments) == 0
+        assert CliRunner().invoke(main, arguments).exit_code == 0
         assert modes(project) == dict.fromkeys(INCREMENTAL_VIEWS, "incremental")
-        assert main([*arguments, "--select", "sales", "latest"]) == 0
+        assert CliRunner().invoke(main, [*arguments, "--select", "sales", "latest"]).exit_code == 0
         assert modes(project) == {"sales": "no_op"}
 
-    def test_the_command_without_a_manifest(self, project, capsys):
-        assert main(["run", "--manifest", "nowhere.json"]) == 2
-        assert "there is no manifest nowhere.json; run `dbt parse`" in capsys.readouterr().err
+    def test_the_command_without_a_manifest(self, project):
+        done = CliRunner().invoke(main, ["run", "--manifest", "nowhere.json"])
+        assert done.exit_code == 2
+        assert "there is no manifest nowhere.json; run `dbt parse`" in done.stderr
 
     @pytest.mark.nightly
     def test_both_types_in_one_process(self, project, tmp_path):
