@@ -12,7 +12,7 @@ from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 
 # Increase it when older states could be misread, also when the compiler asks for types in another order.
-STATE_FORMAT = 9
+STATE_FORMAT = 10
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that have a meaning in SQL statements or session settings.
@@ -73,6 +73,7 @@ class Frontier:
         tuple[str, ...], ...
     ] = ()  # Spark's answers about types, in the order of the compiler's questions
     columns: StateColumns = ()  # of the state
+    content: str = ""  # hash of what these columns mean
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
     base: int = -1  # version of the state that the commit changed; -1 if it replaced the whole state
     several: bool = False  # whether a group may have several entries
@@ -85,6 +86,7 @@ class Frontier:
     auxiliaries: tuple[str, ...] = ()  # queries of its auxiliary views
     adds_up_auxiliary: bool = False  # the only auxiliary view shows entries, which the view adds up
     drops_auxiliaries: bool = False  # auxiliary views of the former state may still exist
+    former_state: str = ""  # key of the state in another catalog that this one replaced; it may still exist
     # What names without a schema meant, by name; under "" the current catalog.
     # Functions are `name()`, and were Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.changed_rows.run_memory import NoMemory
 from sparkivm.refresh.decide.decide import Decision, decide
+from sparkivm.refresh.decide.evolution import evolution
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.model_query import check_is_query, query_text
@@ -65,7 +66,12 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     else:
         lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
     decided = _decide(engine, seen)
-    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), "", *_decision_lines(decided, compiled)]
+    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), ""]
+    evolved = evolution(seen, decided) if isinstance(decided, Fallback) else None
+    if evolved is not None:
+        edited = ["next refresh: incremental", "  the query was edited", f"  step 1: {evolved.label}"]
+        return "\n".join([*lines, *edited, "  step 2: refresh from the changes since the last refresh"])
+    lines += _decision_lines(decided, compiled)
     lines += _script_lines(seen, decided, public.former_state)
     if isinstance(decided, Decision) and decided.way is not None:
         change = decided.way.change
