@@ -98,6 +98,7 @@ class SqlCatalog:
             version=newest.version,
             commit_id=newest.id,
             size_bytes=int(detail["sizeInBytes"]),
+            files=int(detail["numFiles"]),
             properties=_mapping(detail["properties"]),
             partition_columns=tuple(_sequence(detail["partitionColumns"])),
             provider="delta",

@@ -108,6 +108,11 @@ class Frontier:
     timing: Timing = Timing()
     outcome: Outcome = Outcome()
 
+    @property
+    def shown_by(self) -> tuple[str, ...]:
+        """Hashes of the texts of a public view that shows this state: some do not add up entries."""
+        return self.public[1:] if self.several else self.public
+
     def to_json(self) -> str:
         values = asdict(self)
         text = _text({_MARK: STATE_FORMAT, _SEAL: _seal(values), **values})
