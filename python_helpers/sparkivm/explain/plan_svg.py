@@ -1,0 +1,157 @@
+"""A plan drawn as SVG: the view at the top, its sources at the bottom. It names no font or file of elsewhere."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+
+from sparkivm.explain.plan_tree import PlanNode
+
+# Sizes in pixels. Labels are in a font of fixed width, so that a box can be measured.
+_CHARACTER = 6.7
+_LINE = 15
+_PADDING = 9
+_GAP_ACROSS, _GAP_DOWN = 22, 34
+_LONGEST_LINE, _MOST_LINES = 38, 6
+
+# A page may set the variables; otherwise the drawing follows the reader's theme.
+_STYLE = """
+.plan { --box: var(--plan-box, #ffffff); --ink: var(--plan-ink, #1f2933); --soft: var(--plan-soft, #5f6c7b);
+  --edge: var(--plan-edge, #9aa5b1); --source: var(--plan-source, #e3eefc); --top: var(--plan-top, #e5f5ec); }
+@media (prefers-color-scheme: dark) { .plan { --box: var(--plan-box, #20262e); --ink: var(--plan-ink, #e6eaef);
+  --soft: var(--plan-soft, #9fb0c0); --edge: var(--plan-edge, #5b6875); --source: var(--plan-source, #1d3350);
+  --top: var(--plan-top, #1c3a2b); } }
+.plan rect { fill: var(--box); stroke: var(--edge); }
+.plan .source rect { fill: var(--source); }
+.plan .view rect { fill: var(--top); }
+.plan path { fill: none; stroke: var(--edge); stroke-width: 1.4; }
+.plan text { fill: var(--ink); font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.plan .strategy { fill: var(--soft); font-style: italic; }
+"""
+
+
+@dataclass(eq=False)
+class _Box:
+    """One node of the drawing. `x` is the middle, `y` the top; `room` is the width of the boxes below it."""
+
+    node: PlanNode
+    kind: str
+    label: list[str]
+    strategy: list[str]
+    below: list[_Box] = field(default_factory=list)  # all that it reads
+    own: list[_Box] = field(default_factory=list)  # of these, the ones that are placed below it
+    level: int = 0
+    room: float = 0
+    x: float = 0
+    y: float = 0
+
+    @property
+    def width(self) -> float:
+        longest = max(map(len, (*self.label, *self.strategy)))
+        return longest * _CHARACTER + 2 * _PADDING
+
+    @property
+    def height(self) -> int:
+        return (len(self.label) + len(self.strategy)) * _LINE + 2 * _PADDING - 3
+
+
+def svg(view: str, root: PlanNode) -> str:
+    """A drawing of the plan of a view."""
+    top = _Box(PlanNode(view, "", (root,)), "view", [view], [])
+    boxes = _boxes(top)
+    _set_levels(top, 0)
+    _set_rooms(top)
+    _place_across(top, _GAP_ACROSS)
+    bottom = _place_down(boxes)
+    width, height = round(top.room + 2 * _GAP_ACROSS), round(bottom + _GAP_ACROSS)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="plan" role="img" viewBox="0 0 {width} {height}"'
+        f' width="{width}" height="{height}" aria-label="plan of {escape(view)}">',
+        f"<style>{_STYLE}</style>",
+        *(_edge(box, below) for box in boxes for below in box.below),
+        *(line for box in boxes for line in _drawn(box)),
+        "</svg>",
+    ]
+    return "\n".join(lines)
+
+
+def _boxes(top: _Box) -> list[_Box]:
+    """All boxes, each node once, below the first one that reads it."""
+    known = {top.node: top}
+    waiting = [top]
+    for box in waiting:  # the list grows during the loop
+        for node in box.node.children:
+            if node not in known:
+                kind = "" if node.children else "source"
+                known[node] = _Box(node, kind, _wrapped(node.label), _wrapped(node.strategy))
+                box.own.append(known[node])
+                waiting.append(known[node])
+            box.below.append(known[node])
+    return waiting
+
+
+def _wrapped(text: str) -> list[str]:
+    lines = textwrap.wrap(text, _LONGEST_LINE, break_long_words=True)
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
+
+
+def _set_levels(box: _Box, level: int) -> None:
+    """Below all of its readers."""
+    if level < box.level:
+        return
+    box.level = level
+    for below in box.below:
+        _set_levels(below, level + 1)
+
+
+def _set_rooms(box: _Box) -> None:
+    for below in box.own:
+        _set_rooms(below)
+    box.room = max(box.width, sum(one.room for one in box.own) + _GAP_ACROSS * max(0, len(box.own) - 1))
+
+
+def _place_across(box: _Box, left: float) -> None:
+    """Each box in the middle of its room, which no other box enters."""
+    box.x = left + box.room / 2
+    used = sum(one.room for one in box.own) + _GAP_ACROSS * max(0, len(box.own) - 1)
+    at = box.x - used / 2
+    for below in box.own:
+        _place_across(below, at)
+        at += below.room + _GAP_ACROSS
+
+
+def _place_down(boxes: list[_Box]) -> float:
+    """Returns: the bottom."""
+    y = float(_GAP_ACROSS)
+    for level in range(max(box.level for box in boxes) + 1):
+        row = [box for box in boxes if box.level == level]
+        for box in row:
+            box.y = y
+        y += max(box.height for box in row) + _GAP_DOWN
+    return y - _GAP_DOWN
+
+
+def _edge(box: _Box, below: _Box) -> str:
+    x, y, end_x, end_y = box.x, box.y + box.height, below.x, below.y
+    middle = end_y - _GAP_DOWN / 2
+    return (
+        f'<path d="M{x:.1f} {y:.1f} C{x:.1f} {middle:.1f} {end_x:.1f} {middle:.1f} {end_x:.1f} {end_y:.1f}"/>'
+    )
+
+
+def _drawn(box: _Box) -> Iterator[str]:
+    radius = 14 if box.kind else 5
+    yield f'<g class="{box.kind or "operator"}">'
+    yield f"<title>{escape(': '.join(filter(None, (box.node.label, box.node.strategy))))}</title>"
+    yield (
+        f'<rect x="{box.x - box.width / 2:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
+        f'height="{box.height}" rx="{radius}"/>'
+    )
+    y = box.y + _PADDING + 9
+    for kind, lines in (("label", box.label), ("strategy", box.strategy)):
+        for line in lines:
+            yield f'<text class="{kind}" x="{box.x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(line)}</text>'
+            y += _LINE
+    yield "</g>"
