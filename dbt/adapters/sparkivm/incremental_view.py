@@ -261,6 +261,23 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             request = self._stored_request(view)
             return as_json(changed_rows(self.ivm_engine(), request, _positive("limit", limit)))
 
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_report(self, views: Sequence[str] | None = None, limit: int = 40) -> str:
+        """JSON for the report of a run: status, refreshes and plan of each view, or what is in the way."""
+        from sparkivm.refresh.operations.history import history
+
+        found = []
+        for status in self._statuses(views):
+            refreshes, plan, problem = [], "", ""
+            try:
+                if status.last_refresh is not None:
+                    refreshes = history(self.ivm_engine(), self._stored_request(status.model), limit)
+                plan = self.explain_incremental_view(status.model, "svg")
+            except (ModelError, EngineError, DbtRuntimeError) as error:
+                problem = str(error)
+            found.append({"status": status, "history": refreshes, "plan": plan, "problem": problem})
+        return as_json(found)
+
     def _stored_request(self, view: str) -> RefreshRequest:
         """A request that says where a view is stored, without its SQL."""
         node = self._view_node(view)

@@ -1,4 +1,4 @@
-"""A plan drawn as SVG: the view at the top, its sources at the bottom. It names no font or file of elsewhere."""
+"""A plan drawn as SVG: the view at the top, its sources at the bottom."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LONGEST_LINE, _MOST_LINES = 38, 6
 _STYLE = """
 .plan { --box: var(--plan-box, #ffffff); --ink: var(--plan-ink, #1f2933); --soft: var(--plan-soft, #5f6c7b);
   --edge: var(--plan-edge, #9aa5b1); --source: var(--plan-source, #e3eefc); --top: var(--plan-top, #e5f5ec); }
-@media (prefers-color-scheme: dark) { .plan { --box: var(--plan-box, #20262e); --ink: var(--plan-ink, #e6eaef);
-  --soft: var(--plan-soft, #9fb0c0); --edge: var(--plan-edge, #5b6875); --source: var(--plan-source, #1d3350);
-  --top: var(--plan-top, #1c3a2b); } }
+@media (prefers-color-scheme: dark) { .plan { --box: var(--plan-box, #20262e);
+  --ink: var(--plan-ink, #e6eaef); --soft: var(--plan-soft, #9fb0c0); --edge: var(--plan-edge, #5b6875);
+  --source: var(--plan-source, #1d3350); --top: var(--plan-top, #1c3a2b); } }
 .plan rect { fill: var(--box); stroke: var(--edge); }
 .plan .source rect { fill: var(--source); }
 .plan .view rect { fill: var(--top); }
@@ -134,11 +134,9 @@ def _place_down(boxes: list[_Box]) -> float:
 
 
 def _edge(box: _Box, below: _Box) -> str:
-    x, y, end_x, end_y = box.x, box.y + box.height, below.x, below.y
-    middle = end_y - _GAP_DOWN / 2
-    return (
-        f'<path d="M{x:.1f} {y:.1f} C{x:.1f} {middle:.1f} {end_x:.1f} {middle:.1f} {end_x:.1f} {end_y:.1f}"/>'
-    )
+    middle = below.y - _GAP_DOWN / 2
+    start, end = f"{box.x:.1f} {box.y + box.height:.1f}", f"{below.x:.1f} {below.y:.1f}"
+    return f'<path d="M{start} C{box.x:.1f} {middle:.1f} {below.x:.1f} {middle:.1f} {end}"/>'
 
 
 def _drawn(box: _Box) -> Iterator[str]:
@@ -152,6 +150,7 @@ def _drawn(box: _Box) -> Iterator[str]:
     y = box.y + _PADDING + 9
     for kind, lines in (("label", box.label), ("strategy", box.strategy)):
         for line in lines:
-            yield f'<text class="{kind}" x="{box.x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(line)}</text>'
+            place = f'x="{box.x:.1f}" y="{y:.1f}" text-anchor="middle"'
+            yield f'<text class="{kind}" {place}>{escape(line)}</text>'
             y += _LINE
     yield "</g>"
