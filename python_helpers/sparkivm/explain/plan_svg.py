@@ -14,7 +14,8 @@ _CHARACTER = 6.7
 _LINE = 15
 _PADDING = 9
 _GAP_ACROSS, _GAP_DOWN = 22, 34
-_LONGEST_LINE, _MOST_LINES = 38, 6
+_LONGEST_LINE, _MOST_LINES = 44, 6
+_SMALLEST = 0.6  # to which a page that is narrower shrinks a drawing
 
 # A page may set the variables; otherwise the drawing follows the reader's theme.
 _STYLE = """
@@ -34,14 +35,20 @@ _STYLE = """
 
 @dataclass(eq=False)
 class _Box:
-    """One node of the drawing. `x` is the middle, `y` the top; `room` is the width of the boxes below it."""
+    """One node of the drawing.
+
+    below  boxes of all nodes that it reads
+    own    those of them that are placed below this box: each is, below the lowest of its readers
+    room   width of the box or, if larger, of all that are placed below it
+    x, y   its middle, its top
+    """
 
     node: PlanNode
     kind: str
     label: list[str]
     strategy: list[str]
-    below: list[_Box] = field(default_factory=list)  # all that it reads
-    own: list[_Box] = field(default_factory=list)  # of these, the ones that are placed below it
+    below: list[_Box] = field(default_factory=list)
+    own: list[_Box] = field(default_factory=list)
     level: int = 0
     room: float = 0
     x: float = 0
@@ -62,13 +69,15 @@ def svg(view: str, root: PlanNode) -> str:
     top = _Box(PlanNode(view, "", (root,)), "view", [view], [])
     boxes = _boxes(top)
     _set_levels(top, 0)
+    _set_owners(boxes)
     _set_rooms(top)
     _place_across(top, _GAP_ACROSS)
     bottom = _place_down(boxes)
     width, height = round(top.room + 2 * _GAP_ACROSS), round(bottom + _GAP_ACROSS)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plan" role="img" viewBox="0 0 {width} {height}"'
-        f' width="{width}" height="{height}" aria-label="plan of {escape(view)}">',
+        f' width="{width}" style="max-width: 100%; min-width: {_SMALLEST * width:.0f}px; height: auto"'
+        f' aria-label="plan of {escape(view)}">',
         f"<style>{_STYLE}</style>",
         *(_edge(box, below) for box in boxes for below in box.below),
         *(line for box in boxes for line in _drawn(box)),
@@ -78,7 +87,7 @@ def svg(view: str, root: PlanNode) -> str:
 
 
 def _boxes(top: _Box) -> list[_Box]:
-    """All boxes, each node once, below the first one that reads it."""
+    """The boxes of all nodes, each once."""
     known = {top.node: top}
     waiting = [top]
     for box in waiting:  # the list grows during the loop
@@ -86,7 +95,6 @@ def _boxes(top: _Box) -> list[_Box]:
             if node not in known:
                 kind = "" if node.children else "source"
                 known[node] = _Box(node, kind, _wrapped(node.label), _wrapped(node.strategy))
-                box.own.append(known[node])
                 waiting.append(known[node])
             box.below.append(known[node])
     return waiting
@@ -104,6 +112,16 @@ def _set_levels(box: _Box, level: int) -> None:
     box.level = level
     for below in box.below:
         _set_levels(below, level + 1)
+
+
+def _set_owners(boxes: list[_Box]) -> None:
+    owners: dict[_Box, _Box] = {}
+    for box in boxes:
+        for below in box.below:
+            if below not in owners or box.level > owners[below].level:
+                owners[below] = box
+    for below, owner in owners.items():
+        owner.own.append(below)
 
 
 def _set_rooms(box: _Box) -> None:

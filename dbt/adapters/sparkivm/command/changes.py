@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import click
-from dbt.adapters.sparkivm.command.output import at, format_option, limit_option, print_json, print_table
+from dbt.adapters.sparkivm.command.output import format_option, limit_option, print_json, print_table
 from dbt.adapters.sparkivm.command.project import Project, project_options
+from dbt.adapters.sparkivm.shown_values import at
 
 
 @click.command()

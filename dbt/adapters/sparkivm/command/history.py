@@ -6,16 +6,9 @@ import json
 from typing import Any
 
 import click
-from dbt.adapters.sparkivm.command.output import (
-    at,
-    count,
-    format_option,
-    limit_option,
-    print_json,
-    print_table,
-    seconds,
-)
+from dbt.adapters.sparkivm.command.output import format_option, limit_option, print_json, print_table
 from dbt.adapters.sparkivm.command.project import Project, project_options
+from dbt.adapters.sparkivm.shown_values import at, count, seconds
 
 _COLUMNS = ("committed", "mode", "form", "took", "+", "-", "~", "reason")
 _RIGHT = ("took", "+", "-", "~")

@@ -6,17 +6,9 @@ import json
 from typing import Any
 
 import click
-from dbt.adapters.sparkivm.command.output import (
-    at,
-    count,
-    format_option,
-    minutes,
-    print_json,
-    print_table,
-    seconds,
-    size,
-)
+from dbt.adapters.sparkivm.command.output import format_option, print_json, print_table
 from dbt.adapters.sparkivm.command.project import Project, project_options, select_option
+from dbt.adapters.sparkivm.shown_values import at, count, minutes, seconds, size
 
 _COLUMNS = ("view", "is", "last refresh", "mode", "took", "saved", "behind", "history", "rows", "size")
 _RIGHT = ("took", "saved", "rows", "size")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
-from dbt.adapters.sparkivm.command.output import at, count, minutes, seconds
 from dbt.adapters.sparkivm.report.views_of_run import Run, ViewRun
+from dbt.adapters.sparkivm.shown_values import at, count, minutes, seconds
 
 from sparkivm.reasons import Reason
 
@@ -59,7 +59,7 @@ def page(project: str, run: Run) -> str:
 
 
 def _head(project: str, run: Run) -> str:
-    others = f", and {run.others} other nodes in {seconds(run.others_s)}" if run.others else ""
+    others = f", and {_number(run.others, 'other node')} in {seconds(run.others_s)}" if run.others else ""
     lines = [
         f"<h1>Incremental views of {escape(project)}</h1>",
         f'<p class="soft"><code>{escape(run.command)}</code> of {at(run.at.isoformat())} took '
@@ -83,9 +83,10 @@ def _tiles(run: Run) -> str:
     ]
     if known:
         saved = sum((view.rebuild_s or 0) - view.seconds for view in known)
-        rebuilds = "rebuild" if len(known) == 1 else "rebuilds"
-        word = "saved" if saved >= 0 else "more"
-        tiles.append((seconds(abs(saved)) or "", f"{word} against the last {rebuilds} of {len(known)}"))
+        word = "saved by" if saved >= 0 else "more, for"
+        tiles.append(
+            (seconds(abs(saved)) or "", f"{word} {_number(len(known), 'view')} against the last rebuild")
+        )
     found = (f'<div class="tile"><b>{b}</b><span>{escape(text)}</span></div>' for b, text in tiles)
     return f'<div class="tiles">{"".join(found)}</div>'
 
@@ -208,7 +209,7 @@ def _history(run: Run) -> str:
         "One bar per refresh that changed the stored state, the newest on the right. Its height is its time, "
         "relative to the view's longest; point at it for details. Runs with nothing to do leave no bar.",
         f"{_key([(mode, _WORDS.get(mode, mode)) for mode in modes])}"
-        f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>',
+        f'<div class="scroll"><table class="history"><tbody>{rows}</tbody></table></div>',
     )
 
 
