@@ -81,6 +81,7 @@ def test_commits_that_come_while_they_are_read():
         ("+02:00", 10),
         ("GMT-03:30", 15),
         ("Z", 12),
+        ("PST", 12),
     ],
 )
 def test_times_without_a_zone_are_in_the_sessions(zone, hour):
