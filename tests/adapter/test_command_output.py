@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from dbt.adapters.sparkivm.command import main
+from dbt.adapters.sparkivm.command.explain import FORMATS as OFFERED
 from dbt.adapters.sparkivm.command.project import Project
 from dbt.adapters.sparkivm.shown_values import minutes, seconds, size
+
+from sparkivm.explain.explain_view import FORMATS
 
 REFRESH = {
     "at": "2026-01-02T03:04:05.678000+00:00", "version": 7, "mode": "full", "form": "rebuild",
@@ -60,7 +63,7 @@ def test_status_as_a_table(told):
         "3 commits, 5.0 h",
         "6.2 days",
         "4,321",
-        "121 KB in 2 files",
+        "121 KB, 2 files",
     ):
         assert text in sales
     assert new.split() == ["shop.new", "not", "built"]
@@ -128,6 +131,13 @@ def test_leftovers(told):
     assert "they were dropped" in said("leftovers", "--drop")
     assert json.loads(said("leftovers", "--drop", "--format", "json")) == [{**one, "dropped": True}]
     assert [arguments["drop"] for _, arguments in told["calls"]] == [False, True, True]
+
+
+def test_formats_of_explain(told):
+    told["explain_incremental_view"] = "plan"
+    assert OFFERED == FORMATS
+    assert said("explain", "sales", "--format", "svg") == '"plan"\n'
+    assert told["calls"] == [("explain_incremental_view", {"model": "sales", "format": "svg"})]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
 
 from sparkivm.explain.plan_tree import PlanNode
@@ -68,7 +69,7 @@ def svg(view: str, root: PlanNode) -> str:
     """A drawing of the plan of a view."""
     top = _Box(PlanNode(view, "", (root,)), "view", [view], [])
     boxes = _boxes(top)
-    _set_levels(top, 0)
+    _set_levels(boxes)
     _set_owners(boxes)
     _set_rooms(top)
     _place_across(top, _GAP_ACROSS)
@@ -105,13 +106,19 @@ def _wrapped(text: str) -> list[str]:
     return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
 
-def _set_levels(box: _Box, level: int) -> None:
-    """Below all of its readers."""
-    if level < box.level:
-        return
-    box.level = level
-    for below in box.below:
-        _set_levels(below, level + 1)
+def _set_levels(boxes: list[_Box]) -> None:
+    """Each box is below all of its readers."""
+    readers: dict[_Box, list[_Box]] = {box: [] for box in boxes}
+    for box in boxes:
+        for below in box.below:
+            readers[below].append(box)
+
+    @cache
+    def level(box: _Box) -> int:
+        return 1 + max(map(level, readers[box]), default=-1)
+
+    for box in boxes:
+        box.level = level(box)
 
 
 def _set_owners(boxes: list[_Box]) -> None:

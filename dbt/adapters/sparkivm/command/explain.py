@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 from dbt.adapters.sparkivm.command.project import Project, project_options
 
-_FORMATS = ("text", "steps", "json", "mermaid", "dot", "svg")
+FORMATS = ("text", "steps", "json", "mermaid", "dot", "svg")
 
 
 @click.command()
 @click.argument("model")
-@click.option(
-    "--format", type=click.Choice(_FORMATS), default="text", show_default=True, help="of the output"
-)
+@click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True, help="of the output")
 @project_options
 def explain(project: Project, model: str, format: str) -> None:
     """Show the plan of MODEL, what is incremental and what is not, and the next refresh."""

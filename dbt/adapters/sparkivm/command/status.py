@@ -36,7 +36,8 @@ def status(project: Project, select: tuple[str, ...], format: str) -> None:
 
 def _row(view: dict[str, Any]) -> tuple[object, ...]:
     last = view["last_refresh"] or {}
-    size_ = f"{size(view['bytes'])} in {view['files']} files" if view["files"] is not None else None
+    files = view["files"]
+    stored = None if files is None else f"{size(view['bytes'])}, {files} {'file' if files == 1 else 'files'}"
     return (
         view["view"],
         view["condition"].replace("_", " "),
@@ -47,7 +48,7 @@ def _row(view: dict[str, Any]) -> tuple[object, ...]:
         _behind(view["sources"]),
         _history(view["sources"]),
         count(view["rows"]),
-        size_,
+        stored,
     )
 
 

@@ -143,8 +143,8 @@ def _with_state(engine: Engine, state: RelationFacts, found: ViewStatus) -> View
     format = STATE_FORMATS.get(state.kind)
     if format is None:
         return found
-    commits = islice(all_commits(engine, state), _COMMITS_READ)
-    found = replace(found, rows=format.rows(format.line(state, list(commits)[::-1])))
+    commits = list(islice(all_commits(engine, state), _COMMITS_READ))
+    found = replace(found, rows=format.rows(format.line(state, commits)))
     newest = newest_frontier(engine, state)
     if newest is None:
         return found

@@ -269,8 +269,9 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
         return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
     owner = attempt.request.owner
     frontier = Frontier(
-        owner.project, owner.model, attempt.view.key, "full", "", "", {}, {}, deterministic=False
-    )
+        owner.project, owner.model, attempt.view.key, "full", "", "", {}, {},
+        deterministic=False, outcome=Outcome("create", "create"),
+    )  # fmt: skip
     _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
