@@ -17,6 +17,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 NOT_STARTED = 2  # dbt's exit code for a command that could not start
 VIEWS = "config.materialized:incremental_view"  # a selector
 
+_PLACE = "\n  \n  > in macro"  # what dbt adds to the message of an error
 _ERRORS = ("RunningOperationCaughtError", "RunningOperationUncaughtError")
 
 select_option = click.option(
@@ -70,7 +71,7 @@ class Project:
             if event.info.name == "PrintEvent":
                 printed.append(event.info.msg)
             elif event.info.name in _ERRORS:
-                errors.append(event.data.exc.strip())
+                errors.append(event.data.exc.partition(_PLACE)[0].strip())
 
         command = ["run-operation", macro, "--args", json.dumps(dict(arguments))]
         if not self._dbt(command, listen).success:
