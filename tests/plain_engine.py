@@ -44,7 +44,7 @@ class PlainEngine(Engine):
         self.ran: list[str] = []
         self._macros = BareMacros()
         self.describes_by_calls = not by_sql
-        sql = SqlCatalog(self.query, self._query)
+        sql = SqlCatalog(self.query, self._query, local_times=True)
         self._metadata: SqlCatalog | SessionCatalog = sql if by_sql else SessionCatalog(self.session, sql)
 
     def query(self, sql: str) -> Sequence[Row]:

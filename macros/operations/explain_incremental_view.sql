@@ -1,5 +1,5 @@
 {% macro explain_incremental_view(model, format='text') -%}
   {%- if execute -%}
-    {%- do log(adapter.explain_incremental_view(model, format), info=True) -%}
+    {%- do print(adapter.explain_incremental_view(model, format)) -%}
   {%- endif -%}
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#- lists relations that the package made for the project and no model needs; `drop: true` drops them -#}
-{% macro incremental_view_leftovers(drop=false) -%}
+{% macro incremental_view_leftovers(drop=false, format='text') -%}
   {%- if execute -%}
-    {%- do log(adapter.incremental_view_leftovers(drop), info=True) -%}
+    {%- do print(adapter.incremental_view_leftovers(drop, format)) -%}
   {%- endif -%}
 {%- endmacro %}

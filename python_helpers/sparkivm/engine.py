@@ -59,6 +59,7 @@ class RelationFacts:
     version: int = -1
     commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
     size_bytes: int | None = None  # bytes of the current files, if known without a Spark job
+    files: int | None = field(default=None, compare=False)  # their number
     partition_columns: tuple[str, ...] = ()
     snapshots: int = field(default=0, compare=False)  # that an Iceberg table keeps
     # views

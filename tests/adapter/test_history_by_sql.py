@@ -72,5 +72,39 @@ def test_commits_that_come_while_they_are_read():
     assert [c.version for c in catalog.commits(TABLE, 1)] == [2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("zone", "hour"),
+    [
+        ("UTC", 12),
+        ("Europe/Berlin", 11),
+        ("America/New_York", 17),
+        ("+02:00", 10),
+        ("GMT-03:30", 15),
+        ("Z", 12),
+        ("PST", 12),
+    ],
+)
+def test_times_without_a_zone_are_in_the_sessions(zone, hour):
+    """As from a thrift server."""
+
+    def query(sql):
+        if sql == "select current_timezone() as zone":
+            return [{"zone": zone}]
+        row = History(1)(sql)[0]
+        return [{**row, "timestamp": datetime(2024, 1, 1, 12)}]
+
+    (commit,) = SqlCatalog(query).commits(TABLE, -1)
+    found = datetime.fromtimestamp(commit.timestamp_ms / 1000, timezone.utc)
+    assert (found.date(), found.hour) == (START.date(), hour)
+
+
+def test_times_without_a_zone_from_pyspark_are_in_this_machines():
+    def query(sql):
+        return [{**History(1)(sql)[0], "timestamp": datetime(2024, 1, 1, 12)}]
+
+    (commit,) = SqlCatalog(query, local_times=True).commits(TABLE, -1)
+    assert datetime.fromtimestamp(commit.timestamp_ms / 1000) == datetime(2024, 1, 1, 12)
+
+
 def test_a_log_that_was_cleaned_up():
     assert [c.version for c in SqlCatalog(History(1, 2, first=7)).commits(TABLE, -1)] == [7, 8]

@@ -226,6 +226,7 @@ class FakeEngine(Engine):
                     version=newest.number,
                     commit_id=newest.commit.id,
                     size_bytes=self.lake.size_of(relation.name),
+                    files=1,
                     properties=newest.properties,
                     partition_columns=relation.partition_columns,
                     provider="delta",

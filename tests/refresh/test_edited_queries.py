@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from sparkivm.reasons import Reason
@@ -142,6 +144,7 @@ class TestTogether:
         changes(lab)
         assert "step 1: " in view.explain()
         assert "next refresh: incremental\n  the query was edited\n" in view.explain()
+        assert json.loads(view.explain("json"))["next_refresh"]["mode"] == "incremental"
 
     def test_in_strict_mode(self, lab, texts):
         edited(lab, texts).must_be("incremental", refresh_mode="strict")

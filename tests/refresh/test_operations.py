@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
@@ -99,14 +101,34 @@ def test_steps_of_what_has_no_plan(lab):
     assert "not incrementally maintainable" in text
 
 
-@pytest.mark.parametrize("format", ["mermaid", "dot"])
+@pytest.mark.parametrize("format", ["mermaid", "dot", "svg"])
 def test_pictures(lab, view, format):
     assert "linear" in view.explain(format)
 
 
 def test_another_format(lab, view):
-    with pytest.raises(ModelError, match="unknown format svg"):
-        view.explain("svg")
+    with pytest.raises(ModelError, match="unknown format png"):
+        view.explain("png")
+
+
+def test_explain_as_json(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    found = json.loads(view.explain("json"))
+    assert (found["view"], found["incremental"]) == ("shop.m", True)
+    assert [node["reads"] for node in found["plan"]] == [[2], []]
+    following = found["next_refresh"]
+    assert (following["mode"], following["form"], following["reason"]) == ("incremental", "append", "")
+    assert following["sources"] == [
+        {"source": "shop.t", "from": 1, "to": 2, "read": "feed", "changed_rows": 1}
+    ]
+    assert "change the state: append of entries" in following["steps"]
+
+
+def test_explain_as_json_of_what_is_not_incremental(lab):
+    found = json.loads(lab.view("m", "select k,\nrand() as r from t").explain("json"))
+    following = found["next_refresh"]
+    assert (found["incremental"], found["plan"], following["mode"]) == (False, [], "full")
+    assert following["reason"] == "STATE_MISSING"
 
 
 # the consistency test

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.base.relation import BaseRelation
@@ -29,6 +31,9 @@ from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 from sparkivm.refresh.request import RefreshRequest, StateLayout
+
+if TYPE_CHECKING:
+    from sparkivm.refresh.operations.status import ViewStatus
 
 logger = AdapterLogger("SparkIvm")
 
@@ -217,8 +222,74 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             )
 
     @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_leftovers(self, drop: bool = False) -> str:
-        """List relations that this package made for the project and no model needs; `drop` drops them."""
+    def incremental_view_status(self, views: Sequence[str] | None = None) -> str:
+        """JSON: how up to date the project's views are, or those with these names; reads only metadata."""
+        return as_json(self._statuses(views))
+
+    def _statuses(self, views: Sequence[str] | None) -> list[ViewStatus]:
+        from sparkivm.refresh.operations.status import ViewStatus, view_status
+        from sparkivm.refresh.sources.pins import Pins
+
+        nodes, pins, now_ms = self._view_nodes(views), Pins(), int(1000 * time.time())
+        found: list[ViewStatus] = []
+        with author_errors():
+            engine = self.ivm_engine()
+            for node in nodes:
+                view = TableName(node.schema, node.alias)
+                try:
+                    request = self._request(view, node.unique_id, "", self._options(node.to_dict()))
+                except CompilationError as error:
+                    found.append(ViewStatus(str(view), node.unique_id, "broken", str(error.msg)))
+                else:
+                    found.append(view_status(engine, request, pins, now_ms))
+        return found
+
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_history(self, view: str, limit: int = 20) -> str:
+        """JSON: the last refreshes of a view, newest first."""
+        from sparkivm.refresh.operations.history import history
+
+        with author_errors():
+            return as_json(history(self.ivm_engine(), self._stored_request(view), _positive("limit", limit)))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_changes(self, view: str, limit: int = 100) -> str:
+        """JSON: the rows that the last refresh added to a view and removed from it."""
+        from sparkivm.refresh.operations.changes import changed_rows
+
+        with author_errors():
+            request = self._stored_request(view)
+            return as_json(changed_rows(self.ivm_engine(), request, _positive("limit", limit)))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_report(self, views: Sequence[str] | None = None, limit: int = 40) -> str:
+        """JSON for the report of a run: status, refreshes and plan of each view, or what is in the way."""
+        from sparkivm.refresh.operations.history import history
+
+        found = []
+        for status in self._statuses(views):
+            refreshes, plan, problem = [], "", ""
+            try:
+                if status.last_refresh is not None:
+                    refreshes = history(self.ivm_engine(), self._stored_request(status.model), limit)
+                plan = self.explain_incremental_view(status.model, "svg")
+            except (ModelError, EngineError, DbtRuntimeError) as error:
+                problem = str(error)
+            found.append({"status": status, "history": refreshes, "plan": plan, "problem": problem})
+        return as_json(found)
+
+    def _stored_request(self, view: str) -> RefreshRequest:
+        """A request that says where a view is stored, without its SQL."""
+        node = self._view_node(view)
+        name = TableName(node.schema, node.alias)
+        return self._request(name, node.unique_id, "", self._options(node.to_dict()))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def incremental_view_leftovers(self, drop: bool = False, format: str = "text") -> str:
+        """List relations that this package made for the project and no model needs; `drop` drops them.
+
+        format  text; json: the relations, dropped or not
+        """
         from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 
         read = {name.key for _, name in _relations(self.get_macro_resolver())}
@@ -226,6 +297,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             engine = self.ivm_engine()
             found = leftovers(engine, self.config.project_name, self._schemas(), self._views(), read)
             lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
+        if format == "json":
+            return as_json([one.as_json() for one in found])
         return "\n".join(lines) or "there are no leftovers"
 
     @available.parse(lambda *args, **kwargs: "")
@@ -415,6 +488,17 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _compiled(self, model: str) -> Any:
         """A view's node with its compiled SQL, by the model's name."""
+        return self._with_sql(self._view_node(model))
+
+    def _view_nodes(self, names: Sequence[str] | None) -> list[Any]:
+        """The nodes of the views with these names, or of all views of the project."""
+        if names is not None:
+            return [self._view_node(name) for name in names]
+        views = (node for node in self._models() if node.config.materialized == "incremental_view")
+        return sorted(views, key=lambda node: (node.schema, node.alias))
+
+    def _view_node(self, model: str) -> Any:
+        """A view's node, by the model's name."""
         found = [node for node in self._models() if model in names_in_project(node)]
         if not found:
             raise CompilationError(f"there is no model named {model or '…: pass its name as model'}")
@@ -426,7 +510,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             raise CompilationError(
                 f"model {model} is materialized as {node.config.materialized}, not as incremental_view"
             )
-        return self._with_sql(node)
+        return node
 
 
 @contextmanager
@@ -438,6 +522,24 @@ def author_errors() -> Generator[None, None, None]:
         raise CompilationError(str(error)) from error
     except (EngineError, EngineLost) as error:
         raise DbtDatabaseError(str(error)) from error
+
+
+def as_json(value: Any) -> str:
+    """The values of an operation as JSON, times in ISO 8601."""
+
+    def plain(one: Any) -> Any:
+        if isinstance(one, datetime):
+            return one.isoformat()
+        return {field.name: getattr(one, field.name) for field in fields(one)}
+
+    return json.dumps(value, default=plain, ensure_ascii=False)
+
+
+def _positive(name: str, value: object) -> int:
+    """Raises: CompilationError."""
+    if type(value) is not int or value < 1:
+        raise CompilationError(f"{name} is {value}, and has to be a whole number above 0")
+    return value
 
 
 def names_in_project(node: Any) -> tuple[str, ...]:

@@ -346,7 +346,7 @@ class SessionCatalog:
         self._described[name.key] = table
         pair = self._delta(table)
         log, snapshot = pair._1(), pair._2()
-        size_bytes, commit_id = self._of_newest_commit(log, snapshot)
+        size_bytes, files, commit_id = self._of_newest_commit(log, snapshot)
         metadata = json.loads(snapshot.metadata().json())["metaData"]
         return RelationFacts(
             name,
@@ -356,6 +356,7 @@ class SessionCatalog:
             version=int(snapshot.version()),
             commit_id=commit_id,
             size_bytes=size_bytes,
+            files=files,
             properties=metadata["configuration"],
             partition_columns=tuple(metadata["partitionColumns"]),
             provider="delta",
@@ -402,18 +403,19 @@ class SessionCatalog:
     def _map(self, scala_map: Any) -> dict[str, str]:
         return dict(json.loads(self._json.writeValueAsString(scala_map)))
 
-    def _of_newest_commit(self, log: Any, snapshot: Any) -> tuple[int, str]:
-        """The table's bytes and the commit's id, from the checksum that Delta writes beside each commit.
+    def _of_newest_commit(self, log: Any, snapshot: Any) -> tuple[int, int, str]:
+        """The table's bytes and files and the commit's id, from the checksum beside each of Delta's commits.
 
         Without one, adding up the files takes a Spark job.
         """
         found = snapshot.checksumOpt()
         checksum = found.get() if found.isDefined() else None
         size_bytes = int(checksum.tableSizeBytes() if checksum else snapshot.sizeInBytes())
+        files = int(checksum.numFiles() if checksum else snapshot.numOfFiles())
         if checksum and checksum.txnId().isDefined():
-            return size_bytes, _of_transaction(checksum.txnId().get())
+            return size_bytes, files, _of_transaction(checksum.txnId().get())
         version = int(snapshot.version())
-        return size_bytes, next((c.id for c in self._commits(log, version - 1, version)), "")
+        return size_bytes, files, next((c.id for c in self._commits(log, version - 1, version)), "")
 
     def _commits(self, log: Any, after: int, newest: int) -> Iterator[Commit]:
         files = self._files

@@ -36,7 +36,8 @@ class SessionEngine(AdapterEngine):
 
     def _metadata_of_connection(self) -> Metadata:
         self._connection.prepare()
-        self._catalog = SessionCatalog(self._connection.session, SqlCatalog(self.query, self._query))
+        by_sql = SqlCatalog(self.query, self._query, local_times=True)
+        self._catalog = SessionCatalog(self._connection.session, by_sql)
         return self._catalog
 
     def _set(self, key: str, value: str) -> None:

@@ -7,7 +7,9 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import cached_property
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dbt.adapters.events.logging import AdapterLogger
 
@@ -36,6 +38,7 @@ _REFERENCE = re.compile(r"\$\{(?:\w+?:)?\S+?\}", re.ASCII)
 _VALUE_KEY, _BEGIN, _END = "sparkivm.value", "<ivm<", ">ivm>"
 # Accepts only a single query, whatever parsers extend Spark's, and runs nothing.
 DESCRIBE_QUERY = "describe query\n"
+_OFFSET = re.compile(r"(?:UTC|GMT|UT|Z)?(?:(?P<sign>[+-])(?P<hours>\d\d?)(?::?(?P<minutes>\d\d))?)?")
 _NO_FUNCTION = ("ROUTINE_NOT_FOUND", "UNRESOLVED_ROUTINE")
 _OWN_FUNCTION = "Class: org.apache.spark.sql.catalyst."
 
@@ -45,14 +48,18 @@ class SqlCatalog:
 
     query         runs a statement without substitution
     substituting  runs a statement in which Spark replaces `${name}`, if that needs another way
+    local_times   whether timestamps without a zone are in this machine's, as from pyspark; else the session's
     """
 
     def __init__(
         self,
         query: Callable[[str], Sequence[Row]],
         substituting: Callable[[str], Sequence[Row]] | None = None,
+        *,
+        local_times: bool = False,
     ) -> None:
         self._query, self._substituting = query, substituting or query
+        self._local_times = local_times
         self._versions: dict[str, int] = {}  # as last seen
         self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as last described
 
@@ -98,6 +105,7 @@ class SqlCatalog:
             version=newest.version,
             commit_id=newest.id,
             size_bytes=int(detail["sizeInBytes"]),
+            files=int(detail["numFiles"]),
             properties=_mapping(detail["properties"]),
             partition_columns=tuple(_sequence(detail["partitionColumns"])),
             provider="delta",
@@ -137,7 +145,7 @@ class SqlCatalog:
                 return self._metadata[name.key].commits(after)
             self._versions[name.key] = max((int(row["version"]) for row in rows), default=0)
             if self._versions[name.key] - after <= number:
-                return [_commit(row) for row in reversed(rows) if int(row["version"]) > after]
+                return [self._commit(row) for row in reversed(rows) if int(row["version"]) > after]
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
         schema = ".".join(map(quoted, prefix.parts[:-1]))
@@ -262,9 +270,31 @@ class SqlCatalog:
         for _ in range(_READINGS):
             newest = self._query(f"describe history {sql} limit 1")[0]
             detail = self._query(f"describe detail {sql}")[0]
-            if _milliseconds(newest["timestamp"]) == _milliseconds(detail["lastModified"]):
+            if self._milliseconds(newest["timestamp"]) == self._milliseconds(detail["lastModified"]):
                 break
-        return _commit(newest), detail
+        return self._commit(newest), detail
+
+    def _commit(self, row: Row) -> Commit:
+        commit = Commit(
+            version=int(row["version"]),
+            timestamp_ms=self._milliseconds(row["timestamp"]),
+            operation=row["operation"],
+            metrics=_mapping(row["operationMetrics"]),
+            parameters=_mapping(row["operationParameters"]),
+            user_metadata=row["userMetadata"],
+        )
+        return replace(commit, id=f"history:{hash_of(commit)}")
+
+    def _milliseconds(self, timestamp: datetime | str) -> int:
+        moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
+        if moment.tzinfo is None:
+            moment = moment.astimezone() if self._local_times else moment.replace(tzinfo=self._zone)
+        return int(moment.timestamp() * 1000)
+
+    @cached_property
+    def _zone(self) -> tzinfo:
+        """The session's time zone."""
+        return _zone_of(str(self._query("select current_timezone() as zone")[0]["zone"]))
 
     def _view_properties(self, sql: str) -> dict[str, str]:
         rows = self._query(f"show tblproperties {sql}")
@@ -286,18 +316,6 @@ def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict
     return columns, {row["col_name"]: row["data_type"] for row in rows[start + 1 :]}
 
 
-def _commit(row: Row) -> Commit:
-    commit = Commit(
-        version=int(row["version"]),
-        timestamp_ms=_milliseconds(row["timestamp"]),
-        operation=row["operation"],
-        metrics=_mapping(row["operationMetrics"]),
-        parameters=_mapping(row["operationParameters"]),
-        user_metadata=row["userMetadata"],
-    )
-    return replace(commit, id=f"history:{hash_of(commit)}")
-
-
 def hash_of(commit: Commit) -> str:
     """A hash that distinguishes a commit from others if it has no id of its own.
 
@@ -317,10 +335,16 @@ def _parts(dotted: str) -> tuple[str, ...]:
     return tuple(quoted_part.replace("``", "`") or plain for quoted_part, plain in parts)
 
 
-def _milliseconds(timestamp: datetime | str) -> int:
-    """A timestamp in the session's zone, UTC by default; only compared with others of its kind."""
-    moment = datetime.fromisoformat(timestamp) if isinstance(timestamp, str) else timestamp
-    return int(moment.replace(tzinfo=moment.tzinfo or timezone.utc).timestamp() * 1000)
+def _zone_of(name: str) -> tzinfo:
+    """A time zone as Spark names it: a region, or an offset such as `+02:00`; UTC for Java's own names."""
+    found = _OFFSET.fullmatch(name)
+    if found is None:
+        try:
+            return ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError):
+            return timezone.utc
+    offset = timedelta(hours=int(found["hours"] or 0), minutes=int(found["minutes"] or 0))
+    return timezone(-offset if found["sign"] == "-" else offset)
 
 
 def _mapping(value: object) -> dict[str, str]:

@@ -42,14 +42,31 @@ class Timing:
 
     way           "" if we cannot learn from it
     estimated_ms  not corrected
-    started_ms    since 1970
+    started_ms    since 1970; 0 if unknown
     factors       by way: actual duration of earlier refreshes divided by the estimate, in thousandths
+    rebuild_ms    duration of the last rebuild before this refresh; 0 if unknown
     """
 
     way: Literal["", "changes", "full"] = ""
     estimated_ms: int = 0
     started_ms: int = 0
     factors: Mapping[str, int] = field(default_factory=dict)
+    rebuild_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the refresh did that committed the frontier, for people.
+
+    mode    no_op: it wrote the frontier again, and changed no row
+    form    the apply form, as in a refresh's result
+    reason  code of the reason for a rebuild, with its details
+    """
+
+    mode: Literal["", "create", "full", "incremental", "no_op"] = ""
+    form: str = ""
+    reason: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +108,12 @@ class Frontier:
     # Functions are `name()`, and were Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)
     timing: Timing = Timing()
+    outcome: Outcome = Outcome()
+
+    @property
+    def shown_by(self) -> tuple[str, ...]:
+        """Hashes of the texts of a public view that shows this state: some do not add up entries."""
+        return self.public[1:] if self.several else self.public
 
     def to_json(self) -> str:
         values = asdict(self)

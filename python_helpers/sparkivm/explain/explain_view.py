@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import indent
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
+from sparkivm.explain.plan_json import explained
 from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_lines, plan_steps
+from sparkivm.explain.plan_svg import svg
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.changed_rows.run_memory import NoMemory
 from sparkivm.refresh.decide.decide import Decision, decide
-from sparkivm.refresh.decide.evolution import evolution
+from sparkivm.refresh.decide.evolution import Evolution, evolution
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.model_query import check_is_query, query_text
@@ -30,17 +33,19 @@ from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.stored_state import read_state
 
-_FORMATS = ("text", "steps", "mermaid", "dot")
+_PICTURES = {"mermaid": mermaid, "dot": dot, "svg": svg}
+FORMATS = ("text", "steps", "json", *_PICTURES)
 
 
 def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") -> str:
     """The plan, which parts are incremental, and what a refresh would do now.
 
-    format  text; steps: plan and delta after each pass that changed them; mermaid, dot: the plan as a drawing
+    format  text; steps: plan and delta after each pass that changed them; json; mermaid, dot, svg: the plan
+            as a drawing
     Raises: ModelError, like a refresh.
     """
-    if format not in _FORMATS:
-        raise ModelError(str(request.view), f"unknown format {format}", f"use one of {', '.join(_FORMATS)}")
+    if format not in FORMATS:
+        raise ModelError(str(request.view), f"unknown format {format}", f"use one of {', '.join(FORMATS)}")
     view, recording = request.view, RecordingEngine(engine)
     sql = query_text(engine, view, request.sql)
     stored = read_state(engine, request)
@@ -53,26 +58,23 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ()),
     )  # fmt: skip
     compiled = seen.compiled
-    if format in ("mermaid", "dot"):
-        root = (
-            plan_tree(compiled.plan)
-            if compiled.plan
-            else PlanNode("full refresh", str(compiled.fallback), ())
-        )
-        return mermaid(str(view), root) if format == "mermaid" else dot(str(view), root)
+    root = plan_tree(compiled.plan) if compiled.plan else None
+    if format in _PICTURES:
+        full = PlanNode("full refresh", str(compiled.fallback), ())
+        return _PICTURES[format](str(view), root or full)
+    decided = _decide(engine, seen)
+    steps = _steps(seen, decided, public.former_state)
+    if isinstance(decided, Evolution):
+        decided = Decision("incremental", {}, explanation="the query was edited")
+    if format == "json":
+        return explained(str(view), root, decided, steps)
     if compiled.plan is None:
         assert compiled.fallback is not None
         lines = ["not incrementally maintainable", *_reason_lines(compiled.fallback)]
     else:
         lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
-    decided = _decide(engine, seen)
-    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), ""]
-    evolved = evolution(seen, decided) if isinstance(decided, Fallback) else None
-    if evolved is not None:
-        edited = ["next refresh: incremental", "  the query was edited", f"  step 1: {evolved.label}"]
-        return "\n".join([*lines, *edited, "  step 2: refresh from the changes since the last refresh"])
-    lines += _decision_lines(decided, compiled)
-    lines += _script_lines(seen, decided, public.former_state)
+    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), "", *_decision_lines(decided, compiled)]
+    lines += [f"  step {number}: {label}" for number, label in enumerate(steps, 1)]
     if isinstance(decided, Decision) and decided.way is not None:
         change = decided.way.change
         lines += delta_steps(change) if format == "steps" else delta_lines(change)
@@ -86,8 +88,9 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
     return lines
 
 
-def _decide(engine: Engine, seen: Observation) -> Decision | Fallback:
-    return reason_to_rebuild(seen) or decide(engine, seen, NoMemory())
+def _decide(engine: Engine, seen: Observation) -> Decision | Fallback | Evolution:
+    why = reason_to_rebuild(seen)
+    return decide(engine, seen, NoMemory()) if why is None else evolution(seen, why) or why
 
 
 def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> list[str]:
@@ -113,17 +116,17 @@ def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> li
     return lines
 
 
-def _script_lines(
-    seen: Observation, decided: Decision | Fallback, former_state: TableName | None
-) -> list[str]:
+def _steps(
+    seen: Observation, decided: Decision | Fallback | Evolution, former_state: TableName | None
+) -> Sequence[str]:
     """The steps of the next refresh."""
+    if isinstance(decided, Evolution):
+        return decided.label, "refresh from the changes since the last refresh"
     if isinstance(decided, Decision) and decided.mode == "no_op":
-        return []
+        return ()
     if isinstance(decided, Decision) and decided.way is not None:
-        labels = script_of(seen, decided, seen.request.format).labels
-    else:
-        labels = script_of_rebuild(seen, former_state).labels
-    return [f"  step {number}: {label}" for number, label in enumerate(labels, 1)]
+        return script_of(seen, decided, seen.request.format).labels
+    return script_of_rebuild(seen, former_state).labels
 
 
 def _reason_lines(fallback: Fallback) -> list[str]:

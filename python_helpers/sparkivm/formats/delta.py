@@ -9,6 +9,7 @@ from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
 from sparkivm.formats.source_change import SourceChange, floating
 from sparkivm.formats.table_format import TableFormat, not_readable
+from sparkivm.formats.waiting import NOTHING, Waiting, property_ms
 from sparkivm.names import WEIGHT, TableName, literal
 from sparkivm.reasons import Reason
 
@@ -27,6 +28,11 @@ _WITHOUT_ROWS = frozenset(
 )  # fmt: skip
 # Commits after which a name may refer to a different column.
 COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
+# Those of them that put rows into other files.
+_REWRITES = frozenset({"OPTIMIZE", "REORG"})
+_VACUUM = "VACUUM START"
+_LOG_KEPT = ("delta.logRetentionDuration", "30 days")
+_FILES_KEPT = ("delta.deletedFileRetentionDuration", "7 days")
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
 _MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
 # With more deletes through deletion vectors than this, the feed is slower than comparing two versions: it
@@ -83,9 +89,26 @@ class Delta(TableFormat):
             append_only,
             nets,
             vector_deletes,
-            growth=_growth(changing),
+            growth=growth(changing),
             floats=floats,
         )
+
+    def waiting(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> Waiting:
+        """The log has to keep the frontier's commit. VACUUM may remove what the first rewrite replaced."""
+        later = [commit for commit in commits if commit.version > known.version]
+        changing = tuple(commit for commit in later if changes_rows(commit) or _renames(commit, known))
+        if not changing:
+            return NOTHING
+        times = []
+        if known.timestamp_ms and (kept_ms := property_ms(source.properties, *_LOG_KEPT)) is not None:
+            times.append(known.timestamp_ms + kept_ms)
+        rewrites = [commit for commit in later if _removes_files(commit)]
+        if rewrites:
+            since_ms = rewrites[0].timestamp_ms
+            if (kept_ms := property_ms(source.properties, *_FILES_KEPT)) is not None:
+                times.append(since_ms + kept_ms)
+            times += [c.timestamp_ms for c in later if _vacuumed_before_ms(c) > since_ms]
+        return Waiting(changing, min(times, default=None))
 
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
         return replace(source, version=known.version, commit_id=known.commit_id)
@@ -200,7 +223,22 @@ def _rows(commit: Commit) -> int | None:
     return sum(said) if len(said) == len(numbers) else None
 
 
-def _growth(commits: Sequence[Commit]) -> int | None:
+def _removes_files(commit: Commit) -> bool:
+    """Whether a commit may replace files, so that VACUUM removes them, or its change files, some day."""
+    return commit.operation in _REWRITES or (changes_rows(commit) and not _appends(commit))
+
+
+def _vacuumed_before_ms(commit: Commit) -> int:
+    """The time up to which a VACUUM removed what was replaced; 0 for other commits."""
+    said = commit.parameters.get("specifiedRetentionMillis") or commit.parameters.get(
+        "defaultRetentionMillis"
+    )
+    if commit.operation != _VACUUM or said is None or not said.isdigit():
+        return 0
+    return commit.timestamp_ms - int(said)
+
+
+def growth(commits: Sequence[Commit]) -> int | None:
     """Inserted minus deleted rows according to the commits; None if one does not say."""
     total = 0
     for commit in commits:

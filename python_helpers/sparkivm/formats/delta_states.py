@@ -9,10 +9,17 @@ tested  tests/unit/test_delta_states.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
-from sparkivm.formats.delta import CHANGE_FEED, COLUMNS_GO, DELETION_VECTORS, changes_rows, replaces_a_part
+from sparkivm.formats.delta import (
+    CHANGE_FEED,
+    COLUMNS_GO,
+    DELETION_VECTORS,
+    changes_rows,
+    growth,
+    replaces_a_part,
+)
 from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
 from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType
@@ -132,8 +139,30 @@ class DeltaStates(StateFormat):
         copied = count("numCopiedRows") or 0
         return RowCounts(None if written is None else written - copied, deleted=count("numDeletedRows"))
 
+    def rows(self, commits: Iterable[Commit]) -> int | None:
+        """What the last commit wrote that replaced all rows, and what the later ones added."""
+        total = 0
+        for commit in commits:
+            if not changes_rows(commit):
+                continue
+            whole = _replaces_all(commit)
+            more = commit.count("numOutputRows") if whole else growth([commit])
+            if more is None:
+                return None
+            total += more
+            if whole:
+                return total
+        return None
+
 
 DELTA_STATES = DeltaStates()
+
+
+def _replaces_all(commit: Commit) -> bool:
+    if commit.operation.endswith("TABLE AS SELECT"):
+        return True
+    mode = commit.parameters.get("mode", "").strip('"')
+    return commit.operation == "WRITE" and mode == "Overwrite" and not replaces_a_part(commit)
 
 
 def _maps_columns(properties: Mapping[str, str]) -> bool:

@@ -18,22 +18,26 @@ from sparkivm.engine import Commit, Field, RelationFacts, snapshot_of
 from sparkivm.formats.iceberg_metadata import PARENT, columns_of_commit, nothing_of
 from sparkivm.formats.source_change import SourceChange, floating
 from sparkivm.formats.table_format import TableFormat, not_readable
+from sparkivm.formats.waiting import NOTHING, Waiting
 from sparkivm.names import WEIGHT, TableName
 from sparkivm.reasons import Reason
 
 _COMPACTION = "replace"  # new files, same rows
 _APPEND = "append"
+RETENTION = "history.expire.max-snapshot-age-ms"
+_RETENTION_MS = 5 * 24 * 3600 * 1000  # Iceberg's default
+_FEWEST_KEPT = "history.expire.min-snapshots-to-keep"
 
 
 class Iceberg(TableFormat):
     """Tables of format 2 and 3, by `.changes` or by comparing two snapshots."""
 
     def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
-        old, new = snapshot_of(known.commit_id), source.snapshot
         if source.table_id != known.table_id:
             raise not_readable(
                 Reason.SOURCE_REPLACED, f"{source.source} was recreated, or restored from a backup"
             )
+        old, new = snapshot_of(known.commit_id), source.snapshot
         self.check_columns(source, known)
         if old == new:
             return SourceChange("none", old, new)
@@ -65,6 +69,18 @@ class Iceberg(TableFormat):
             counted=appends, append_only=appends, nets=not appends, growth=growth,
             whole_files=not appends, floats=floats,
         )  # fmt: skip
+
+    def waiting(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> Waiting:
+        """The table has to keep the frontier's snapshot, until somebody calls `expire_snapshots`."""
+        old, new = snapshot_of(known.commit_id), source.snapshot
+        if old == new:
+            return NOTHING
+        path = list(_back_to(old, new, {snapshot_of(commit.id): commit for commit in commits}))
+        changing = tuple(commit for commit in reversed(path) if commit.operation != _COMPACTION)
+        fewest = int(source.properties.get(_FEWEST_KEPT, 1))
+        if not old or len(path) < fewest:  # it is among the newest ones
+            return Waiting(changing)
+        return Waiting(changing, known.timestamp_ms + int(source.properties.get(RETENTION, _RETENTION_MS)))
 
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
         if source.commit_id == known.commit_id:

@@ -65,16 +65,18 @@ class IcebergMetadata:
             provider="iceberg",
             version=0,
             size_bytes=0,
+            files=0,
             snapshots=len(self._snapshots),
         )
         if not self.newest:
             return replace(found, read_as=nothing_of(name))
         snapshot = self._snapshots[self.newest]
-        size = snapshot["summary"].get("total-files-size")
+        size, files = (snapshot["summary"].get(f"total-{what}") for what in ("files-size", "data-files"))
         return replace(
             found,
             version=int(snapshot["sequence-number"]),
             size_bytes=int(size) if size is not None else None,
+            files=int(files) if files is not None else None,
             read_as=self._projected(found),
         )
 

@@ -9,13 +9,15 @@ tested  tests/unit/test_iceberg_states.py, tests/spark/test_iceberg_states.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
+from sparkivm.formats.iceberg import RETENTION
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
 from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.waiting import span_ms
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import INT, STRING, SparkType
 
@@ -38,8 +40,7 @@ _PROPERTIES = {
 }
 # Iceberg lets a snapshot be so much older than the one before it, as drivers have clocks of their own.
 _CLOCK_SKEW_MS = 60_000
-_RETENTION = "history.expire.max-snapshot-age-ms"
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600}
+_DAY_MS = 24 * 3600 * 1000
 
 
 class IcebergStates(StateFormat):
@@ -63,11 +64,7 @@ class IcebergStates(StateFormat):
         return _PROPERTIES
 
     def retention(self, kept: str) -> Mapping[str, str]:
-        words = kept.lower().split()
-        seconds = sum(
-            int(n) * _SECONDS[unit.removesuffix("s")] for n, unit in zip(words[::2], words[1::2], strict=True)
-        )
-        return {_RETENTION: str(1000 * seconds)}
+        return {RETENTION: str(span_ms(kept))}
 
     def make(
         self,
@@ -84,7 +81,7 @@ class IcebergStates(StateFormat):
 
     def expiry(self, table: RelationFacts, now_ms: int, days: float, needed_ms: float) -> Expiry | None:
         """Iceberg keeps the newest snapshot in any case."""
-        kept_ms = max(int(table.properties.get(_RETENTION, 0)), days * _SECONDS["day"] * 1000)
+        kept_ms = max(int(table.properties.get(RETENTION, 0)), days * _DAY_MS)
         before_ms = int(min(now_ms - kept_ms, needed_ms - _CLOCK_SKEW_MS))
         moment = datetime.fromtimestamp(before_ms / 1000, timezone.utc)
         arguments = {
@@ -139,6 +136,13 @@ class IcebergStates(StateFormat):
         added = commit.count("added-records") or 0
         whole = added == (commit.count("total-records") or 0)
         return RowCounts(added) if whole or not commit.count("deleted-records") else RowCounts()
+
+    def rows(self, commits: Iterable[Commit]) -> int | None:
+        """Each snapshot has the total; delete files are not subtracted from it."""
+        newest = next(iter(commits), None)
+        if newest is None or newest.count("total-delete-files"):
+            return None
+        return newest.count("total-records")
 
 
 ICEBERG_STATES = IcebergStates()

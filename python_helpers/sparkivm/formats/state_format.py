@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -163,3 +163,10 @@ class StateFormat(ABC):
     @abstractmethod
     def row_counts(self, commit: Commit) -> RowCounts:
         """The numbers of rows that a commit reports."""
+
+    @abstractmethod
+    def rows(self, commits: Iterable[Commit]) -> int | None:
+        """The number of a table's rows, as far as its commits say; None if they do not.
+
+        commits  as from `line`; not all of them are needed
+        """

@@ -9,6 +9,7 @@ from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.formats.source_change import SourceChange
+from sparkivm.formats.waiting import Waiting
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
 
@@ -22,6 +23,13 @@ class TableFormat(ABC):
 
         commits  of the source, from the frontier's version on (inclusive)
         Raises: NotIncremental if the change cannot be read.
+        """
+
+    @abstractmethod
+    def waiting(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> Waiting:
+        """The commits that the view has not read yet.
+
+        commits  as for `change`, which did not raise
         """
 
     @abstractmethod

@@ -79,8 +79,8 @@ class PublicView:
 
     def is_as_left(self, frontier: Frontier) -> bool:
         """Whether it is as the last refresh left it, and has its comment."""
-        right = frontier.public[1:] if frontier.several else frontier.public
-        return self._text is not None and digest(self._text) in right and self._is_made_for(frontier)
+        shows = self._text is not None and digest(self._text) in frontier.shown_by
+        return shows and self._is_made_for(frontier)
 
     def adds_up(self, compiled: CompiledView) -> bool:
         """Whether entries of a group may be appended: it adds them up, and views over it read this text."""

@@ -9,7 +9,7 @@ from functools import partial
 
 from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
 from sparkivm.names import name_of, quoted
@@ -69,9 +69,9 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
         try:
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
             warm = pins.begin_refresh()
-            started_ms = int(time.time() * 1000) if request.learns_costs and warm else 0
+            learns, started_ms = request.learns_costs and warm, int(time.time() * 1000)
             again = partial(_refreshed, engine, pins=pins)
-            return _attempted(Attempt(engine, asked, sources, again, started_ms))
+            return _attempted(Attempt(engine, asked, sources, again, started_ms, learns))
         except Conflict:
             sources.forget(request.state)
             if number + 1 < _MOST_TRIES:
@@ -221,7 +221,8 @@ def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: 
     assert stored.facts is not None
     columns = [quoted(field.name) for field in stored.facts.fields]
     write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.renewed": str(int(now_ms))})
-    attempt.commit(stored, replace(frontier, base=stored.version, timing=learned(stored)), write)
+    renewed = replace(frontier, base=stored.version, timing=learned(stored), outcome=Outcome("no_op"))
+    attempt.commit(stored, renewed, write)
 
 
 def _memory(attempt: Attempt, seen: Observation) -> Memory:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import click
+from dbt.adapters.sparkivm.command.changes import changes
+from dbt.adapters.sparkivm.command.explain import explain
+from dbt.adapters.sparkivm.command.history import history
+from dbt.adapters.sparkivm.command.leftovers import leftovers
+from dbt.adapters.sparkivm.command.report import report
 from dbt.adapters.sparkivm.command.run import run
+from dbt.adapters.sparkivm.command.status import status
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -11,5 +17,5 @@ def main() -> None:
     """Incremental views for dbt on Spark."""
 
 
-for _command in (run,):
+for _command in (run, status, history, changes, explain, leftovers, report):
     main.add_command(_command)

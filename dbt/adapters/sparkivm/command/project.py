@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from dbt.cli.options import MultiOption
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 NOT_STARTED = 2  # dbt's exit code for a command that could not start
+VIEWS = "config.materialized:incremental_view"  # a selector
+
+_PLACE = "\n  \n  > in macro"  # what dbt adds to the message of an error
+_ERRORS = ("RunningOperationCaughtError", "RunningOperationUncaughtError")
+
+select_option = click.option(
+    "--select", "-s", cls=MultiOption, multiple=True, type=tuple, help="views, in dbt's selection syntax"
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,17 @@ class Project:
     @property
     def directory(self) -> Path:
         return Path(self.project_dir or ".")
+
+    @property
+    def name(self) -> str:
+        """As in its dbt_project.yml."""
+        return str(self.described()["name"])
+
+    def described(self) -> dict[str, Any]:
+        """Its dbt_project.yml."""
+        from dbt.clients.yaml_helper import load_yaml_text
+
+        return load_yaml_text((self.directory / "dbt_project.yml").read_text()) or {}
 
     def options(self, *, with_project: bool = True) -> list[str]:
         """The same as options of a dbt command."""
@@ -44,22 +64,45 @@ class Project:
 
         Raises: click.ClickException with dbt's message.
         """
-        from dbt.cli.main import dbtRunner
-
         printed: list[str] = []
+        errors: list[str] = []
 
         def listen(event: Any) -> None:
             if event.info.name == "PrintEvent":
                 printed.append(event.info.msg)
+            elif event.info.name in _ERRORS:
+                errors.append(event.data.exc.partition(_PLACE)[0].strip())
 
-        command = ["--log-level", "none", "run-operation", macro, "--args", json.dumps(dict(arguments))]
-        done = dbtRunner(callbacks=[listen]).invoke([*command, *self.options()])
+        command = ["run-operation", macro, "--args", json.dumps(dict(arguments))]
+        if not self._dbt(command, listen).success:
+            raise click.ClickException("\n".join(errors) or f"{macro} failed; see dbt's log")
+        return "\n".join(printed)
+
+    def views(self, select: Sequence[str]) -> list[str]:
+        """The unique_ids of the incremental views that a selection contains.
+
+        Raises: click.ClickException.
+        """
+        found = self._dbt(
+            ["list", "--output", "json", "--output-keys", "unique_id", "--select"]
+            + [f"{one},{VIEWS}" for one in select]
+        )
+        listed: Any = found.result
+        return [json.loads(line)["unique_id"] for line in listed or ()]
+
+    def _dbt(self, command: Sequence[str], *listeners: Callable[[Any], None]) -> Any:
+        """The result of a dbt command that prints nothing, and leaves the results of the last run alone.
+
+        Raises: NotStarted.
+        """
+        from dbt.cli.main import dbtRunner
+
+        done = dbtRunner(callbacks=list(listeners)).invoke(
+            ["--log-level", "none", "--print", "--no-write-json", *command, *self.options()]
+        )
         if done.exception is not None:
             raise NotStarted(str(done.exception))
-        if not done.success:
-            failed: Any = done.result
-            raise click.ClickException("\n".join(str(one.message) for one in failed.results))
-        return "\n".join(printed)
+        return done
 
 
 class NotStarted(click.ClickException):

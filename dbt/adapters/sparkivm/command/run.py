@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from dbt.adapters.sparkivm.command.project import NotStarted, Project, project_options
-from dbt.cli.options import MultiOption
+from dbt.adapters.sparkivm.command.project import VIEWS, NotStarted, Project, project_options, select_option
 
-_VIEWS = "config.materialized:incremental_view"
 _MATERIALIZATION = "macro.dbt_sparkivm.materialization_incremental_view_spark"
 
 
@@ -27,14 +25,7 @@ _MATERIALIZATION = "macro.dbt_sparkivm.materialization_incremental_view_spark"
     default=Path("target/manifest.json"),
     show_default=True,
 )
-@click.option(
-    "--select",
-    "-s",
-    cls=MultiOption,
-    multiple=True,
-    type=tuple,
-    help="views to refresh, in dbt's selection syntax",
-)
+@select_option
 @project_options
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
@@ -59,7 +50,7 @@ def run(
         if _MATERIALIZATION not in macros:
             raise NotStarted("the profile's adapter has no incremental views; its type must be spark")
         manifest.macros.update(macros)
-    views = [f"{one},{_VIEWS}" for one in select] or [_VIEWS]
+    views = [f"{one},{VIEWS}" for one in select] or [VIEWS]
     command = ["run", *project.options(), *rest, "--select", *views]
     done = dbtRunner(manifest=manifest).invoke(command)
     if done.exception is not None:
@@ -70,9 +61,8 @@ def run(
 def _macros_of_dbt(project: Project) -> dict[str, Any]:
     """The macros of dbt 1, its adapter and this package, parsed with an otherwise empty project."""
     from dbt.cli.main import dbtRunner
-    from dbt.clients.yaml_helper import load_yaml_text
 
-    described = load_yaml_text((project.directory / "dbt_project.yml").read_text()) or {}
+    described = project.described()
     kept = {key: described[key] for key in ("name", "version", "profile") if key in described}
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "dbt_project.yml").write_text(json.dumps(kept))

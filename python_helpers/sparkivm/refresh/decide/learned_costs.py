@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from sparkivm.changes.frontier import Timing
+from sparkivm.changes.frontier import Frontier, Timing
 from sparkivm.engine import Commit
 from sparkivm.refresh.decide.cost import Factors
 from sparkivm.refresh.stored.stored_state import StoredState
@@ -30,13 +30,25 @@ def factors(timing: Timing) -> Factors:
 
 def learned(stored: StoredState) -> Timing:
     """The factors, updated by the refresh that made the state; it ended with its commit."""
-    if stored.frontier is None:
+    frontier, commit = stored.frontier, stored.frontier_commit
+    if frontier is None:
         return Timing()
-    return Timing(factors=_after(stored.frontier.timing, stored.frontier_commit))
+    return Timing(factors=_after(frontier.timing, commit), rebuild_ms=rebuild_ms(frontier, commit))
+
+
+def duration_ms(timing: Timing, commit: Commit | None) -> int:
+    """How long the refresh with this timing took until its commit; 0 if unknown."""
+    return max(0, commit.timestamp_ms - timing.started_ms) if commit and timing.started_ms else 0
+
+
+def rebuild_ms(frontier: Frontier, commit: Commit | None) -> int:
+    """How long the newest rebuild of the state took; 0 if unknown."""
+    rebuilt = frontier.outcome.mode in ("create", "full")
+    return duration_ms(frontier.timing, commit) if rebuilt else frontier.timing.rebuild_ms
 
 
 def _after(timing: Timing, commit: Commit | None) -> Mapping[str, int]:
-    took_ms = commit.timestamp_ms - timing.started_ms if commit and timing.started_ms else 0
+    took_ms = duration_ms(timing, commit)
     if not timing.way or min(took_ms, timing.estimated_ms) <= 0:
         return timing.factors
     if max(took_ms, timing.estimated_ms) < _SHORTEST_MS:

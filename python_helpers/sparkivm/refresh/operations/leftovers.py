@@ -21,6 +21,10 @@ class Leftover:
     marker: Marker
     why: str
 
+    def as_json(self) -> dict[str, str]:
+        owner, role = self.marker.owner, self.marker.role.value
+        return {"relation": str(self.relation.name), "role": role, "model": owner.model, "why": self.why}
+
     def __str__(self) -> str:
         return f"{self.relation.name}: {self.marker.role.value}, {self.why}"
 

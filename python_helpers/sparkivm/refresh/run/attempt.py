@@ -43,7 +43,8 @@ class Attempt:
 
     request     with the query's SQL as this session reads it
     refresh     refreshes another view from the versions that this run reads
-    started_ms  when it began; 0 if later estimates ignore its time
+    started_ms  when it began
+    learns      whether later estimates learn from its time
     """
 
     engine: RecordingEngine
@@ -51,6 +52,7 @@ class Attempt:
     sources: Sources
     refresh: Callable[[RefreshRequest], RefreshResult]
     started_ms: int
+    learns: bool
 
     @property
     def view(self) -> TableName:
@@ -86,10 +88,12 @@ class Attempt:
 
     def timing(self, seen: Observation, way: Literal["", "changes", "full"], estimated_s: float) -> Timing:
         """What the next refresh learns from this one."""
-        known = learned(seen.stored)
-        if not self.started_ms:
-            return known
-        return replace(known, way=way, estimated_ms=round(1000 * estimated_s), started_ms=self.started_ms)
+        return replace(
+            learned(seen.stored),
+            way=way if self.learns else "",
+            estimated_ms=round(1000 * estimated_s),
+            started_ms=self.started_ms,
+        )
 
     def texts(
         self,

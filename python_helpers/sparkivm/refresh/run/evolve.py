@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sparkivm.changes.frontier import Outcome
 from sparkivm.names import quoted
 from sparkivm.refresh.decide.evolution import Evolution
-from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.rebuild import replace_state
 from sparkivm.spark_sql.relations import select_text
@@ -25,7 +25,11 @@ def evolve(attempt: Attempt, evolution: Evolution) -> None:
     seen = evolution.seen
     stored, old = seen.stored, seen.stored.frontier
     assert stored.facts is not None and old is not None
-    frontier = replace(attempt.frontier(seen, old), timing=learned(stored))
+    frontier = replace(
+        attempt.frontier(seen, old),
+        timing=attempt.timing(seen, "", 0),
+        outcome=Outcome("incremental", detail=f"the query was edited: {evolution.label}"),
+    )
     if evolution.content is not None:
         replace_state(attempt, stored, frontier, select_text(evolution.content, attempt.texts(seen)))
         return

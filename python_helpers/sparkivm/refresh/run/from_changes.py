@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Empty
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.changes.state_columns import columns_of
 from sparkivm.engine import RelationFacts
 from sparkivm.formats.state_format import StateFormat, Write
@@ -220,6 +220,7 @@ def _frontier(progress: FromChanges) -> Frontier:
         timing=attempt.timing(
             seen, "" if change.form == "recompute" else "changes", progress.way.costs.incremental_s
         ),
+        outcome=Outcome("incremental", change.form),
     )
 
 

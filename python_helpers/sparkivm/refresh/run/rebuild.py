@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Window
 from sparkivm.algebra.aggregates.sum import OVERFLOW
-from sparkivm.changes.frontier import Frontier, Timing
+from sparkivm.changes.frontier import Frontier, Outcome, Timing
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import format_of
@@ -37,6 +37,7 @@ from sparkivm.spark_sql.relations import select_text
 # Spark may fail on a plan but not on another text with the same meaning. Other classes, like
 # INTERNAL_ERROR_SHUFFLE, are failures of the cluster.
 _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
+_LONGEST_DETAIL = 500  # characters of a reason that a frontier keeps: messages of Spark can be long
 
 
 @dataclass(kw_only=True)
@@ -47,6 +48,10 @@ class Rebuild(Progress):
     """
 
     why: Fallback
+
+    @property
+    def is_first(self) -> bool:
+        return self.why.reason is Reason.STATE_MISSING
 
     def compiled_over(self, auxiliaries: Mapping[str, TableName]) -> CompiledView:
         """The view over some auxiliary views, by their queries."""
@@ -171,6 +176,7 @@ class ReplaceState(Step[Rebuild]):
             drops_auxiliaries=progress.drops_auxiliaries,
             former_state="" if (former := attempt.public.former_state) is None else former.key,
             timing=_timing(attempt, seen),
+            outcome=_outcome(progress),
         )
         select = _select(attempt, seen)
         progress.committed = replace_state(attempt, seen.stored, progress.frontier, select)
@@ -228,14 +234,24 @@ def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | N
         )
 
 
+def _reported(progress: Rebuild) -> Fallback | None:
+    """The reason to report: of a first build, only that the view is not incremental."""
+    return progress.seen.compiled.fallback if progress.is_first else progress.why
+
+
+def _outcome(progress: Rebuild) -> Outcome:
+    first, fallback = progress.is_first, _reported(progress)
+    reason, _, detail = str(fallback or "").partition(": ")
+    form = "create" if first else "rebuild"
+    return Outcome("create" if first else "full", form, reason, detail[:_LONGEST_DETAIL])
+
+
 def _result(progress: Rebuild) -> RefreshResult:
-    attempt, compiled, why = progress.attempt, progress.seen.compiled, progress.why
+    attempt, compiled, first = progress.attempt, progress.seen.compiled, progress.is_first
     assert progress.committed is not None
-    first, unmaintainable = why.reason is Reason.STATE_MISSING, compiled.fallback
-    reported = why if unmaintainable is None or not first else unmaintainable
     return attempt.result(
         "create" if first else "full",
-        fallback=None if first and unmaintainable is None else reported,
+        fallback=_reported(progress),
         form="create" if first else "rebuild",
         rows=attempt.format.row_counts(progress.committed.commit),
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
@@ -247,7 +263,7 @@ def _result(progress: Rebuild) -> RefreshResult:
 def _timing(attempt: Attempt, seen: Observation) -> Timing:
     plan, state = seen.compiled.plan, seen.stored.facts
     if plan is None:
-        return Timing()
+        return attempt.timing(seen, "", 0)
     size_bytes = (state.size_bytes or 0) if state else 0
     return attempt.timing(seen, "full", rebuild_s(plan.written, size_bytes, seen.compiled.tables))
 
@@ -258,8 +274,9 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
         return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
     owner = attempt.request.owner
     frontier = Frontier(
-        owner.project, owner.model, attempt.view.key, "full", "", "", {}, {}, deterministic=False
-    )
+        owner.project, owner.model, attempt.view.key, "full", "", "", {}, {},
+        deterministic=False, outcome=Outcome("create", "create"),
+    )  # fmt: skip
     replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
 from sparkivm.changes.state_columns import columns_of, difference
@@ -67,9 +68,21 @@ def newest_frontier(engine: Engine, state: RelationFacts) -> tuple[Commit, Front
 
 def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator[Commit]:
     """The commits that led to a table's version, newest first, as far as the log or we go back."""
+    return _read_back(engine, table, partial(format.line, table))
+
+
+def all_commits(engine: Engine, table: RelationFacts) -> Iterator[Commit]:
+    """The commits of a table, newest first, also from before it was replaced, as far as we go back."""
+    return _read_back(engine, table, reversed)
+
+
+def _read_back(
+    engine: Engine, table: RelationFacts, order: Callable[[Sequence[Commit]], Iterable[Commit]]
+) -> Iterator[Commit]:
+    """Reads as few commits as the caller takes. `order` puts the newest first."""
     known = 0
     for step in _LOOK_BACK:
-        line = list(format.line(table, engine.commits(table.name, max(-1, table.version - step))))
+        line = list(order(engine.commits(table.name, max(-1, table.version - step))))
         yield from line[known:]
         known = len(line)
         if step > table.version:

@@ -1,0 +1,109 @@
+"""The command `sparkivm` through dbt and the macros, over the fake engine instead of Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from dbt.adapters.sparkivm.command import main
+from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
+
+from sparkivm.marker import owner_of
+from sparkivm.names import TableName
+from tests.refresh.conftest import BY_K, one_table
+from tests.refresh.lab import Lab, View
+
+pytestmark = pytest.mark.slow
+
+FILES = {
+    "dbt_project.yml": "name: shop\nversion: 1.0.0\nprofile: shop\nmodels: {+materialized: incremental_view}",
+    "profiles.yml": "shop: {target: dev, outputs: {dev: {type: sparkivm, method: session, schema: shop}}}",
+    "models/m.sql": BY_K.replace("from t", "from shop.t"),
+    "models/never_built.sql": "select k from shop.t",
+    "models/wrong.sql": "{{ config(refresh_mode='sometimes') }} select k from shop.t",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A project with one view that was built and then refreshed."""
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    lab = one_table()
+    monkeypatch.setattr(IncrementalViewMixin, "ivm_engine", lambda self: lab.engine)
+    monkeypatch.chdir(tmp_path)
+    view = view_of(lab)
+    view.build()
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    return lab
+
+
+def view_of(lab: Lab) -> View:
+    owner = owner_of("shop", "model.shop.m", TableName("shop", "m"))
+    return lab.view("m", BY_K).with_(owner=owner)
+
+
+def told(*arguments: str) -> Any:
+    return json.loads(said(*arguments, "--format", "json"))
+
+
+def said(*arguments: str, exit_code: int = 0) -> str:
+    done = CliRunner().invoke(main, [*arguments, "--profiles-dir", "."], catch_exceptions=False)
+    assert done.exit_code == exit_code, done.output
+    return done.output
+
+
+def test_what_is_going_on(project):
+    views = told("status")
+    assert [(view["model"], view["condition"]) for view in views] == [
+        ("model.shop.m", "current"), ("model.shop.never_built", "not_built"), ("model.shop.wrong", "broken"),
+    ]  # fmt: skip
+    assert "refresh_mode is 'sometimes'" in views[2]["problem"]
+    assert views[0]["last_refresh"]["mode"] == "incremental"
+    project.run("insert into t values (5, 3, 8)")
+    (found,) = told("status", "--select", "m")
+    assert (found["condition"], found["sources"][0]["commits_behind"]) == ("behind", 1)
+
+    assert [one["mode"] for one in told("history", "m")] == ["incremental", "create"]
+    assert [one["mode"] for one in told("history", "m", "--limit", "1")] == ["incremental"]
+    assert told("changes", "m")["rows"] == [{"change": "added", "times": 1, "values": [3, 1, 8]}]
+    assert told("explain", "m")["next_refresh"]["mode"] == "incremental"
+    Path("models", "wrong.sql").unlink()
+    assert told("leftovers") == []
+
+
+def test_errors(project):
+    text = said("history", "nothing", exit_code=1)
+    assert "there is no model named nothing" in text
+    assert "in macro" not in text, "where it happened in our macros helps nobody"
+    assert "run the model" in said("changes", "never_built", exit_code=1)
+
+
+def test_the_report_has_history_and_plans(project, tmp_path):
+    said("status")  # parses the project, but writes no files of a run
+    assert not (tmp_path / "target" / "run_results.json").exists()
+    node = {"resource_type": "model", "schema": "shop", "config": {"materialized": "incremental_view"}}
+    names = ("m", "never_built", "wrong")
+    nodes = {f"model.shop.{name}": {**node, "alias": name} for name in names}
+    results = [
+        {
+            "unique_id": key,
+            "status": "success",
+            "execution_time": 1.0,
+            "adapter_response": {"mode": "incremental"},
+        }
+        for key in nodes
+    ]
+    (tmp_path / "target" / "manifest.json").write_text(json.dumps({"nodes": nodes}))
+    run = {"metadata": {"generated_at": "2026-01-02T03:04:05Z"}, "elapsed_time": 1.0, "results": results}
+    (tmp_path / "target" / "run_results.json").write_text(json.dumps(run))
+    text = Path(said("report").strip()).read_text()
+    assert text.count('<div class="times">') == 1
+    assert text.count("<svg ") == 2, "the third has a wrong option"
+    assert "refresh_mode is &#x27;sometimes&#x27;" in text
