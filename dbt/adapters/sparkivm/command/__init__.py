@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from dbt.adapters.sparkivm.command.check import check
 from dbt.adapters.sparkivm.command.run import run
 
 
@@ -11,5 +12,5 @@ def main() -> None:
     """Incremental views for dbt on Spark."""
 
 
-for _command in (run,):
+for _command in (check, run):
     main.add_command(_command)

@@ -39,9 +39,15 @@ class Project:
         }
         return [part for name, value in parts.items() if value is not None for part in (name, value)]
 
-    def operation(self, macro: str, arguments: Mapping[str, object]) -> str:
+    def operation(
+        self,
+        macro: str,
+        arguments: Mapping[str, object],
+        as_printed: Callable[[str], None] = lambda text: None,
+    ) -> str:
         """What a macro prints, run as `dbt run-operation` does.
 
+        as_printed  gets each text when it is printed
         Raises: click.ClickException with dbt's message.
         """
         from dbt.cli.main import dbtRunner
@@ -51,6 +57,7 @@ class Project:
         def listen(event: Any) -> None:
             if event.info.name == "PrintEvent":
                 printed.append(event.info.msg)
+                as_printed(event.info.msg)
 
         command = ["--log-level", "none", "run-operation", macro, "--args", json.dumps(dict(arguments))]
         done = dbtRunner(callbacks=[listen]).invoke([*command, *self.options()])
