@@ -15,7 +15,7 @@ _OF_INCREMENTAL_MODELS = {
     ),
     "this": (
         "{{ this }} is the model itself, which an incremental_view must not read",
-        "remove it; the view keeps rows that did not change",
+        "remove it",
     ),
 }
 
@@ -23,6 +23,7 @@ _OF_INCREMENTAL_MODELS = {
 def in_the_way(raw: str, remarks: Iterable[str]) -> tuple[Edit, ...]:
     """What to change in a model's file.
 
+    raw      its text
     remarks  on the options in its config
     """
     lines: dict[str, list[int]] = {}

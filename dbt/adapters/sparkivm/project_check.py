@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager, suppress
 from graphlib import TopologicalSorter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.relation import BaseRelation
@@ -110,27 +111,29 @@ class ProjectCheck:
 
     def _model(self, key: str, node: Any, blamed: str | None) -> ModelReport:
         adapter, name = self._adapter, _name(node)
-        sql, cause, edits, remarks = "", None, in_the_way(node.raw_code, ()), []
+        raw = self._text_of_file(node)
+        sql, cause, edits, remarks = "", None, in_the_way(raw, ()), []
         try:
             _check_is_sql(node, blamed)
             compiled = adapter._with_sql(node, _VIEW)
             sql = compiled.compiled_code
+            self._build(node, sql)
             options = adapter._options(compiled.to_dict())
-            edits, remarks = in_the_way(node.raw_code, options.remarks), _remarks_on(options)
+            edits, remarks = in_the_way(raw, options.remarks), _remarks_on(options)
             with self._session_of(options):
-                if node.config.materialized != _VIEW:
-                    self._build(node, sql)
+                if options.header.statements:
+                    self._build(node, sql)  # types may depend on settings
                 adapter._names_in_project().check(key)
                 outcome = check_model(self._engine, self._pins, adapter._request(name, key, sql, options))
                 if node.config.materialized == _VIEW:
                     self._engine.add(outcome.relations)
             remarks += [f"it would read {source} through a mirror" for source in outcome.mirrored]
             if outcome.fallback is not None:
-                cause = cause_of(outcome.fallback, sql, node.raw_code)
+                cause = cause_of(outcome.fallback, sql, raw)
         except Exception as error:  # Jinja may raise anything; the other models are still to be checked
             _raise_if_lost(error)
             logger.debug(traceback.format_exc())
-            cause = _cause_of_error(error, sql, node.raw_code)
+            cause = _cause_of_error(error, sql, raw)
         verdict: Verdict = "incremental"
         if cause is not None:
             verdict = "unknown" if cause.code == NOT_CHECKED else "full"
@@ -139,8 +142,24 @@ class ProjectCheck:
             edits, tuple(remarks),
         )  # fmt: skip
 
+    def _text_of_file(self, node: Any) -> str:
+        """The whole file, for its line numbers: dbt removes blank lines at its beginning."""
+        config: Any = self._adapter.config
+        if node.package_name != config.project_name:
+            config = config.load_dependencies()[node.package_name]
+        try:
+            text = Path(config.project_root, node.original_file_path).read_text(encoding="utf-8")
+        except OSError:
+            return str(node.raw_code)
+        return text if text.strip() == node.raw_code else str(node.raw_code)
+
     def _build(self, node: Any, sql: str) -> None:
-        """Learn what a model makes as it is materialized now. If Spark refuses it, its check says so."""
+        """Learn what a model makes as it is materialized now. If Spark refuses it, its check says so.
+
+        An incremental view has to be compiled for this, so its check adds what it makes.
+        """
+        if node.config.materialized == _VIEW:
+            return
         engine, name = self._engine, _name(node)
         with suppress(EngineError, ModelError):
             text = query_text(engine, name, sql)

@@ -133,7 +133,9 @@ class QueryReader:
         try:
             relation, visible = inner.rows(with_chosen_rows(tree))
         except NotIncremental as error:
-            inside = error.fallback  # its place is in the view's text
+            if self._depth:
+                raise
+            inside = error.fallback  # its place is in the text of a view
             detail = f"in the view {view.key}: {inside.detail or inside.reason.happened}"
             raise type(error)(Fallback(inside.reason, detail, place_of(node))) from None
         names = [field.name for field in view.fields]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 from dbt.adapters.sparkivm.__version__ import version
 from dbt.adapters.sparkivm.command.check_formats import FORMATS
-from dbt.adapters.sparkivm.command.project import NotStarted, Project, project_options
+from dbt.adapters.sparkivm.command.project import QUIETLY, NotStarted, Project, project_options
 from dbt.cli.options import MultiOption
 from rich.console import Console
 from rich.progress import Progress
@@ -91,7 +91,7 @@ def _selected(project: Project, select: Sequence[str], exclude: Sequence[str]) -
     """unique_ids of models, as `dbt list` finds them."""
     from dbt.cli.main import dbtRunner
 
-    command = ["--log-level", "none", "list", "--resource-types", "model", "--output", "json"]
+    command = [*QUIETLY, "list", "--resource-types", "model", "--output", "json"]
     command += ["--output-keys", "unique_id", *project.options()]
     for option, groups in (("--select", select), ("--exclude", exclude)):
         command += [part for group in groups for part in (option, group)]

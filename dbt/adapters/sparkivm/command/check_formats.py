@@ -22,7 +22,9 @@ _COLUMNS = ("model", "now", "as incremental_view", "reason")
 def as_table(report: Report, changes: Changes | None) -> None:
     """For a terminal: a table of all models, then what there is to say of each."""
     console = Console(highlight=False)
-    table = Table(*_COLUMNS)
+    table = Table()
+    for column in _COLUMNS:
+        table.add_column(column, overflow="fold")  # names are not cut
     for model in report.models:
         color = _COLORS[model.verdict]
         table.add_row(Text(model.name), model.materialized, Text(model.verdict, color), _code(model))

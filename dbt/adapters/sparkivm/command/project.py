@@ -14,6 +14,8 @@ import click
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 NOT_STARTED = 2  # dbt's exit code for a command that could not start
+QUIETLY = ("--log-level", "none", "--no-write-json")  # the results of the last run stay in target/
+_FAILED = ("RunningOperationCaughtError", "RunningOperationUncaughtError")
 
 
 @dataclass(frozen=True)
@@ -53,19 +55,21 @@ class Project:
         from dbt.cli.main import dbtRunner
 
         printed: list[str] = []
+        errors: list[str] = []
 
         def listen(event: Any) -> None:
             if event.info.name == "PrintEvent":
                 printed.append(event.info.msg)
                 as_printed(event.info.msg)
+            elif event.info.name in _FAILED:  # the operation's result has no message
+                errors.append(event.data.exc)
 
-        command = ["--log-level", "none", "run-operation", macro, "--args", json.dumps(dict(arguments))]
+        command = [*QUIETLY, "run-operation", macro, "--args", json.dumps(dict(arguments))]
         done = dbtRunner(callbacks=[listen]).invoke([*command, *self.options()])
         if done.exception is not None:
             raise NotStarted(str(done.exception))
         if not done.success:
-            failed: Any = done.result
-            raise click.ClickException("\n".join(str(one.message) for one in failed.results))
+            raise click.ClickException("\n".join(errors))
         return "\n".join(printed)
 
 
