@@ -51,7 +51,8 @@ def lines(found: Result) -> list[str]:
     return [line.rstrip() for line in found.stdout.splitlines()]
 
 
-def test_the_table(printed):
+def test_the_table(printed, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     found = run()
     assert found.exit_code == 0
     assert [line.split()[1:7:2] for line in lines(found) if line.startswith("│")] == [
