@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -69,7 +69,7 @@ class ProjectCheck:
         made = self._engine.made(TableName(str(relation.schema), str(relation.identifier)))
         return None if made is None else made.fields
 
-    def _in_order(self) -> Iterator[str]:
+    def _in_order(self) -> Iterable[str]:
         """The wanted models and all nodes that they read, each behind what it reads."""
         graph = {key: _read_by(node) & self._nodes.keys() for key, node in self._nodes.items()}
         needed, left = set(self._wanted), list(self._wanted)
@@ -77,8 +77,7 @@ class ProjectCheck:
             new = graph[left.pop()] - needed
             needed |= new
             left += new
-        ordered = TopologicalSorter({key: sorted(graph[key]) for key in sorted(needed)})
-        return iter(tuple(ordered.static_order()))
+        return TopologicalSorter({key: sorted(graph[key]) for key in sorted(needed)}).static_order()
 
     def _visit(self, key: str, node: Any) -> ModelReport | None:
         """Learn what a node makes. Returns: the report on a model that may be a view."""
@@ -209,7 +208,10 @@ class ProjectCheck:
 
 
 def _is_reported(node: Any) -> bool:
-    return bool(node.resource_type == "model" and node.config.materialized != _EPHEMERAL)
+    """Models without a relation are part of others; those of another project are sources."""
+    if node.resource_type != "model" or node.is_external_node:
+        return False
+    return bool(node.config.materialized != _EPHEMERAL)
 
 
 def _read_by(node: Any) -> set[str]:

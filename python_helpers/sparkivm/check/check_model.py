@@ -21,7 +21,8 @@ from sparkivm.refresh.sources.sources import Sources
 
 @dataclass(frozen=True)
 class Outcome:
-    """
+    """What a check finds.
+
     fallback   why each refresh would be full; None if the view would be incremental
     mirrored   sources that it would read through mirrors
     relations  that it would be built as; none if they cannot be known
