@@ -31,7 +31,7 @@ def test_views_that_are_nested_too_deeply():
         def lookup(self, parts, namespace):
             return CatalogView("v", "select k from v", (Field("k", "int"),), ())
 
-    assert refusal("select k from v", OneView()).detail == "views are nested more than 40 deep"
+    assert refusal("select k from v", OneView()).detail == "in the view v: views are nested more than 40 deep"
 
 
 @pytest.mark.parametrize("end", [";", ";;", "; ; -- the end", "; /* the end */ ;"])

@@ -33,6 +33,8 @@ from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 
 if TYPE_CHECKING:
+    from dbt.adapters.sparkivm.project_check import ProjectCheck
+
     from sparkivm.refresh.operations.status import ViewStatus
 
 logger = AdapterLogger("SparkIvm")
@@ -56,6 +58,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     _pins: Any = None
     _declared: DeclaredSources | None = None
     _names: NamesInProject | None = None
+    _check: ProjectCheck | None = None  # while it runs
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
@@ -152,6 +155,29 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         request = self._request(view, node.unique_id, node.compiled_code, options)
         with author_errors():
             return str(explain_view(self.ivm_engine(), request, format))
+
+    @available.parse(lambda *args, **kwargs: ())
+    def incremental_view_check(self, models: Sequence[str] | None = None) -> Iterator[str]:
+        """Which models would be incremental, as lines of JSON: the project, then each model. Builds nothing.
+
+        models  by unique_id; None for all
+        """
+        from dbt.adapters.sparkivm.project_check import ProjectCheck
+
+        with author_errors():
+            self._check = ProjectCheck(self, models)
+            try:
+                yield from self._check.lines()
+            finally:
+                self._check = None
+
+    @available.parse_list
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
+        """dbt's own method. In a check, also the columns of models that are not built."""
+        known = self._check.columns(relation) if self._check is not None else None
+        if known is None:
+            return list(super().get_columns_in_relation(relation))  # type: ignore[no-untyped-call]
+        return [self.Column.create(field.name, field.type) for field in known]
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_consistency_sql(self, relation: object) -> str:
@@ -472,8 +498,10 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         manifest: Any = self.get_macro_resolver()
         return [node for node in manifest.nodes.values() if node.resource_type == "model"]
 
-    def _with_sql(self, node: Any) -> Any:
+    def _with_sql(self, node: Any, materialized: str | None = None) -> Any:
         """A copy of a node with its compiled SQL, including ephemeral models.
+
+        materialized  to compile it as if it was materialized like this
 
         The node itself may have another text: `dbt show` compiles a model with its LIMIT.
         """
@@ -483,6 +511,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         fresh = deepcopy(node)
         fresh.compiled, fresh.compiled_code = False, None
         fresh.extra_ctes, fresh.extra_ctes_injected = [], False
+        if materialized is not None:
+            fresh.config.materialized = materialized
         manifest: Any = self.get_macro_resolver()
         return Compiler(self.config).compile_node(fresh, manifest, {}, write=False)
 

@@ -14,6 +14,7 @@ from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
 from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
 from sparkivm.frontend.char_padding import with_padding
 from sparkivm.frontend.chosen_rows import with_chosen_rows
@@ -29,13 +30,13 @@ from sparkivm.frontend.order_by import (
     takes_some,
 )
 from sparkivm.frontend.parentheses import inside_parentheses
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
 from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
 from sparkivm.frontend.stars import has_star
-from sparkivm.reasons import Reason
+from sparkivm.reasons import Fallback, Reason
 
 _DEEPEST_VIEW = 40
 
@@ -129,7 +130,14 @@ class QueryReader:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is not a SELECT", node)
         _refuse_unread(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
-        relation, visible = inner.rows(with_chosen_rows(tree))
+        try:
+            relation, visible = inner.rows(with_chosen_rows(tree))
+        except NotIncremental as error:
+            if self._depth:
+                raise
+            inside = error.fallback  # its place is in the text of a view
+            detail = f"in the view {view.key}: {inside.detail or inside.reason.happened}"
+            raise type(error)(Fallback(inside.reason, detail, place_of(node))) from None
         names = [field.name for field in view.fields]
         if has_star(tree) and not _are_called(visible, names):
             what = f"the view {view.key} is a SELECT *, and its columns have since been renamed or reordered"

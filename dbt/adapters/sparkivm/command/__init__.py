@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 from dbt.adapters.sparkivm.command.changes import changes
+from dbt.adapters.sparkivm.command.check import check
 from dbt.adapters.sparkivm.command.explain import explain
 from dbt.adapters.sparkivm.command.history import history
 from dbt.adapters.sparkivm.command.leftovers import leftovers
@@ -17,5 +18,5 @@ def main() -> None:
     """Incremental views for dbt on Spark."""
 
 
-for _command in (run, status, history, changes, explain, leftovers, report):
+for _command in (run, check, status, history, changes, explain, leftovers, report):
     main.add_command(_command)

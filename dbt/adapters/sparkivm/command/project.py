@@ -59,9 +59,15 @@ class Project:
         }
         return [part for name, value in parts.items() if value is not None for part in (name, value)]
 
-    def operation(self, macro: str, arguments: Mapping[str, object]) -> str:
+    def operation(
+        self,
+        macro: str,
+        arguments: Mapping[str, object],
+        as_printed: Callable[[str], None] = lambda text: None,
+    ) -> str:
         """What a macro prints, run as `dbt run-operation` does.
 
+        as_printed  gets each text when it is printed
         Raises: click.ClickException with dbt's message.
         """
         printed: list[str] = []
@@ -70,11 +76,12 @@ class Project:
         def listen(event: Any) -> None:
             if event.info.name == "PrintEvent":
                 printed.append(event.info.msg)
+                as_printed(event.info.msg)
             elif event.info.name in _ERRORS:
                 errors.append(event.data.exc.partition(_PLACE)[0].strip())
 
         command = ["run-operation", macro, "--args", json.dumps(dict(arguments))]
-        if not self._dbt(command, listen).success:
+        if not self.dbt(command, listen).success:
             raise click.ClickException("\n".join(errors) or f"{macro} failed; see dbt's log")
         return "\n".join(printed)
 
@@ -83,14 +90,14 @@ class Project:
 
         Raises: click.ClickException.
         """
-        found = self._dbt(
+        found = self.dbt(
             ["list", "--output", "json", "--output-keys", "unique_id", "--select"]
             + [f"{one},{VIEWS}" for one in select]
         )
         listed: Any = found.result
         return [json.loads(line)["unique_id"] for line in listed or ()]
 
-    def _dbt(self, command: Sequence[str], *listeners: Callable[[Any], None]) -> Any:
+    def dbt(self, command: Sequence[str], *listeners: Callable[[Any], None]) -> Any:
         """The result of a dbt command that prints nothing, and leaves the results of the last run alone.
 
         Raises: NotStarted.

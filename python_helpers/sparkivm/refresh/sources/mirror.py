@@ -144,6 +144,11 @@ class Mirror:
         self._check(fields)
         return fields
 
+    def check_new(self, fields: tuple[Field, ...]) -> None:
+        """Raises: NotIncremental if there can be no mirror of these columns; DeclarationError."""
+        self._check(fields)
+        self._check_kept(self.format, fields)
+
     def _check(self, fields: tuple[Field, ...]) -> None:
         names = [field.name for field in fields]
         for field in fields:
@@ -158,6 +163,11 @@ class Mirror:
                     f"the key {name} is not a column",
                     f"it has {', '.join(names)}",
                 )
+
+    def _check_kept(self, format: StateFormat, fields: tuple[Field, ...]) -> None:
+        for field in fields:
+            if not format.keeps(field.spark_type):
+                raise self._cannot_have(field, f"a mirror in {format.provider.title()}")
 
     def _cannot_have(self, field: Field, table: str) -> NotIncremental:
         what = (
@@ -185,9 +195,7 @@ class Mirror:
 
     def _make(self, found: RelationFacts | None, fields: tuple[Field, ...]) -> int:
         format = self.format if found is None else _format_of(found)
-        for field in fields:
-            if not format.keeps(field.spark_type):
-                raise self._cannot_have(field, f"a mirror in {format.provider.title()}")
+        self._check_kept(format, fields)
         texts = MirrorTexts(self.source.name, self.name, tuple(field.name for field in fields))
         location = self._location() if found is None else None  # Delta cannot move a table
 

@@ -1,0 +1,41 @@
+"""What a model's file has that an incremental view does not need: Jinja of `incremental` models, options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jinja2 import Environment
+
+from sparkivm.check.report import Edit
+
+_OF_INCREMENTAL_MODELS = {
+    "is_incremental": (
+        "is_incremental() is false in an incremental_view, which finds the changed rows itself",
+        "remove the block, or keep its else branch",
+    ),
+    "this": (
+        "{{ this }} is the model itself, which an incremental_view must not read",
+        "remove it",
+    ),
+}
+
+
+def in_the_way(raw: str, remarks: Iterable[str]) -> tuple[Edit, ...]:
+    """What to change in a model's file.
+
+    raw      its text
+    remarks  on the options in its config
+    """
+    lines: dict[str, list[int]] = {}
+    before = ""
+    for line, kind, value in Environment().lex(raw):
+        if kind == "name" and value in _OF_INCREMENTAL_MODELS and before != ".":
+            lines.setdefault(value, []).append(line)
+        if kind != "whitespace":
+            before = value
+    found = [
+        Edit(*words, tuple(dict.fromkeys(lines[name])))
+        for name, words in _OF_INCREMENTAL_MODELS.items()
+        if name in lines
+    ]
+    return (*found, *(Edit(remark, "correct the model's config") for remark in remarks))

@@ -1,0 +1,1 @@
+"""What `sparkivm check` says, without a JVM."""
