@@ -300,6 +300,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             refresh_mode=options.refresh_mode,
             change_capture=options.change_capture,
             auxiliary_views=options.auxiliary_views,
+            stamp_columns=options.stamp_columns,
             full_refresh_allowed=options.full_refresh_allowed,
             layout=options.layout,
             comment=options.comment,

@@ -92,7 +92,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         return build_empty(attempt, stored)
     if stored.frontier is not None and stored.frontier.drops_auxiliaries:
         attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # after a killed refresh
-    settings = semantic_settings(engine, request.header)
+    settings = semantic_settings(engine, request.header, request.stamp_columns)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
         _renew(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)
