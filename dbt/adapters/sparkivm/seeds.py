@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -69,7 +70,8 @@ class SeedMixin(IncrementalViewMixin):
         if not self._may_keep(model):
             return
         try:
-            self._seed_table(relation, model, rows).remember()
+            inserts = math.ceil(len(rows.rows) / self._rows_per_insert())
+            self._seed_table(relation, model, rows).remember(inserts)
         except (EngineError, DbtRuntimeError) as error:
             logger.warning(f"the next run will replace the table of seed {relation}: {error}")
 
@@ -99,9 +101,12 @@ class SeedMixin(IncrementalViewMixin):
         owner = owner_of(self.config.project_name, str(model["unique_id"]), name)
         return SeedTable.of(self.ivm_engine(), name, file, owner)
 
+    def _rows_per_insert(self) -> int:
+        return int(str(self.execute_macro("get_batch_size")))
+
     def _load(self, table: TableName, types: Mapping[str, str], rows: Any) -> None:
         """Insert the rows as dbt does, over dbt's own connection, which prints the values."""
-        size = int(str(self.execute_macro("get_batch_size")))
+        size = self._rows_per_insert()
         mark = str(self.execute_macro("get_binding_char"))
         for start in range(0, len(rows.rows), size):
             batch = rows.rows[start : start + size]

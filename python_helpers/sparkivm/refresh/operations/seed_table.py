@@ -2,7 +2,7 @@
 
 dbt-spark drops and creates the table in each run, so each view over it would be rebuilt. We keep the table
 that dbt created, as long as the file has the same columns and the seed the same options. We leave it as it is
-only if its rows were compared with this very file, and no commit since may have changed a row or a column.
+only if it had the rows of this very file at some commit, and no later one may have changed a row or a column.
 
 tested  tests/refresh/test_seed_table.py, tests/dbt/test_seeds.py
 """
@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.mirror_texts import MirrorTexts
-from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
 from sparkivm.errors import SeedError
 from sparkivm.formats import STATE_FORMATS, format_of
 from sparkivm.formats.source_change import floating
@@ -29,6 +29,7 @@ from sparkivm.refresh.stored.commit import Conflict
 
 _PROPERTY = "sparkivm.seed"
 _UNKNOWN = "-"
+_CREATES = "CREATE TABLE"  # Delta's commit of a table without rows; Iceberg has none
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class SeedRecord:
 
     layout        of the file for which dbt created it
     columns       of the table at that time
-    rows          of the file whose rows the table had at a commit; unknown until they are compared
+    rows          of the file whose rows the table had at a commit, if known
     version, id   of that commit
     """
 
@@ -95,14 +96,22 @@ class SeedTable:
         """Whether dbt created it for these columns and options, and its columns were not altered since."""
         return self._kept() is not None
 
-    def remember(self) -> None:
+    def remember(self, inserts: int) -> None:
         """Record that dbt has just created the table for this file.
 
-        Its rows are compared by the next run, because others may have written to it since.
+        inserts  the number of dbt's statements that wrote rows. If there are other commits, somebody else
+                 wrote too, and the next run compares the rows.
         """
         table = self.engine.describe(self.name)
-        if table is not None and table.kind in STATE_FORMATS:
-            self._record(SeedRecord(self.file.layout, _columns(table)))
+        if table is None or table.kind not in STATE_FORMATS:
+            return
+        record, format = SeedRecord(self.file.layout, _columns(table)), STATE_FORMATS[table.kind]
+        commits = self.engine.commits(self.name, -1)
+        writes = [c for c in commits if format.changes_rows(c) and c.operation != _CREATES]
+        newest = next(format.line(table, commits), None)
+        if len(writes) == inserts and newest is not None:
+            record = self._with_rows(record, newest)
+        self._record(record)
 
     def follow(self, load: Callable[[TableName], None]) -> Applied:
         """Give the table the rows of the file, by at most one commit.
@@ -125,9 +134,13 @@ class SeedTable:
         except Conflict as error:
             raise SeedError(str(self.name), str(error), "run it again") from error
         commits = self.engine.commits(self.name, applied.version - 1)
-        id_ = next((commit.id for commit in commits if commit.version == applied.version), "")
-        self._record(replace(record, rows=self.file.rows, version=applied.version, id=id_ or _UNKNOWN))
+        own = next((commit for commit in commits if commit.version == applied.version), None)
+        self._record(record if own is None else self._with_rows(record, own))
         return applied
+
+    def _with_rows(self, record: SeedRecord, commit: Commit) -> SeedRecord:
+        """The record of a table that has the file's rows at a commit."""
+        return replace(record, rows=self.file.rows, version=commit.version, id=commit.id or _UNKNOWN)
 
     def _kept(self) -> tuple[RelationFacts, SeedRecord] | None:
         table = self.engine.describe(self.name)

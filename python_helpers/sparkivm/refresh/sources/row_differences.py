@@ -22,7 +22,7 @@ class Applied:
     """What was done.
 
     version     of the table that has the relation's rows
-    came, gone  numbers of values with more and with fewer copies than before; with a key, of keys
+    came, gone  numbers of rows; with a key, of keys
     """
 
     version: int
