@@ -208,5 +208,5 @@ def test_a_run_compares_a_replaced_table_once(lab, view):
     replaced(lab, "customers", "select id, upper(name) as name, balance from customers")
     pins = Pins()
     statements = [text for one in (view, other) for text in one.refresh(pins).statements]
-    assert sum("`customers` version as of 0" in text for text in statements) == 1
+    assert sum("`customers` version as of 1" in text for text in statements) == 1
     pins.memory.drop(lab.engine)

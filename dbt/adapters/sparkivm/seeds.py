@@ -15,7 +15,6 @@ from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt_common.exceptions import DbtRuntimeError
 
-from sparkivm.engine import EngineError
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
@@ -39,9 +38,10 @@ class SeedMixin(IncrementalViewMixin):
         if not self._may_keep(model):
             return False
         try:
-            return self._seed_table(relation, model, rows).stays()
-        except (EngineError, DbtRuntimeError) as error:
-            logger.warning(f"the table of seed {relation} is replaced: {error}")
+            with author_errors():
+                return self._seed_table(relation, model, rows).stays()
+        except DbtRuntimeError as error:
+            logger.debug(f"dbt replaces the table of seed {relation}: {error}")
             return False
 
     @available.parse_none
@@ -71,8 +71,9 @@ class SeedMixin(IncrementalViewMixin):
             return
         try:
             inserts = math.ceil(len(rows.rows) / self._rows_per_insert())
-            self._seed_table(relation, model, rows).remember(inserts)
-        except (EngineError, DbtRuntimeError) as error:
+            with author_errors():
+                self._seed_table(relation, model, rows).remember(inserts)
+        except DbtRuntimeError as error:
             logger.warning(f"the next run will replace the table of seed {relation}: {error}")
 
     @available.parse(lambda *args, **kwargs: True)

@@ -36,7 +36,7 @@ def may_be_silent(
 
     def is_worth_asking(change: SourceChange) -> bool:
         if change.how == "diff":
-            return keeps_changes(change, FOR_ANSWER_AND_REFRESH)
+            return change.counted and keeps_changes(change, FOR_ANSWER_AND_REFRESH)
         small = change.how == "feed" and change.nets and not change.growth and 0 < change.rows <= _MOST_ROWS
         return small and size_bytes >= _WORTH_ASKING_BYTES
 
