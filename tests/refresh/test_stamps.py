@@ -77,6 +77,10 @@ def test_another_run_without_changes_does_nothing(lab):
     assert (result.mode, result.statements) == ("no_op", ())
 
 
+def test_explain_shows_the_stamp(lab):
+    assert "__ivm_stamp_1: stamp, now '7'" in in_run(lab, 7, ROWS).explain()
+
+
 def test_a_rebuild_stamps_all_rows(lab):
     in_run(lab, 1, ROWS).build()
     assert in_run(lab, 2, ROWS, full_refresh=True).refresh().mode == "full"
