@@ -28,6 +28,13 @@ class DeclarationError(Exception):
         self.source, self.what, self.do = source, what, do
 
 
+class SeedError(Exception):
+    """The table of a seed could not be updated; the text says why, and what to do."""
+
+    def __init__(self, seed: str, what: str, do: str) -> None:
+        super().__init__(f"seed {seed}\n  what   {what}\n  do     {do}")
+
+
 class InternalError(Exception):
     """We violated our own assumptions; please report the error with its text."""
 

@@ -46,6 +46,14 @@ def test_options_may_be_in_meta_sparkivm():
     assert declaration_of("key") == "key"
 
 
+def test_stamp_columns():
+    assert IncrementalViewOptions.of(model(stamp_columns="loaded_at")).stamp_columns == ("loaded_at",)
+    meta = {"sparkivm": {"stamp_columns": ["loaded_at", "run_id"]}}
+    assert IncrementalViewOptions.of(model(meta=meta)).stamp_columns == ("loaded_at", "run_id")
+    with pytest.raises(CompilationError, match="stamp_columns is \\[1\\], and has to be a column or a list"):
+        IncrementalViewOptions.of(model(stamp_columns=[1]))
+
+
 def test_spellings():
     options = IncrementalViewOptions.of(
         model(refresh_mode="INCREMENTAL", change_capture="Never_Alter", file_format="DELTA", partition_by=[])

@@ -44,7 +44,9 @@ _MOST_READS = (1, 8, INLINED_READS, INLINED_READS)
 class View:
     """One model: its plan, and its state table `state`."""
 
-    def __init__(self, database: Embedded, sql: str, same: str | None = None) -> None:
+    def __init__(
+        self, database: Embedded, sql: str, same: str | None = None, stamp_columns: Collection[str] = ()
+    ) -> None:
         """same: an equivalent query, if the engine cannot run the model's"""
         self.database = database
         tree = parse_model("model", sql)
@@ -52,7 +54,7 @@ class View:
         self._recomputation = _versioned(grouped, database.catalog.tables).sql(dialect="duckdb")
         query = read_query(tree, database.catalog)
         self.fields = database.fields(self.recomputation(0))
-        self.plan: ViewPlan = compile_query(query, self.fields, self._types_of)
+        self.plan: ViewPlan = compile_query(query, self.fields, self._types_of, stamp_columns=stamp_columns)
         # Rows that tie are equal only if the order has all columns.
         self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
         self.entries: Entries = "one"
@@ -119,7 +121,7 @@ class View:
     def parts(self) -> tuple[str, ...]:
         """Columns by which a part of the state can be replaced."""
         state = self.plan.state
-        names = state.keys if isinstance(state, GroupState) else state.names
+        names = state.keys if isinstance(state, GroupState) else state.values
         return part_columns(self.database.fields("select * from state"), names)
 
     def _predicate(self, column: str) -> str:

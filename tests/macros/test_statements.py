@@ -153,3 +153,12 @@ def test_each_file_holds_its_macro_and_public_ones_are_described():
         assert re.search(rf"{{% macro {path.stem}\(", text), path
         assert len(text.splitlines()) <= 40
         assert path.stem.startswith("_") or f"- name: {path.stem}\n" in described, path
+
+
+def test_insert_seed_rows():
+    text = MACROS.render("insert_seed_rows", table="t", types=["bigint", "varchar(3)"], rows=2, mark="%s")
+    assert text == (
+        "insert into t values\n"
+        "(cast(%s as bigint), cast(%s as varchar(3))),\n"
+        "(cast(%s as bigint), cast(%s as varchar(3)))"
+    )

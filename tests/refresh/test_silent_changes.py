@@ -149,3 +149,64 @@ def test_a_run_asks_once_for_all_its_views(lab, view):
     pins = Pins()
     assert [view.refresh(pins).mode, other.refresh(pins).mode] == ["no_op", "no_op"]
     assert len(asked(lab)) == 1
+
+
+# tables that are replaced as a whole, as dbt replaces those of `table` models
+
+
+def replaced(lab: Lab, name: str, select: str) -> None:
+    lab.run(f"create or replace table {name} using delta as {select}")
+
+
+def test_a_table_that_is_replaced_by_the_same_rows_changes_nothing(lab, view):
+    replaced(lab, "customers", "select * from customers")
+    result = view.must_be("no_op")
+    assert result.explanation == "no row of a source changed"
+    assert len(lab.delta("m__ivm").history) == 1
+
+
+def test_small_tables_are_asked_too(lab):
+    for name in ("orders", "customers"):
+        lab.resize(name, 1000)
+    view = lab.view("m", NAMES).build()
+    replaced(lab, "customers", "select * from customers")
+    view.must_be("no_op")
+
+
+def test_only_the_columns_that_are_read_count(lab, view):
+    replaced(lab, "customers", "select id, name, balance + 1 as balance, 'new' as extra from customers")
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize(
+    "select",
+    ["select id, upper(name) as name, balance from customers", "select * from customers where id = 1"],
+)
+def test_a_table_that_is_replaced_by_others(lab, view, select):
+    replaced(lab, "customers", select)
+    view.must_be("incremental")
+    view.must_be("no_op")
+
+
+def test_a_few_rows_of_a_large_table_that_is_replaced_are_no_large_change(lab):
+    """The commit reports all rows as changed."""
+    view = lab.view("m", "select id, name from customers", refresh_mode="auto").build()
+    replaced(lab, "customers", "select id, if(id = 2, 'Bo', name) as name, balance from customers")
+    lab.says_many("customers", 500_000)
+    result = view.must_be("incremental")
+    assert result.explanation.startswith("2 changed rows")
+
+
+def test_changes_that_are_not_kept_in_memory_are_not_counted(lab, view):
+    replaced(lab, "customers", "select * from customers")
+    lab.says_many("customers", 5_000_000)
+    view.must_be("incremental")
+
+
+def test_a_run_compares_a_replaced_table_once(lab, view):
+    other = lab.view("other", "select name, max(id) as last from customers group by name").build()
+    replaced(lab, "customers", "select id, upper(name) as name, balance from customers")
+    pins = Pins()
+    statements = [text for one in (view, other) for text in one.refresh(pins).statements]
+    assert sum("`customers` version as of 1" in text for text in statements) == 1
+    pins.memory.drop(lab.engine)

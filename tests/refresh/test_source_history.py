@@ -323,7 +323,7 @@ def test_a_source_that_may_not_be_altered_is_compared(lab):
     (warning,) = view.must_be("create").warnings
     assert "PERMISSION_DENIED" in warning
     lab.run("insert into p values (2, 5)")
-    assert "`shop`.`p` version as of" in view.must_be("incremental").statements[-1]
+    assert any("`shop`.`p` version as of" in text for text in view.must_be("incremental").statements)
 
 
 def test_a_feed_that_another_switched_on_meanwhile(lab: Lab):

@@ -23,7 +23,7 @@ from dbt.adapters.sparkivm.connections import (
     IncrementalViewConnections,
     lost_as_one_sentence,
 )
-from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
+from dbt.adapters.sparkivm.seeds import SeedMixin
 from dbt.adapters.sparkivm.spark_errors import SparkLost
 from dbt.adapters.sparkivm.thrift import ThriftConnection, default_by_sql
 from dbt.adapters.sql.connections import SQLConnectionManager
@@ -31,7 +31,7 @@ from dbt.adapters.sql.connections import SQLConnectionManager
 _making = threading.Lock()
 
 
-class BorrowingMixin(IncrementalViewMixin):
+class BorrowingMixin(SeedMixin):
     """For an adapter with connections of its own."""
 
     _borrowed: BorrowedConnections | None = None

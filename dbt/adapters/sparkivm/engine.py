@@ -25,7 +25,7 @@ from sparkivm.engine import (
 )
 from sparkivm.names import TableName, quoted
 
-_MACROS = "dbt_sparkivm"  # a project overrides our macros by dispatch, not by name
+MACROS = "dbt_sparkivm"  # a project overrides our macros by dispatch, not by name
 _ALL_SETTINGS = "set"
 # By default Spark truncates the text of a plan with many columns.
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
@@ -89,7 +89,7 @@ class AdapterEngine(Engine):
         return self.query(sql)
 
     def render(self, macro: str, **arguments: Any) -> str:
-        return str(self._adapter.execute_macro(macro, project=_MACROS, kwargs=arguments)).strip()
+        return str(self._adapter.execute_macro(macro, project=MACROS, kwargs=arguments)).strip()
 
     def describe(self, name: TableName) -> RelationFacts | None:
         with self._answers(f"describe {name}"):

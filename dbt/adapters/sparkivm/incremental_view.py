@@ -26,7 +26,7 @@ from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntime
 
 from sparkivm.changes.source_declaration import DeclaredSources, read_declaration
 from sparkivm.engine import EngineError, EngineLost
-from sparkivm.errors import DeclarationError, ModelError
+from sparkivm.errors import DeclarationError, ModelError, SeedError
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
@@ -93,7 +93,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.refresh_view import refresh_view
 
         request = replace(
-            self._request(_name(relation), model["unique_id"], model["compiled_code"], self._options(model)),
+            self._request(
+                name_of_relation(relation), model["unique_id"], model["compiled_code"], self._options(model)
+            ),
             full_refresh=bool(full_refresh),
             empty=bool(empty),
             takes_over=self._cached(relation) is not None,
@@ -123,7 +125,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             return
         with author_errors():
             engine = self.ivm_engine()
-            name = _name(relation)
+            name = name_of_relation(relation)
             facts = engine.describe(name)
             if facts is None:
                 return
@@ -190,7 +192,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         if not isinstance(relation, BaseRelation):
             return _failing_sql("incremental_view_is_consistent compares whole views; remove where and limit")
-        view = _name(relation)
+        view = name_of_relation(relation)
         with author_errors():
             try:
                 model = self._model_of(view)
@@ -209,7 +211,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.model.model_query import columns_query
 
         with author_errors():
-            return str(columns_query(self.ivm_engine(), _name(relation), sql, self._declared_sources()))
+            return str(
+                columns_query(self.ivm_engine(), name_of_relation(relation), sql, self._declared_sources())
+            )
 
     @available.parse(lambda *args, **kwargs: "")
     def capture_incremental_view_changes(
@@ -395,6 +399,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             refresh_mode=options.refresh_mode,
             change_capture=options.change_capture,
             auxiliary_views=options.auxiliary_views,
+            stamp_columns=options.stamp_columns,
             full_refresh_allowed=options.full_refresh_allowed,
             layout=options.layout,
             comment=options.comment,
@@ -548,7 +553,7 @@ def author_errors() -> Generator[None, None, None]:
     """Errors caused by the author or by Spark become dbt errors without traceback; bugs pass."""
     try:
         yield
-    except (ModelError, DeclarationError) as error:
+    except (ModelError, DeclarationError, SeedError) as error:
         raise CompilationError(str(error)) from error
     except (EngineError, EngineLost) as error:
         raise DbtDatabaseError(str(error)) from error
@@ -599,5 +604,6 @@ def _relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
             yield node, TableName(str(node.schema), str(node.alias))
 
 
-def _name(relation: BaseRelation) -> TableName:
+def name_of_relation(relation: BaseRelation) -> TableName:
+    """The name of dbt's relation for the compiler."""
     return TableName(str(relation.schema), str(relation.identifier))

@@ -39,6 +39,7 @@ class SparkIvmConfig(SparkConfig):
     refresh_mode: Optional[str] = None
     change_capture: Optional[str] = None
     auxiliary_views: Optional[str] = None
+    stamp_columns: Optional[list[str] | str] = None
     state_catalog: Optional[str] = None
     liquid_clustered_by: Optional[list[str] | str] = None
     tblproperties: Optional[dict[str, str]] = None
@@ -58,6 +59,7 @@ class IncrementalViewOptions:
     comment: str
     full_refresh_allowed: bool
     column_comments: Mapping[str, str]  # by column name in lower case
+    stamp_columns: tuple[str, ...] = ()
     header: SqlHeader = NO_HEADER
     remarks: tuple[str, ...] = ()
 
@@ -101,6 +103,7 @@ class IncrementalViewOptions:
             comment=model.get("description", "") if comments.get("relation") else "",
             full_refresh_allowed=read.full_refresh() is not False,
             column_comments=described if comments.get("columns") else {},
+            stamp_columns=read.columns("stamp_columns"),
             header=read.header(),
             remarks=read.remarks(format_),
         )

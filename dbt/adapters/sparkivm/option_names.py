@@ -14,6 +14,7 @@ OPTIONS = (
     "refresh_mode",
     "change_capture",
     "auxiliary_views",
+    "stamp_columns",
     "partition_by",
     "liquid_clustered_by",
     "tblproperties",

@@ -80,15 +80,15 @@ class MirrorTexts:
         return f"select * from (\n{by_key}\n) as by_key\nwhere {changed}"
 
     def counts(self, differences: str) -> str:
-        """One row: how many values or keys `came` or are `gone`, and how many keys have `several` rows."""
+        """One row: how many rows or keys `came` or are `gone`, and how many keys have `several` rows."""
         if self.key:
             return (
                 f"select count_if({_NEW} is not null) as came, count_if({_OLD} is not null) as gone, "
                 f"count_if({_N_NEW} > 1 or {_N_OLD} > 1) as several from {differences}"
             )
         return (
-            f"select count_if({_NEW} > {_OLD}) as came, count_if({_NEW} < {_OLD}) as gone, "
-            f"0 as several from {differences}"
+            f"select coalesce(sum(greatest({_NEW} - {_OLD}, 0)), 0) as came, "
+            f"coalesce(sum(greatest({_OLD} - {_NEW}, 0)), 0) as gone, 0 as several from {differences}"
         )
 
     def inserted(self, differences: str) -> str:

@@ -53,8 +53,9 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     request = replace(request, sql=sources.model_text(view, sql))
     check_is_query(engine, view, request.sql, stored.frontier)
     public = PublicView(recording, sources, request)
+    settings = semantic_settings(engine, request.header, request.stamp_columns)
     seen = observe(
-        recording, sources, request, stored, semantic_settings(engine, request.header), public,
+        recording, sources, request, stored, settings, public,
         auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ()),
     )  # fmt: skip
     compiled = seen.compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sparkivm.algebra.moment import shown
 from sparkivm.explain.plan_tree import PlanNode, plan_tree, relation_tree, tree_lines
 from sparkivm.normalize.pipeline import Trace
 from sparkivm.plan.compile_model import ViewPlan
@@ -18,8 +19,8 @@ def plan_lines(plan: ViewPlan) -> list[str]:
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
         lines += [f"  {column.name}: {column.function.shown}" for column in plan.state.columns]
     else:
-        lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.names)}")
-    return lines
+        lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.values)}")
+    return [*lines, *(f"  {stamp.name}: stamp, now {shown(stamp.value)}" for stamp in plan.state.stamps)]
 
 
 def delta_lines(change: StateChange) -> list[str]:

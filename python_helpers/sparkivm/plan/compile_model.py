@@ -10,6 +10,7 @@ from sparkivm.algebra import Aggregate, Relation, Scalar
 from sparkivm.algebra.moment import is_moment
 from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.query import Query
+from sparkivm.algebra.sql_expression import expression
 from sparkivm.engine import Field
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.normalize.pipeline import Pass, Trace, normalization, traced
@@ -20,7 +21,8 @@ from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
 from sparkivm.plan.run_constants import is_run_constant
 from sparkivm.plan.split import Split, split
-from sparkivm.plan.state import BagState, State, group_state, groups_of
+from sparkivm.plan.stamps import CannotStamp, Stamp, stamped, with_stamps
+from sparkivm.plan.state import BagState, GroupState, State, group_state, groups_of
 from sparkivm.plan.types_of import TypesOf
 
 
@@ -44,6 +46,10 @@ class ViewPlan:
     @property
     def content(self) -> Relation:
         """The content of the state table after a rebuild."""
+        return stamped(self._values, self.state.stamps)
+
+    @property
+    def _values(self) -> Relation:
         if isinstance(self.state, BagState):
             return renamed(self.written, self.state.columns)
         assert isinstance(self.written, Aggregate), "a state of groups is an aggregate's"
@@ -68,6 +74,7 @@ def compile_query(
     read_from_views: Callable[[Relation], Relation] = lambda core: core,
     read_below_join: Callable[[Split], Split] = lambda halves: halves,
     laid_out_by: Collection[str] = (),
+    stamp_columns: Collection[str] = (),
 ) -> ViewPlan:
     """The plan of a query.
 
@@ -77,6 +84,8 @@ def compile_query(
     read_from_views  the core with parts read from the auxiliary views that keep them
     read_below_join  the halves in the other form of the groups, if an auxiliary view has the inner groups
     laid_out_by  public columns, in lower case, that the state has even if they are constants
+    stamp_columns  public columns that say which refresh last changed the row
+    Raises: CannotStamp.
     """
     columns = query.root.columns
     of_query: tuple[Pass, ...] = (
@@ -90,7 +99,7 @@ def compile_query(
     named = zip(query.output, fields, strict=True)
     kept = [name for name, field in named if field.name.lower() in laid_out_by]
     halves = split(replace(query, root=trace[-1].relation), kept)
-    halves = read_below_join(halves)
+    halves, stamps = with_stamps(read_below_join(halves), query, fields, stamp_columns)
     written = read_from_views(halves.core)
     of_core: tuple[Pass, ...] = (
         ("distinct_arguments", partial(with_distinct_arguments_apart, types_of=types_of)),
@@ -99,22 +108,40 @@ def compile_query(
     )
     trace += traced("split", halves.core, of_core)
     halves = replace(halves, core=trace[-1].relation)
-    state = _state(halves, fields, types_of)
+    state = _state(halves, fields, types_of, stamps)
     return ViewPlan(state, Finalizer(halves, state, fields), written, trace)
 
 
-def _state(halves: Split, fields: tuple[Field, ...], types_of: TypesOf) -> State:
+def _state(halves: Split, fields: tuple[Field, ...], types_of: TypesOf, stamps: tuple[Stamp, ...]) -> State:
     core = halves.core
     if isinstance(core, Aggregate):
-        return group_state(core, types_of)
+        groups = group_state(core, types_of)
+        return replace(groups, stamps=stamps, shown=_shown(halves, groups, stamps)) if stamps else groups
+    not_of_core = {stamp.name for stamp in stamps}
     names: dict[str, str] = {}
     for scalar, field in zip(halves.output, fields, strict=True):
-        if not is_run_constant(scalar):
+        if not is_run_constant(scalar) and scalar.as_column not in not_of_core:
             names[field.name] = _column_of(scalar)
     for index, (scalar, _) in enumerate(halves.sort):
-        if not is_run_constant(scalar) and _column_of(scalar) not in names.values():
+        if is_run_constant(scalar) or scalar.as_column in not_of_core:
+            continue
+        if _column_of(scalar) not in names.values():
+            if stamps:
+                raise CannotStamp(
+                    "stamp_columns is set, but ORDER BY reads a value that is not a column of the view: if "
+                    "only this value changes, the stored row changes",
+                    "select the value, or leave ORDER BY out",
+                )
             names[f"{RESERVED_PREFIX}sort_{index + 1}"] = _column_of(scalar)
-    return BagState(core, tuple(names.items()))
+    return BagState(core, tuple(names.items()), stamps)
+
+
+def _shown(halves: Split, groups: GroupState, stamps: tuple[Stamp, ...]) -> tuple[Scalar, ...]:
+    """What decides whether a group's row changed: its public columns, and whether it is public."""
+    names, formulas = {stamp.name for stamp in stamps}, dict(groups.formulas)
+    output = [s for s in halves.output if not is_run_constant(s) and s.as_column not in names]
+    having = [] if halves.having is None else [expression("coalesce(h, false)", h=halves.having)]
+    return tuple(scalar.substitute(formulas) for scalar in (*output, *having))
 
 
 def _column_of(scalar: Scalar) -> str:

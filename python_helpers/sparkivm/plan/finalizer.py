@@ -41,6 +41,13 @@ class Finalizer:
         return frozenset(field.name for scalar, field in columns if is_run_constant(scalar))
 
     @property
+    def of_runs(self) -> frozenset[str]:
+        """Public columns whose values come from the text of this refresh, or of earlier ones."""
+        names = {stamp.name for stamp in self.state.stamps}
+        columns = zip(self.split.output, self.fields, strict=True)
+        return self.run_constants | {field.name for scalar, field in columns if scalar.as_column in names}
+
+    @property
     def without_run_constants(self) -> Finalizer:
         """The same with these literals replaced by NULL."""
         output = tuple(null() if is_run_constant(scalar) else scalar for scalar in self.split.output)

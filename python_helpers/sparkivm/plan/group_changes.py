@@ -24,7 +24,7 @@ from sparkivm.algebra import (
 )
 from sparkivm.algebra.aggregates.extremum import CAME, WENT, StoredExtremum
 from sparkivm.algebra.project import only, renamed
-from sparkivm.algebra.scalar import column, disjunction, null
+from sparkivm.algebra.scalar import column, conjunction, disjunction, null
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
@@ -82,7 +82,8 @@ def arguments(state: GroupState, d: Derivation) -> Relation:
 
 def changed_groups(state: GroupState, changed: Relation) -> GroupRows:
     """The new rows of every group in `touched_groups`, or in the changed `arguments`; absolute values."""
-    return _reread(state, changed) if state.recomputed else _merged(state, changed)
+    change = _reread(state, changed) if state.recomputed else _merged(state, changed)
+    return _with_stamps(state, change) if state.stamps else change
 
 
 def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> Relation:
@@ -102,7 +103,7 @@ def _reread(state: GroupState, changed: Relation) -> GroupRows:
     narrowed = state.core.input.restrict(Keys.of(changed, ((key, key) for key in state.keys)))
     found = groups_of(state, narrowed)
     rows = _beside(changed, _prefixed(found, state.keys), state.keys, _NEW)
-    return GroupRows(only(rows, state.names), changed)
+    return GroupRows(only(rows, state.values), changed)
 
 
 def _merged(state: GroupState, changed: Relation) -> GroupRows:
@@ -138,11 +139,25 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
     for flag, (entry, _) in zip(redo, extrema, strict=True):
         found = expression("case when r then x else k end", r=flag, x=_NEW + entry.name, k=entry.name)
         final.append((entry.name, found))
-    rows = only(Project(both, tuple(final)), state.names)
+    rows = only(Project(both, tuple(final)), state.values)
     return GroupRows(guarded(state, rows), only(decided, keys or (redo[0],)))
 
 
-_OLD, _D, _CAME, _WENT, _NEW = (f"{RESERVED_PREFIX}{p}_" for p in ("o", "d", "i", "g", "r"))
+def _with_stamps(state: GroupState, change: GroupRows) -> GroupRows:
+    """The rows with the stamps that they had, or with those of this refresh if a public column changed."""
+    joined = _beside(change.rows, stored(state, prefix=_WAS), state.keys, _WAS)
+    was = {name: column(_WAS + name) for name in state.values}
+    there = expression("n is not null", n=_WAS + state.columns[0].name)
+    equal = (expression("a <=> b", a=scalar, b=scalar.substitute(was)) for scalar in state.shown)
+    same = conjunction((there, *equal)) or there
+    items = [(name, column(name)) for name in state.values]
+    for stamp in state.stamps:
+        kept = expression("case when s then o else n end", s=same, o=_WAS + stamp.name, n=stamp.value)
+        items.append((stamp.name, kept))
+    return GroupRows(Project(joined, tuple(items)), change.keys)
+
+
+_OLD, _D, _CAME, _WENT, _NEW, _WAS = (f"{RESERVED_PREFIX}{p}_" for p in ("o", "d", "i", "g", "r", "w"))
 
 
 def _delta_calls(state: GroupState) -> Iterator[Call]:

@@ -11,6 +11,7 @@ from sparkivm.algebra.aggregates.recomputed import Recomputed
 from sparkivm.algebra.aggregates.stored_aggregate import StoredAggregate
 from sparkivm.algebra.scalar import column
 from sparkivm.names import COUNT, RESERVED_PREFIX
+from sparkivm.plan.stamps import Stamp
 from sparkivm.plan.types_of import TypesOf, argument_types
 from sparkivm.spark.data_types import SparkType
 
@@ -25,12 +26,15 @@ class GroupState:
     """The state of an Aggregate: keys, hidden columns, and the public aggregates as formulas over them.
 
     types  of the arguments of the core's calls; None for calls that do not need them
+    shown  expressions over the state's columns: a group's row is as before if all of them are; for stamps
     """
 
     core: Aggregate
     columns: tuple[HiddenColumn, ...]  # the first is the count of rows
     formulas: tuple[tuple[str, Scalar], ...]  # (column of the core, expression over the state's columns)
     types: tuple[SparkType | None, ...]
+    stamps: tuple[Stamp, ...] = ()
+    shown: tuple[Scalar, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -39,12 +43,17 @@ class GroupState:
     @property
     def names(self) -> tuple[str, ...]:
         """The table's columns in order."""
+        return (*self.values, *(stamp.name for stamp in self.stamps))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns without stamps."""
         return (*self.keys, *(entry.name for entry in self.columns))
 
     @property
     def linear(self) -> bool:
         """Whether a delta can be added without reading the state."""
-        return all(entry.linear for entry in self.columns)
+        return not self.stamps and all(entry.linear for entry in self.columns)
 
     @property
     def recomputed(self) -> bool:
@@ -58,9 +67,16 @@ class BagState:
 
     core: Relation
     columns: tuple[tuple[str, str], ...]  # pairs of (column of the table, column of the core)
+    stamps: tuple[Stamp, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The table's columns in order."""
+        return (*self.values, *(stamp.name for stamp in self.stamps))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns without stamps."""
         return tuple(name for name, _ in self.columns)
 
 

@@ -63,7 +63,7 @@ def state_change(
     narrowing = NarrowedJoins(sizes, distinct_values(state.core, sizes.rows))
     changes = _changes(state, Derivation(changed, narrowing))
     kind = _kind(state)
-    if not _staged(form, kind):
+    if not _staged(state, form, kind):
         rows = _cheap(_rows(state, form, changes), sizes)
         return StateChange(form, rows[-1].relation, kind, traces=(rows,))
     staged = _cheap(changes, sizes)
@@ -104,9 +104,9 @@ def _kind(state: State) -> Kind:
     return "entries" if state.linear else "groups"
 
 
-def _staged(form: Form, kind: Kind) -> bool:
+def _staged(state: State, form: Form, kind: Kind) -> bool:
     """Whether the changes are read more than once: a change feed is slow to plan and to read again."""
-    return form == "replace" or kind == "groups"
+    return form == "replace" or kind == "groups" or (bool(state.stamps) and form != "append")
 
 
 def _changes(state: State, d: Derivation) -> Relation:

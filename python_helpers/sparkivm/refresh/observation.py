@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.errors import ModelError
 from sparkivm.names import TableName
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.public_view import PublicView
@@ -81,9 +82,10 @@ def compiled_for(
 
     frontier  has Spark's answers, which are reused for the same text
     versions  of sources, by their keys, to compile at instead of the newest
+    Raises: ModelError if Spark refuses the model, or its rows cannot be stamped as it wants.
     """
     catalog = SourceCatalog(sources, request.view, request.state, versions)
-    return compile_view(
+    compiled = compile_view(
         engine,
         request.view,
         request.sql,
@@ -93,4 +95,14 @@ def compiled_for(
         may_keep=request.may_keep_views,
         unseen=request.header.fallback,
         laid_out_by=request.layout.columns,
+        stamp_columns=request.stamp_columns,
     )
+    if request.stamp_columns and compiled.fallback is not None:
+        why = compiled.fallback
+        raise ModelError(
+            str(request.view),
+            f"stamp_columns is set, but the view is not incremental, so each run would stamp all rows: {why}",
+            why.reason.way_out,
+            why.place,
+        )
+    return compiled

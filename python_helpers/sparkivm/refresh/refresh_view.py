@@ -96,7 +96,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # after a killed refresh
     if stored.frontier is not None and stored.frontier.former_state and attempt.public.former_state is None:
         drop_former_state(attempt, name_of(stored.frontier.former_state))  # likewise; no view reads it
-    settings = semantic_settings(engine, request.header)
+    settings = semantic_settings(engine, request.header, request.stamp_columns)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
         _renew(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)

@@ -43,7 +43,8 @@ def _added_up(entry: HiddenColumn) -> str:
 def _groups(state: GroupState) -> tuple[str, ...]:
     """Take the new values; delete a group without rows."""
     count = quoted(state.columns[0].name)
-    values = ", ".join(f"t.{name} = s.{name}" for name in (quoted(c.name) for c in state.columns))
+    taken = map(quoted, state.names[len(state.keys) :])
+    values = ", ".join(f"t.{name} = s.{name}" for name in taken)
     gone = (f"when matched and coalesce(s.{count}, 0) = 0 then delete",) if state.keys else ()
     return (*gone, f"when matched then update set {values}", _insert(state, f"s.{count} > 0"))
 
@@ -59,7 +60,7 @@ def _insert(state: GroupState, condition: str = "") -> str:
 def _copies(state: BagState) -> MergeClauses:
     """Marked rows delete all copies of their value; the others never match and are inserted."""
     mark = f"s.{quoted(MATCH)}"
-    equal = " and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in state.names)
+    equal = " and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in state.values)
     names = ", ".join(quoted(name) for name in state.names)
     values = ", ".join(f"s.{quoted(name)}" for name in state.names)
     return MergeClauses(

@@ -66,4 +66,4 @@ def parts_by(state: State, facts: RelationFacts) -> tuple[str, ...]:
     """Columns whose values can select a part of the state."""
     if not STATE_FORMATS[facts.kind].replaces_parts:
         return ()
-    return part_columns(facts.fields, state.keys if isinstance(state, GroupState) else state.names)
+    return part_columns(facts.fields, state.keys if isinstance(state, GroupState) else state.values)

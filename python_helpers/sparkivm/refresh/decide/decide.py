@@ -138,7 +138,8 @@ class _View:
         plan, frontier, state = seen.compiled.plan, seen.stored.frontier, seen.stored.facts
         assert plan is not None and frontier is not None and state is not None
         moving = frozenset(key for key, text in seen.moments.items() if frontier.moments.get(key) != text)
-        automatic = seen.request.refresh_mode == "auto"
+        # A rebuild, or a state that is computed again, would stamp all rows.
+        automatic = seen.request.refresh_mode == "auto" and not plan.state.stamps
         known = factors(learned(seen.stored))
         return _View(plan, frontier, state, seen.compiled.tables, moving, automatic, seen.adds_up, known)
 

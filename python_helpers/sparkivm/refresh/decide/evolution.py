@@ -45,6 +45,8 @@ def evolution(seen: Observation, why: Fallback) -> Evolution | None:
     plan = compiled.plan
     if why.reason not in _OF_EDITS or frontier is None or plan is None or compiled.decided is not None:
         return None
+    if seen.request.stamp_columns:  # what was stamped is not what the new query says
+        return None
     if tuple(compiled.auxiliaries) != frontier.auxiliaries or not _reads_the_same(seen):
         return None
     types = {name: type_ for name, type_, _ in as_stored(compiled.columns, stored)}

@@ -16,7 +16,7 @@ from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import StateColumns, columns_of
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
-from sparkivm.errors import NotIncremental, UnknownName
+from sparkivm.errors import ModelError, NotIncremental, UnknownName
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.called_functions import called_functions
 from sparkivm.frontend.catalog import CatalogView
@@ -29,6 +29,7 @@ from sparkivm.plan.auxiliary import can_be_view, read_below_join, read_from_auxi
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.plan.split import Split
+from sparkivm.plan.stamps import CannotStamp
 from sparkivm.plan.state_evolution import content_of
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood
@@ -119,6 +120,7 @@ def compile_view(
     may_keep: bool = True,
     unseen: Fallback | None = None,
     laid_out_by: Collection[str] = (),
+    stamp_columns: tuple[str, ...] = (),
 ) -> CompiledView:
     """Compile a model.
 
@@ -127,7 +129,8 @@ def compile_view(
     may_keep     whether auxiliary views are allowed
     unseen       why the rows may depend on changes that we cannot observe; then there is no plan
     laid_out_by  columns of the state's layout, in lower case; the state has them even if constant
-    Raises: ModelError if Spark rejects the model, or it can never be a view.
+    stamp_columns  columns that say which refresh last changed the row
+    Raises: ModelError if Spark rejects the model, it can never be a view, or its rows cannot be stamped.
     """
     try:
         if unseen is not None:
@@ -172,9 +175,13 @@ def compile_view(
             check_text_is_understood(engine, sql, tree)
             for facts in catalog.views.values():
                 check_view_is_understood(engine, facts, catalog)
-        compilation = _Compilation(engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by)
+        compilation = _Compilation(
+            engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by, stamp_columns
+        )
         with _refusals_of_spark():
             plan, replaced, adds_up, decided, stored = compilation.plan(query, fields)
+    except CannotStamp as error:
+        raise ModelError(str(model), error.what, error.do) from None
     except NotIncremental as error:
         complete = (
             repeatable(tree)
@@ -251,6 +258,7 @@ class _Compilation:
     may_keep: bool
     is_new: bool
     laid_out_by: Collection[str]
+    stamp_columns: tuple[str, ...]
 
     def plan(
         self, query: Query, fields: tuple[Field, ...]
@@ -258,7 +266,7 @@ class _Compilation:
         """The plan, the aggregates that it reads from auxiliary views, whether it adds up their entries, and
         what needs auxiliary views; for a new text, the state's columns.
 
-        Raises: NotIncremental; EngineError if Spark rejects a part.
+        Raises: NotIncremental; CannotStamp; EngineError if Spark rejects a part.
         """
         replaced: dict[str, Aggregate] = {}
         adds_up = False
@@ -280,8 +288,9 @@ class _Compilation:
 
         with not_too_deep():
             plan = compile_query(
-                query, fields, self.types_of, read_from_views, read_from_entries, self.laid_out_by
-            )
+                query, fields, self.types_of, read_from_views, read_from_entries, self.laid_out_by,
+                self.stamp_columns,
+            )  # fmt: skip
         check_groupable(self.engine, plan.core, self.catalog.tables)
         check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)

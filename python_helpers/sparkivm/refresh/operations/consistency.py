@@ -64,8 +64,8 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if frontier.kind == "full":
         compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     query = replace_moments(pinned_text(model_sql, compiled) or model_sql, frontier.moments)
-    # A literal of this text may differ from the refresh's, for example the time of a run.
-    constants = compiled.plan.finalizer.run_constants if compiled.plan else frozenset()
+    # A literal of this text may differ from the refresh's, for example the time of a run; so may a stamp.
+    constants = compiled.plan.finalizer.of_runs if compiled.plan else frozenset()
     names = [field.name for field in compiled.fields]
     compared = [name for name in names if name not in constants] or names
     columns = ", ".join(map(quoted, compared))

@@ -166,6 +166,7 @@ class Auxiliaries:
             takes_over=False,
             auxiliary=True,
             as_entries=as_entries,
+            stamp_columns=(),
         )
 
     def _check(self, stored: StoredState, result: RefreshResult) -> None:

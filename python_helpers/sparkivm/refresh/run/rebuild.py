@@ -158,7 +158,7 @@ class ReplaceState(Step[Rebuild]):
                 read = len(stored.frontier.auxiliaries) if stored.frontier else 0  # by the state as it is
                 attempt.auxiliaries.drop_from(read + 1)  # otherwise no view would own them
             failed = _failure_of_plan(error)
-            if failed is None or compiled.plan is None:
+            if failed is None or compiled.plan is None or compiled.plan.state.stamps:
                 raise
         own = progress.compiled_over({}) if compiled.auxiliaries else compiled
         complete = own.complete and not compiled.plan.moments

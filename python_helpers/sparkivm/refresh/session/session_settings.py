@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError, NotIncremental
@@ -44,13 +44,19 @@ _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
 
-def semantic_settings(engine: Engine, header: SqlHeader = NO_HEADER) -> dict[str, str]:
+def semantic_settings(
+    engine: Engine, header: SqlHeader = NO_HEADER, stamp_columns: Collection[str] = ()
+) -> dict[str, str]:
     """Those that are set; defaults are left out until they are changed.
 
-    header  of the model; its statements count as one more setting, `sql_header`
+    header, stamp_columns  of the model; each counts as one more setting
     """
     settings = dict(engine.settings(_SEMANTIC))
-    return settings | ({"sql_header": ";\n".join(header.statements)} if header.statements else {})
+    if header.statements:
+        settings["sql_header"] = ";\n".join(header.statements)
+    if stamp_columns:
+        settings["stamp_columns"] = ", ".join(sorted(map(str.lower, stamp_columns)))
+    return settings
 
 
 def decisive(settings: Mapping[str, str]) -> dict[str, str]:

@@ -6,9 +6,7 @@ rows were the source's rows when the run looked.
 
 from __future__ import annotations
 
-import json
 import time
-import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,14 +18,14 @@ from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.source_change import floating
-from sparkivm.formats.state_format import StateFormat, Tag, Write
+from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
-from sparkivm.names import RESERVED_PREFIX, TableName, quoted
+from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.row_differences import apply_differences, commit_alone
 from sparkivm.refresh.sources.types_of_rows import check_no_sessions
-from sparkivm.refresh.stored.commit import Conflict, commit_tagged
+from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.owned import drop_own
 
 _MOST_TRIES = 4
@@ -184,9 +182,13 @@ class Mirror:
                     texts = MirrorTexts(
                         self.source.name, self.name, columns, _as_named(key, columns), floating(fields)
                     )
-                    version = self._apply_differences(found, texts)
-                    if version is not None:
-                        return found if version == found.version else self._at(version)
+                    applied = apply_differences(self.engine, found, texts)
+                    if applied is not None:
+                        return found if applied.version == found.version else self._at(applied.version)
+                    self.engine.warn(
+                        f"{self.source.name} has several rows with one {', '.join(texts.key)}, "
+                        "which is declared as its key; we compare whole rows instead"
+                    )
             except EngineError as error:  # for example, lost files of the mirror
                 if _files_changed(error) and not repeated:
                     raise
@@ -206,7 +208,7 @@ class Mirror:
                 "location": location,
             }
             arguments |= {"tblproperties": properties, "provider": format.provider}
-            return self._commit(format, found, Write("rebuild_state", arguments))
+            return commit_alone(self.engine, format, self.name, found, Write("rebuild_state", arguments))
 
         marker = Marker(owner_of(self.project, self.source.name.key, self.name), Role.MIRROR)
         properties = {
@@ -231,51 +233,6 @@ class Mirror:
                 f"{self.source.name} keeps no history: {self.name} mirrors it and records its changes"
             )
         return version
-
-    def _apply_differences(self, mirror: RelationFacts, texts: MirrorTexts) -> int | None:
-        """Bring the mirror up to date. Returns: its version; None if the declared key is not unique."""
-        staged = f"{RESERVED_PREFIX}differences_{uuid.uuid4().hex[:12]}"
-        format = _format_of(mirror)
-        with planned_for_changes(self.engine, 2 * (mirror.size_bytes or 0)):
-            try:
-                select = texts.differences(mirror.pinned)
-                self.engine.run("stage_changes", name=staged, select=select, later=False)
-                counts = self.engine.query(texts.counts(staged))[0]
-                if counts["several"]:
-                    self.engine.warn(
-                        f"{self.source.name} has several rows with one {', '.join(texts.key)}, "
-                        "which is declared as its key; we compare whole rows instead"
-                    )
-                    return None
-                if counts["gone"]:
-                    if not all(field.can_be_merged for field in mirror.fields):
-                        raise EngineError("Spark cannot merge rows into a table with CHAR columns")
-                    arguments = {"source": texts.merged(staged), "on": texts.on, "clauses": texts.clauses}
-                    return self._commit(
-                        format, mirror, Write("merge_state", {"state": self.name.sql, **arguments})
-                    )
-                if counts["came"]:
-                    columns = [quoted(name) for name in texts.columns]
-                    arguments = {"columns": columns, "select": texts.inserted(staged)}
-                    return self._commit(
-                        format, mirror, Write("append_state", {"state": self.name.sql, **arguments})
-                    )
-            finally:
-                with suppress(EngineError):
-                    self.engine.execute_quietly(self.engine.render("drop_own_view", view=staged))
-        return mirror.version
-
-    def _commit(self, format: StateFormat, mirror: RelationFacts | None, write: Write) -> int:
-        """Returns: the version. Raises: Conflict if somebody else wrote after our look at the mirror."""
-        nonce = uuid.uuid4().hex
-        version = mirror.version if mirror else -1
-        metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
-        tag = Tag(metadata, nonce, f"sparkivm:mirror:{self.name.key}", version + 1, mirror)
-        committed = commit_tagged(self.engine, format, self.name, version, tag, write)
-        between = self.engine.commits(self.name, version)
-        if any(format.changes_rows(c) for c in between if c.version < committed.commit.version):
-            raise Conflict(f"{self.name} was written to by someone else after version {version}")
-        return committed.commit.version
 
     def _at(self, version: int) -> RelationFacts:
         """Raises: Conflict if there is a newer version with rows that nobody compared."""

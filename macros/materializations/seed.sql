@@ -1,0 +1,24 @@
+{#- a seed whose table can stay is changed by the rows in which its file differs; dbt itself does everything else -#}
+{% materialization seed, adapter='incremental_view' -%}
+  {%- set rows = load_agate_table() -%}
+  {%- if should_full_refresh() or not adapter.keeps_seed_table(this, model, rows) -%}
+    {%- set done = materialization_seed_default() -%}
+    {%- do adapter.remember_seed_table(this, model, rows) -%}
+    {{ return(done) }}
+  {%- endif -%}
+  {%- set table = this.incorporate(type='table') -%}
+  {%- do store_result('agate_table', response='OK', agate_table=rows) -%}  {#- for `dbt seed --show` -#}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {%- do store_result('main', response=adapter.update_seed_table(this, model, rows)) -%}
+  {%- do apply_grants(table, config.get('grants'), should_revoke(table, full_refresh_mode=False)) -%}
+  {%- if config.persist_column_docs() and not adapter.has_column_comments(table, model) -%}
+    {%- do persist_docs(table, model) -%}
+  {%- endif -%}
+
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ return({'relations': [table]}) }}
+{%- endmaterialization %}
