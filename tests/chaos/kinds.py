@@ -20,6 +20,8 @@ from tests.spark.test_steps import NESTED
 SUMS = "select k, count(*) as n, sum(x) as s from t group by k"
 EXTREMA = "select k, max(x) as most, min(id) as first_id, sum(x) as s from t group by k"
 ROWS = "select t.id, t.x, u.y from t join u on t.k = u.k"
+SUMS_AND_MEANS = "select k, count(*) as n, sum(x) as s, sum(x) / count(*) as mean from t group by k"
+ROWS_AND_TWICE = "select t.id, t.x, u.y, t.x * 2 as twice from t join u on t.k = u.k"
 INNER = "select n, count(*) as groups from (select k, count(*) as n from t group by k) group by n"
 MIRRORED = "select k, count(*) as n, sum(x) as s from p group by k"
 RANDOM = "select id, x from t where rand() < 2"
@@ -107,6 +109,20 @@ def after(do: Change, *statements: str) -> Change:
         view.lab.run(*(statement.format(i=i) for statement in statements))
 
     return change
+
+
+def edited_from(sql: str) -> Change:
+    """The view had another query until now."""
+
+    def change(view: View, i: int) -> None:
+        view.with_(sql=sql).refresh()
+
+    return change
+
+
+def built_in_delta(view: View, i: int) -> None:
+    view.with_(layout=StateLayout()).refresh()
+    mixed(view, i)
 
 
 def dropped(view: View, i: int) -> None:
@@ -289,7 +305,9 @@ KINDS = (
     Kind("with an auxiliary view in Iceberg", INNER, mixed, options={**_ALWAYS, **_ICEBERG}),
     Kind("full refresh in Iceberg", SUMS, mixed, reason=Reason.FULL_REFRESH_REQUESTED, options=_ICEBERG, disturbed=_FULL, **_REBUILD),
     Kind("rebuild in Iceberg: state modified", SUMS, state_in_iceberg_modified, reason=Reason.STATE_MODIFIED, options=_ICEBERG, **_REBUILD),
-    Kind("change of the state's format", SUMS, mixed, reason=Reason.CONFIG_CHANGED, disturbed=_ICEBERG, **_REBUILD),
+    Kind("change of the state's format", SUMS, built_in_delta, reason=Reason.CONFIG_CHANGED, options=_ICEBERG, **_REBUILD),
+    Kind("edited query: stored rows stay", SUMS_AND_MEANS, edited_from(SUMS), form=""),
+    Kind("edited query: new column", ROWS_AND_TWICE, edited_from(ROWS), form=""),
     Kind("drop in Iceberg", SUMS, mixed, options=_ICEBERG, act=drop),
     Kind("change of materialization", SUMS, built_as_a_table, mode="create", options={"takes_over": True}),
 )  # fmt: skip

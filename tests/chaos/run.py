@@ -1,9 +1,9 @@
 """Disturb every kind of refresh at each of its statements in each way; `make chaos`.
 
 Then two drivers refresh the same views while somebody writes, and dbt is killed with its JVM. The counts are
-printed and kept in a file with the version of the code; docs/reliability.md is written from the file. What was
-tried of the same version is not tried again, so an interrupted run goes on. Ends with 1 if a view was not healed
-by the next run.
+printed and kept in a file with the version of the code; docs/reliability.md is written from the file, and names
+the versions. What was tried of the same version, or with --missing of any version, is not tried again, so an
+interrupted run goes on. Ends with 1 if a view was not healed by the next run.
 """
 
 from __future__ import annotations
@@ -61,17 +61,21 @@ class Tried:
 
 
 class Results:
-    """What was tried, by its name; kept in a file."""
+    """What was tried, by its name; kept in a file.
 
-    def __init__(self, path: Path | None, version: str) -> None:
-        self._path, self._version, self._lock = path, version, threading.Lock()
+    missing  whether what other versions of the code passed counts as tried
+    """
+
+    def __init__(self, path: Path | None, version: str, *, missing: bool) -> None:
+        self._path, self._version, self._missing = path, version, missing
+        self._lock = threading.Lock()
         there = json.loads(path.read_text()) if path is not None and path.exists() else []
         self.tried = {one["name"]: Tried(**one) for one in there}
 
     def of(self, name: str, attempt: Callable[[], Tried]) -> None:
-        """Try something, unless it was tried with this version of the code and went well."""
+        """Try something, unless it was tried and went well."""
         known = self.tried.get(name)
-        if known is not None and known.version == self._version and not known.failures:
+        if known is not None and (self._missing or known.version == self._version) and not known.failures:
             return
         started = time.monotonic()
         try:
@@ -132,11 +136,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parts", nargs="+", choices=_PARTS, default=_PARTS, help="what to try")
     parser.add_argument("--results", type=Path, help="what was tried so far, and is not tried again")
+    parser.add_argument("--missing", action="store_true", help="only what no version was tried with")
     parser.add_argument("--page", type=Path, help="where the counts are written")
     arguments = parser.parse_args()
     kinds = [kind for kind in KINDS if arguments.kind in kind.name]
     version = code_version()
-    results = Results(arguments.results, version)
+    results = Results(arguments.results, version, missing=arguments.missing)
 
     def drivers() -> Tried:
         wrong = two_drivers(spark, arguments.rounds, arguments.seed)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
 from tests.nightly import few_of
 from tests.spark.lab import Lab, View
@@ -96,3 +97,19 @@ def test_what_another_one_wrote(lab):
     lab.run("insert into m__ivm select * from m__ivm")
     assert view.refresh().mode == "full"
     view.check()
+
+
+def test_edited_queries(lab):
+    """A tinyint is stored as an int: an expression over it needs the source, as it may overflow."""
+    built(lab, "a", SUMS)
+    built(lab, "b", ROWS)
+    built(lab, "c", "select id, cast(x as tinyint) as small from t")
+    lab.run("delete from t where id = 1")
+    edited = {"a": SUMS.replace("sum(x) as s", "sum(x) as s, sum(x) / count(*) as mean"),
+              "b": ROWS.replace("u.y", "u.y, t.x + u.y as z")}  # fmt: skip
+    for name, sql in edited.items():
+        view = lab.view(name, sql, layout=ICEBERG)
+        assert "the query was edited" in view.must_be("incremental").explanation
+        view.must_be("no_op")
+    sql = "select id, cast(x as tinyint) as small, cast(x as tinyint) + cast(1 as tinyint) as next from t"
+    lab.view("c", sql, layout=ICEBERG).must_be("full", Reason.QUERY_CHANGED)

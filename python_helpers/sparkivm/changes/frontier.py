@@ -58,12 +58,13 @@ class Timing:
 class Outcome:
     """What the refresh did that committed the frontier, for people.
 
-    mode    no_op: it wrote the frontier again, and changed no row
+    mode    edited: it made the state of an edited query from the stored rows; no_op: it wrote the frontier
+            again, and changed no row
     form    the apply form, as in a refresh's result
     reason  code of the reason for a rebuild, with its details
     """
 
-    mode: Literal["", "create", "full", "incremental", "no_op"] = ""
+    mode: Literal["", "create", "full", "incremental", "edited", "no_op"] = ""
     form: str = ""
     reason: str = ""
     detail: str = ""
@@ -90,6 +91,7 @@ class Frontier:
         tuple[str, ...], ...
     ] = ()  # Spark's answers about types, in the order of the compiler's questions
     columns: StateColumns = ()  # of the state
+    content: str = ""  # hash of what these columns mean
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
     base: int = -1  # version of the state that the commit changed; -1 if it replaced the whole state
     several: bool = False  # whether a group may have several entries
@@ -102,6 +104,7 @@ class Frontier:
     auxiliaries: tuple[str, ...] = ()  # queries of its auxiliary views
     adds_up_auxiliary: bool = False  # the only auxiliary view shows entries, which the view adds up
     drops_auxiliaries: bool = False  # auxiliary views of the former state may still exist
+    former_state: str = ""  # key of the state in another catalog that this one replaced; it may still exist
     # What names without a schema meant, by name; under "" the current catalog.
     # Functions are `name()`, and were Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)

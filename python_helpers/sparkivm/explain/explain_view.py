@@ -17,6 +17,7 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.changed_rows.run_memory import NoMemory
 from sparkivm.refresh.decide.decide import Decision, decide
+from sparkivm.refresh.decide.evolution import evolution
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.model_query import check_is_query, query_text
@@ -62,7 +63,12 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         full = PlanNode("full refresh", str(compiled.fallback), ())
         return _PICTURES[format](str(view), root or full)
     decided = _decide(engine, seen)
-    steps = _steps(seen, decided, public.former_state)
+    evolved = evolution(seen, decided) if isinstance(decided, Fallback) else None
+    if evolved is not None:
+        decided = Decision("incremental", {}, explanation="the query was edited")
+        steps: Sequence[str] = (evolved.label, "refresh from the changes since the last refresh")
+    else:
+        steps = _steps(seen, decided, public.former_state)
     if format == "json":
         return explained(str(view), root, decided, steps)
     if compiled.plan is None:

@@ -16,6 +16,7 @@ from sparkivm.names import name_of, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
 from sparkivm.refresh.decide.decide import decide
+from sparkivm.refresh.decide.evolution import evolution
 from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.model.model_query import check_is_query, query_text
@@ -23,8 +24,9 @@ from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run.attempt import Attempt
+from sparkivm.refresh.run.evolve import evolve
 from sparkivm.refresh.run.from_changes import apply_changes, published
-from sparkivm.refresh.run.rebuild import build_empty, rebuild
+from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.sources.pins import Pins
@@ -92,6 +94,8 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         return build_empty(attempt, stored)
     if stored.frontier is not None and stored.frontier.drops_auxiliaries:
         attempt.auxiliaries.drop_from(len(stored.frontier.auxiliaries) + 1)  # after a killed refresh
+    if stored.frontier is not None and stored.frontier.former_state and attempt.public.former_state is None:
+        drop_former_state(attempt, name_of(stored.frontier.former_state))  # likewise; no view reads it
     settings = semantic_settings(engine, request.header)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
@@ -104,12 +108,34 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     seen = observe(engine, attempt.sources, request, stored, settings, attempt.public, auxiliaries)
     attempt.sources.check_operations(seen.compiled.tables, stored.frontier)
     why = reason_to_rebuild(seen)
+    if why is not None and (evolved := _evolved(attempt, seen, why)) is not None:
+        return evolved
     if why is None:
+        former = attempt.public.former_state
         found = _caught_up(attempt, seen)
         if isinstance(found, RefreshResult):
+            if former is not None:
+                drop_former_state(attempt, former)  # made by a run under another configuration, then killed
             return found
         why = found
     return rebuild(attempt, seen, why)
+
+
+def _evolved(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult | None:
+    """The refresh of an edited query whose stored rows are enough; None if they are not."""
+    found = evolution(seen, why)
+    if found is None:
+        return None
+    try:
+        evolve(attempt, found)
+    except EngineError as error:
+        attempt.engine.warn(f"its state is computed again: {found.label} failed: {error}")
+        return None
+    result = _attempted(replace(attempt))  # as after any commit
+    mode = "incremental" if result.mode == "no_op" else result.mode
+    return replace(
+        result, mode=mode, explanation=f"the query was edited: {found.label}; {result.explanation}"
+    )
 
 
 def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:

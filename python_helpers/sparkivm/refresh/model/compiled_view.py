@@ -29,6 +29,7 @@ from sparkivm.plan.auxiliary import can_be_view, read_below_join, read_from_auxi
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.plan.split import Split
+from sparkivm.plan.state_evolution import content_of
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
@@ -87,6 +88,11 @@ class CompiledView:
         core = select_text(self.plan.core, _NeutralTexts())
         finalizer = self.plan.finalizer.without_run_constants
         return digest(core + finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
+
+    def content_hash(self, columns: Iterable[str]) -> str:
+        """A hash of the meaning of some columns of the state."""
+        assert self.plan is not None
+        return digest(select_text(content_of(self.plan, columns), _NeutralTexts()))
 
 
 class _NeutralTexts:

@@ -49,6 +49,7 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         fields=tuple((f.name, f.type) for f in compiled.fields),
         types=compiled.types,
         columns=as_stored(compiled.columns, request.format.stored),
+        content="" if plan is None else compiled.content_hash(plan.state.names),
         public=tuple(map(digest, public_texts(compiled, request))),
         deterministic=not undecided,
         reason=compiled.fallback.reason.name if compiled.fallback else "",

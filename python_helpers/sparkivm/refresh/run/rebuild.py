@@ -85,6 +85,13 @@ def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Scri
     return Script(tuple(steps), (Publish(), DropAuxiliaries(), *former))
 
 
+def drop_former_state(attempt: Attempt, state: TableName) -> None:
+    """Drop the state that the view had in another catalog, if it is still there."""
+    found = attempt.engine.describe(state)
+    if found is not None and is_ours(found, attempt.request.state_marker):
+        drop_own(attempt.engine, found)
+
+
 def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
     """Replace the state by a rebuild from the sources.
 
@@ -167,11 +174,12 @@ class ReplaceState(Step[Rebuild]):
         progress.frontier = replace(
             attempt.frontier(seen),
             drops_auxiliaries=progress.drops_auxiliaries,
+            former_state="" if (former := attempt.public.former_state) is None else former.key,
             timing=_timing(attempt, seen),
             outcome=_outcome(progress),
         )
         select = _select(attempt, seen)
-        progress.committed = _replace_state(attempt, seen.stored, progress.frontier, select)
+        progress.committed = replace_state(attempt, seen.stored, progress.frontier, select)
 
 
 @dataclass(frozen=True)
@@ -205,10 +213,7 @@ class DropFormerState(Step[Rebuild]):
         return f"drop the former state {self.state}"
 
     def run(self, progress: Rebuild) -> None:
-        attempt = progress.attempt
-        found = attempt.engine.describe(self.state)
-        if found is not None and is_ours(found, attempt.request.state_marker):
-            drop_own(attempt.engine, found)
+        drop_former_state(progress.attempt, self.state)
 
 
 def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | None) -> None:
@@ -272,7 +277,7 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
         owner.project, owner.model, attempt.view.key, "full", "", "", {}, {},
         deterministic=False, outcome=Outcome("create", "create"),
     )  # fmt: skip
-    _replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
+    replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
     return attempt.result("create", explanation="--empty", created=True)
@@ -331,7 +336,8 @@ def _select(attempt: Attempt, seen: Observation) -> str:
     return select_text(plan.content, attempt.texts(seen))
 
 
-def _replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
+def replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
+    """Create the state, or replace it as a whole. Raises: EngineError, ModelError, Conflict."""
     layout, format = attempt.request.layout, attempt.format
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
