@@ -58,12 +58,13 @@ class Timing:
 class Outcome:
     """What the refresh did that committed the frontier, for people.
 
-    mode    no_op: it wrote the frontier again, and changed no row
+    mode    edited: it made the state of an edited query from the stored rows; no_op: it wrote the frontier
+            again, and changed no row
     form    the apply form, as in a refresh's result
     reason  code of the reason for a rebuild, with its details
     """
 
-    mode: Literal["", "create", "full", "incremental", "no_op"] = ""
+    mode: Literal["", "create", "full", "incremental", "edited", "no_op"] = ""
     form: str = ""
     reason: str = ""
     detail: str = ""

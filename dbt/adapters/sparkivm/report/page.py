@@ -21,6 +21,7 @@ _WORDS = {
     "full": "rebuilt",
     "error": "failed",
     "skipped": "skipped",
+    "edited": "query edited, rows kept",
     "unknown": "by another version",
 }
 _TALLEST = 44  # pixels of a bar in the history

@@ -152,7 +152,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     if not same or not adds_up:
         raise ModelError(
             str(request.view),
-            "its last refresh rebuilt it with another query or settings, so its rows before cannot be shown",
+            "its last refresh was the first one of another query or settings, so rows cannot be compared",
             "look again after the next refresh",
         )
 

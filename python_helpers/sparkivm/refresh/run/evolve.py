@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import Outcome
 from sparkivm.names import quoted
+from sparkivm.reasons import Reason
 from sparkivm.refresh.decide.evolution import Evolution
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.rebuild import replace_state
@@ -28,7 +29,7 @@ def evolve(attempt: Attempt, evolution: Evolution) -> None:
     frontier = replace(
         attempt.frontier(seen, old),
         timing=attempt.timing(seen, "", 0),
-        outcome=Outcome("incremental", detail=f"the query was edited: {evolution.label}"),
+        outcome=Outcome("edited", reason=Reason.QUERY_CHANGED.name, detail=evolution.label),
     )
     if evolution.content is not None:
         replace_state(attempt, stored, frontier, select_text(evolution.content, attempt.texts(seen)))
