@@ -79,7 +79,7 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
         super().__init__(profile, mp_context)
         credentials: Any = profile.credentials
         root = Path(getattr(profile, "project_root", "."))
-        credentials.spark_directory = str((root / (credentials.spark_directory or ".spark")).absolute())
+        credentials.spark_directory = str(credentials.directory_in(root))
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

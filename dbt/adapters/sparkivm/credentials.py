@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Optional
 
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
@@ -53,6 +54,10 @@ class SparkIvmCredentials(SparkCredentials):
     @property
     def type(self) -> str:
         return "sparkivm"
+
+    def directory_in(self, project: Path) -> Path:
+        """The absolute path of `spark_directory`."""
+        return (project / (self.spark_directory or ".spark")).resolve()
 
     def _connection_keys(self) -> tuple[str, ...]:
         if self.method == SparkConnectionMethod.SESSION:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 from dbt.adapters.sparkivm.command.run import run
+from dbt.adapters.sparkivm.command.server import server
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -11,5 +12,5 @@ def main() -> None:
     """Incremental views for dbt on Spark."""
 
 
-for _command in (run,):
+for _command in (run, server):
     main.add_command(_command)

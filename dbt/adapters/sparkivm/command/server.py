@@ -1,0 +1,169 @@
+"""`sparkivm server`: keeps a Spark for a project, which dbt uses instead of starting one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from dbt.adapters.sparkivm.command.project import Found, Project, project_options
+
+_LONGEST_END_S = 120
+_PAUSE_S = 0.2
+_MINUTE_S = 60
+
+
+@click.group()
+def server() -> None:
+    """Keep a Spark, which dbt then uses instead of starting one."""
+
+
+@server.command()
+@click.option(
+    "--idle-minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120,
+    show_default=True,
+    help="end this long after the last dbt that used it",
+)
+@project_options
+def start(project: Project, idle_minutes: float) -> None:
+    """Start a Spark with the settings of the profile; it stays when this command ends."""
+    from dbt.adapters.sparkivm.local_server.client import ask_server
+    from dbt.adapters.sparkivm.private_directory import make_private, private_file
+    from dbt.adapters.sparkivm.session_defaults import session_settings
+
+    found = _found(project)
+    credentials, directory = found.credentials, _spark_directory(found)
+    settings = session_settings(credentials.server_side_parameters, directory, credentials.state_format)
+    with _failing_in_words():
+        running = ask_server(directory, want="compare", settings=settings)
+        if running is not None:
+            click.echo(f"The server of {directory} runs already (process {running.record.pid}).")
+            return
+        make_private(directory)
+        begun, log = time.monotonic(), directory / "server.log"
+        with private_file(log) as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dbt.adapters.sparkivm.local_server.keeper"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=found.directory,  # relative paths in SQL are relative to the project, as in dbt
+                start_new_session=True,  # so it ends neither with the terminal nor by Ctrl-C
+                text=True,
+            )
+    request = {"directory": str(directory), "settings": settings, "idle_s": idle_minutes * _MINUTE_S}
+    said = _answer(process, json.dumps(request))
+    if not said:
+        raise click.ClickException(f"the server did not start; see {log}")
+    if error := json.loads(said).get("error"):
+        raise click.ClickException(error)
+    click.echo(
+        f"Spark started in {time.monotonic() - begun:.0f} s (process {process.pid}). dbt uses it from now on.\n"
+        f"It ends {idle_minutes:g} minutes after its last use, or by `sparkivm server stop`."
+    )
+
+
+@server.command()
+@project_options
+@click.pass_context
+def status(context: click.Context, project: Project) -> None:
+    """Show whether the server runs, and who uses it. Exit code 1 if it does not run."""
+    from dbt.adapters.sparkivm.local_server.client import ask_server
+
+    directory = _spark_directory(_found(project))
+    with _failing_in_words():
+        found = ask_server(directory, want="status")
+    if found is None:
+        click.echo(f"No server runs for {directory}.")
+        context.exit(1)
+    about = found.answer
+    users = ", ".join(map(str, about["clients"]))
+    use = f"dbt processes {users}" if users else f"nobody for {_duration(about['idle_s'])}"
+    for name, value in {
+        "server": f"process {found.record.pid}, for {_duration(about['running_s'])}",
+        "used by": use,
+        "memory": f"{about['used_bytes'] >> 20} of {about['most_bytes'] >> 20} MiB",
+        "ends after": f"{_duration(about['ends_after_idle_s'])} without use",
+        "directory": directory,
+    }.items():
+        click.echo(f"{name:<11} {value}")
+
+
+@server.command()
+@click.option("--now", is_flag=True, help="also if dbt is using it; what runs fails, and changes nothing")
+@project_options
+def stop(project: Project, now: bool) -> None:
+    """End the server and its Spark."""
+    from dbt.adapters.sparkivm.local_server.client import ask_server
+    from dbt.adapters.sparkivm.local_server.record import find_server
+
+    directory = _spark_directory(_found(project))
+    with _failing_in_words():
+        found = ask_server(directory, want="stop", now=now)
+        if found is None:
+            click.echo(f"No server runs for {directory}.")
+            return
+        deadline = time.monotonic() + _LONGEST_END_S
+        while find_server(directory) == found.record:
+            if time.monotonic() > deadline:
+                raise click.ClickException(f"process {found.record.pid} does not end; see {directory}")
+            time.sleep(_PAUSE_S)
+    click.echo(f"The server has ended (process {found.record.pid}).")
+
+
+def _found(project: Project) -> Found:
+    """The project that dbt would use.
+
+    Raises: click.ClickException unless its profile has `type: sparkivm` and `method: session`.
+    """
+    from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+
+    found = project.found()
+    credentials = found.credentials
+    if not isinstance(credentials, SparkIvmCredentials) or credentials.method != "session":
+        raise click.ClickException(
+            "a server needs a profile of `type: sparkivm` with `method: session`, "
+            f"and this one has type: {credentials.type}, method: {getattr(credentials, 'method', None)}"
+        )
+    return found
+
+
+def _spark_directory(found: Found) -> Path:
+    directory: Path = found.credentials.directory_in(found.directory)
+    return directory
+
+
+def _answer(process: subprocess.Popen[str], request: str) -> str:
+    """The first line that a process prints; "" if it ended before."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(request)
+        process.stdin.close()
+    except BrokenPipeError:  # it has ended, and its log says why
+        return ""
+    return process.stdout.readline()
+
+
+@contextmanager
+def _failing_in_words() -> Generator[None, None, None]:
+    from dbt.adapters.sparkivm.local_server.client import Refused
+
+    try:
+        yield
+    except (Refused, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(seconds) // _MINUTE_S
+    if minutes == 0:
+        return f"{seconds:.0f} s"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
