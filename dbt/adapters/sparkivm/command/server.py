@@ -64,8 +64,9 @@ def start(project: Project, idle_minutes: float) -> None:
         raise click.ClickException(f"the server did not start; see {log}")
     if error := json.loads(said).get("error"):
         raise click.ClickException(error)
+    seconds = time.monotonic() - begun
     click.echo(
-        f"Spark started in {time.monotonic() - begun:.0f} s (process {process.pid}). dbt uses it from now on.\n"
+        f"Spark started in {seconds:.0f} s (process {process.pid}). dbt uses it from now on.\n"
         f"It ends {idle_minutes:g} minutes after its last use, or by `sparkivm server stop`."
     )
 
