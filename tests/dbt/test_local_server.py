@@ -36,6 +36,9 @@ def dbt(directory, *arguments):
 def project(tmp_path_factory):
     directory = tmp_path_factory.mktemp("kept")
     write_project(directory, {"method": "session", "server_side_parameters": SETTINGS})
+    for name in ("one", "two"):
+        model = f"{{{{ config(materialized='incremental_view') }}}} select '{name}' as a"
+        (directory / "models" / f"{name}.sql").write_text(model)
     with starting_spark():
         code, said = server(directory, "start", "--idle-minutes", "10")
     assert code == 0, said
@@ -53,7 +56,8 @@ def test_processes_use_it_at_once(project):
     assert "runs already" in server(project, "start")[1]
     assert "nobody" in used_by(project)
     runs = [
-        dbt(project, "run", "--select", "other", "--target-path", name, "--log-path", name) for name in "ab"
+        dbt(project, "run", "--select", name, "--target-path", name, "--log-path", name)
+        for name in ("one", "two")
     ]
     for run in runs:
         code, said = output(run)
@@ -63,7 +67,7 @@ def test_processes_use_it_at_once(project):
 
 
 def test_the_next_process_finds_what_the_last_one_built(project):
-    code, said = output(dbt(project, "run", "--select", "other"))
+    code, said = output(dbt(project, "run", "--select", "one"))
     assert code == 0, said
     assert "NO_OP" in said
 
