@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -35,38 +32,21 @@ def server() -> None:
 def start(project: Project, idle_minutes: float) -> None:
     """Start a Spark with the settings of the profile; it stays when this command ends."""
     from dbt.adapters.sparkivm.local_server.client import ask_server
-    from dbt.adapters.sparkivm.private_directory import make_private, private_file
+    from dbt.adapters.sparkivm.local_server.start import start_server
     from dbt.adapters.sparkivm.session_defaults import session_settings
 
     found = _found(project)
     credentials, directory = found.credentials, _spark_directory(found)
-    settings = session_settings(credentials.server_side_parameters, directory, credentials.state_format)
     with _failing_in_words():
+        settings = session_settings(credentials.server_side_parameters, directory, credentials.state_format)
         running = ask_server(directory, want="compare", settings=settings)
         if running is not None:
             click.echo(f"The server of {directory} runs already (process {running.record.pid}).")
             return
-        make_private(directory)
-        begun, log = time.monotonic(), directory / "server.log"
-        with private_file(log) as errors:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "dbt.adapters.sparkivm.local_server.keeper"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=found.directory,  # relative paths in SQL are relative to the project, as in dbt
-                start_new_session=True,  # so it ends neither with the terminal nor by Ctrl-C
-                text=True,
-            )
-    request = {"directory": str(directory), "settings": settings, "idle_s": idle_minutes * _MINUTE_S}
-    said = _answer(process, json.dumps(request))
-    if not said:
-        raise click.ClickException(f"the server did not start; see {log}")
-    if error := json.loads(said).get("error"):
-        raise click.ClickException(error)
-    seconds = time.monotonic() - begun
+        begun = time.monotonic()
+        pid = start_server(directory, settings, project=found.directory, idle_s=idle_minutes * _MINUTE_S)
     click.echo(
-        f"Spark started in {seconds:.0f} s (process {process.pid}). dbt uses it from now on.\n"
+        f"Spark started in {time.monotonic() - begun:.0f} s (process {pid}). dbt uses it from now on.\n"
         f"It ends {idle_minutes:g} minutes after its last use, or by `sparkivm server stop`."
     )
 
@@ -141,25 +121,14 @@ def _spark_directory(found: Found) -> Path:
     return directory
 
 
-def _answer(process: subprocess.Popen[str], request: str) -> str:
-    """The first line that a process prints; "" if it ended before."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        process.stdin.write(request)
-        process.stdin.close()
-    except BrokenPipeError:  # it has ended, and its log says why
-        return ""
-    return process.stdout.readline()
-
-
 @contextmanager
 def _failing_in_words() -> Generator[None, None, None]:
     from dbt.adapters.sparkivm.local_server.client import Refused
+    from dbt_common.exceptions import DbtRuntimeError
 
     try:
         yield
-    except (Refused, OSError) as error:
+    except (Refused, DbtRuntimeError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
