@@ -40,7 +40,7 @@ def join_server(directory: Path, settings: Mapping[str, str]) -> bool:
         return False
     _attach(server.answer["port"], server.answer["secret"])
     _joined = server
-    logger.info(f"sparkivm: using the Spark of `sparkivm server` (process {server.record.pid})")
+    logger.info(f"using the Spark of `sparkivm server` (process {server.record.pid})")
     return True
 
 
