@@ -18,7 +18,8 @@ def port(spark):
     context = spark._jsc.sc()
     context.conf().set("spark.connect.grpc.binding.address", "127.0.0.1")
     context.conf().set("spark.connect.grpc.binding.port", "0")
-    service = spark._jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    services = spark._jvm.org.apache.spark.sql.connect.service
+    service = getattr(getattr(services, "SparkConnectService$"), "MODULE$")
     service.start(context)
     yield service.localPort()
     none = spark._jvm.scala.Option.empty()
@@ -37,7 +38,7 @@ class TestOverConnect(ServerProject):
 def test_sessions(port):
     """Settings and temporary views are a session's own; Ctrl-C ends the statement of one session."""
     url = connect_url("127.0.0.1", port, user=None, token=None, use_ssl=False)
-    one, two = (ConnectConnection(url, {"spark.sql.shuffle.partitions": "3", "no.such": n}) for n in "12")
+    one, two = (ConnectConnection(url, {"spark.sql.shuffle.partitions": "3"}) for _ in range(2))
     run(one, "create temporary view t as select timestamp'2024-03-01 20:00:00 UTC' as at, 1 as x")
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
         run(two, "select * from t")
