@@ -10,8 +10,6 @@ from pathlib import Path
 import click
 from dbt.adapters.sparkivm.command.project import Found, Project, project_options
 
-_LONGEST_END_S = 120
-_PAUSE_S = 0.2
 _MINUTE_S = 60
 
 
@@ -32,7 +30,7 @@ def server() -> None:
 def start(project: Project, idle_minutes: float) -> None:
     """Start a Spark with the settings of the profile; it stays when this command ends."""
     from dbt.adapters.sparkivm.local_server.client import ask_server
-    from dbt.adapters.sparkivm.local_server.start import start_server
+    from dbt.adapters.sparkivm.local_server.lifetime import start_server
     from dbt.adapters.sparkivm.session_defaults import session_settings
 
     found = _found(project)
@@ -82,21 +80,15 @@ def status(context: click.Context, project: Project) -> None:
 @project_options
 def stop(project: Project, now: bool) -> None:
     """End the server and its Spark."""
-    from dbt.adapters.sparkivm.local_server.client import ask_server
-    from dbt.adapters.sparkivm.local_server.record import find_server
+    from dbt.adapters.sparkivm.local_server.lifetime import stop_server
 
     directory = _spark_directory(_found(project))
     with _failing_in_words():
-        found = ask_server(directory, want="stop", now=now)
-        if found is None:
-            click.echo(f"No server runs for {directory}.")
-            return
-        deadline = time.monotonic() + _LONGEST_END_S
-        while find_server(directory) == found.record:
-            if time.monotonic() > deadline:
-                raise click.ClickException(f"process {found.record.pid} does not end; see {directory}")
-            time.sleep(_PAUSE_S)
-    click.echo(f"The server has ended (process {found.record.pid}).")
+        ended = stop_server(directory, now=now)
+    if ended is None:
+        click.echo(f"No server runs for {directory}.")
+    else:
+        click.echo(f"The server has ended (process {ended.pid}).")
 
 
 def _found(project: Project) -> Found:
