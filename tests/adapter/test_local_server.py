@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import threading
 import time
@@ -9,6 +10,11 @@ from contextlib import contextmanager
 from unittest.mock import MagicMock
 
 import pytest
+import yaml
+from click.testing import CliRunner
+from dbt.adapters.exceptions.connection import FailedToConnectError
+from dbt.adapters.sparkivm.command import main
+from dbt.adapters.sparkivm.local_server import join, lifetime
 from dbt.adapters.sparkivm.local_server import keeper as keepers
 from dbt.adapters.sparkivm.local_server.client import Refused, Server, ask_server, versions
 from dbt.adapters.sparkivm.local_server.keeper import Keeper, Listener
@@ -250,3 +256,108 @@ class TestEnd:
         clock[0] += 2
         keeper.end_if_idle()
         assert keeper.ending.is_set()
+
+
+class TestJoining:
+    """What a dbt process does before it starts a Spark of its own."""
+
+    @pytest.fixture
+    def attached(self, monkeypatch):
+        found = []
+        monkeypatch.setattr(join, "_attach", lambda *where: found.append(where))
+        monkeypatch.setattr(join, "_joined", None)
+        return found
+
+    def test_no_server(self, tmp_path, attached):
+        assert not join.join_server(tmp_path, SETTINGS)
+        assert attached == []
+
+    def test_a_server(self, keeper, tmp_path, attached):
+        with listening(keeper, tmp_path):
+            assert join.join_server(tmp_path, SETTINGS)
+            assert attached == [(1234, "secret")]
+            assert keeper.status()["clients"] == [os.getpid()], "until this process ends"
+            join._joined.close()
+
+    def test_switched_off(self, keeper, tmp_path, attached, monkeypatch):
+        monkeypatch.setenv("DBT_SPARKIVM_SERVER", "off")
+        with listening(keeper, tmp_path):
+            assert not join.join_server(tmp_path, SETTINGS)
+        assert attached == []
+
+    def test_other_settings_or_a_strange_record_are_errors(self, keeper, tmp_path, attached):
+        with listening(keeper, tmp_path):
+            with pytest.raises(FailedToConnectError, match=r"spark\.driver\.memory"):
+                join.join_server(tmp_path, {**SETTINGS, "spark.driver.memory": "9g"})
+            (tmp_path / "server.json").chmod(0o644)
+            with pytest.raises(FailedToConnectError, match="only this user"):
+                join.join_server(tmp_path, SETTINGS)
+        assert attached == []
+
+    def test_ctrl_c_stays_that_of_the_process(self):
+        before = signal.getsignal(signal.SIGINT)
+        with join._own_interrupts():
+            signal.signal(signal.SIGINT, lambda *_: None)  # as pyspark does
+        assert signal.getsignal(signal.SIGINT) is before
+
+
+class TestCommand:
+    @pytest.fixture
+    def project(self, tmp_path, monkeypatch):
+        (tmp_path / "dbt_project.yml").write_text("{name: p, version: '1.0', profile: p}")
+        outputs = {
+            "t": {"type": "sparkivm", "method": "session", "schema": "s"},
+            "server": {"type": "sparkivm", "method": "thrift", "schema": "s", "host": "h"},
+        }
+        (tmp_path / "profiles.yml").write_text(yaml.safe_dump({"p": {"target": "t", "outputs": outputs}}))
+        (tmp_path / "models").mkdir()
+        monkeypatch.chdir(tmp_path / "models")  # dbt looks for the project in the folders above
+        return tmp_path
+
+    def said(self, *arguments):
+        done = CliRunner().invoke(main, ["server", *arguments])
+        return done.exit_code, done.output.strip()
+
+    def test_no_server(self, project):
+        options = ("--project-dir", str(project), "--profiles-dir", str(project))
+        for directory in ((), options[:2]):
+            said = self.said("status", *directory, *options[2:])
+            assert said == (1, f"No server runs for {project / '.spark'}.")
+        assert self.said("stop", *options) == (0, f"No server runs for {project / '.spark'}.")
+
+    def test_only_for_sessions(self, project):
+        code, said = self.said("start", "--profiles-dir", str(project), "--target", "server")
+        assert code == 1
+        assert "`method: session`, and this one has type: sparkivm, method: thrift" in said
+
+    def test_an_unknown_target(self, project):
+        code, said = self.said("status", "--profiles-dir", str(project), "--target", "none")
+        assert code == 2
+        assert "does not have a target named 'none'" in said
+
+    def test_a_start_that_fails_says_why(self, project, monkeypatch):
+        monkeypatch.setenv("JAVA_HOME", str(project / "no" / "java"))
+        code, said = self.said("start", "--profiles-dir", str(project))
+        assert code == 1
+        assert "Spark needs Java, but" in said
+        assert not (project / ".spark" / "server.json").exists()
+
+    def test_status_and_stop(self, project, keeper, monkeypatch):
+        monkeypatch.setattr(lifetime, "_PAUSE_S", 0.01)
+        (project / ".spark").mkdir()
+        options = ("--profiles-dir", str(project))
+        with listening(keeper, project / ".spark"):
+            code, said = self.said("status", *options)
+            assert code == 0
+            assert [line.split()[0] for line in said.splitlines()] == [
+                *("server", "used", "memory", "ends", "directory")
+            ]
+            client = keeper.join(42)
+            code, said = self.said("stop", *options)
+            assert (code, said) == (1, "Error: dbt is using it (process 42): wait, or end it with --now")
+            keeper.leave(client)
+            stopping = threading.Thread(target=lambda: self.said("stop", *options))
+            stopping.start()
+            until(keeper.ending.is_set)
+        stopping.join(timeout=10)
+        assert not stopping.is_alive()
