@@ -1,8 +1,8 @@
 """The process of a server: it starts Spark, shares it with dbt processes, and ends it.
 
-Each client gets a py4j gateway of its own in the same Java. So it can reach nothing that another client has
-created, and everything it leaves behind goes with its gateway. A client's connection to this process lasts as
-long as the client: when it breaks, also because the client was killed, its jobs are ended.
+Each client gets a py4j gateway of its own in the same Java, so what it leaves behind goes with its gateway. A
+client's connection to this process lasts as long as the client: when it breaks, also because the client was
+killed, its jobs are ended.
 
 stdin   JSON: settings, directory, idle_s
 stdout  one line of JSON: `{}` when the server is ready, or `error`
@@ -33,6 +33,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 _GROUP = "spark.jobGroup.id"
+_RESTART = "\n  do     sparkivm server stop, then sparkivm server start"
 _LONGEST_REQUEST_BYTES = 1 << 20
 _LONGEST_REQUEST_S = 10
 _STATEMENT_ENDS_S = 10  # a statement that Spark is planning when its client ends may still start jobs
@@ -154,9 +155,6 @@ class Keeper:
         with self._lock:
             if not self._clients and time.monotonic() - self._last_used > self.idle_s:
                 self.ending.set()
-
-
-_RESTART = "\n  do     sparkivm server stop, then sparkivm server start"
 
 
 class Listener(socketserver.ThreadingTCPServer):
