@@ -16,7 +16,16 @@ from dataclasses import dataclass
 
 from benchmarks.bars import Bar, Section, picture
 from benchmarks.dbt_runner import Execution, NodeRun
-from benchmarks.demo_arms import OUTPUT, Arm, Conditions, in_fresh_process, prepare, run_tables, run_views
+from benchmarks.demo_arms import (
+    OUTPUT,
+    Arm,
+    Conditions,
+    in_fresh_process,
+    prepare,
+    run_tables,
+    run_views,
+    run_with_server,
+)
 from benchmarks.errors import BenchmarkError, sentence
 from benchmarks.not_faster import not_faster
 from benchmarks.paths import DEMO_PROJECT, REPOSITORY
@@ -34,6 +43,7 @@ class Comparison:
     views: Arm
     tables: Arm
     names: Sequence[str]  # of the views, in layer order
+    served: Execution | None = None  # a refresh in a fresh process, by a Spark that stays
 
     def pairs(self, start: str) -> list[tuple[NodeRun, NodeRun]]:
         """Each view's refresh and rebuild in the runs of one start, `fresh` or `warm`."""
@@ -87,18 +97,20 @@ def compare(conditions: Conditions) -> Comparison:
     tables = in_fresh_process(run_tables, conditions)
     views = in_fresh_process(run_views, conditions)
     names = [node.name for node in sorted(created, key=lambda node: node.path)]
-    return Comparison(conditions, views, tables, names)
+    return Comparison(conditions, views, tables, names, run_with_server(conditions))
 
 
 def summary(compared: Comparison) -> str:
     """The whole project, then a line per view, then why some views are not faster."""
     whole = [(start, *_whole(compared, start)) for start in ("fresh", "warm")]
+    served = compared.served
     projects = text_table(
         ("the whole dbt run", "rebuild s", "refresh s", "speed-up"),
         [
             (f"{start} process", *_seconds(refreshed.seconds, rebuilt.seconds))
             for start, refreshed, rebuilt in whole
-        ],
+        ]
+        + ([("fresh, with `sparkivm server`", "", f"{served.seconds:.2f}", "")] if served else []),
     )
     header = (
         *("view", "fresh: rebuild s", "refresh s", "speed-up", "warm: rebuild s", "refresh s", "speed-up"),

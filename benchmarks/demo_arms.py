@@ -27,7 +27,7 @@ from benchmarks.errors import BenchmarkError, sentence
 from benchmarks.event_log import EventLog, Work
 from benchmarks.paths import BUILD, DEMO_PROJECT
 from benchmarks.progress import headline, step
-from benchmarks.spark_session import start_spark
+from benchmarks.spark_session import kept_spark, start_spark
 from benchmarks.statements import RowCounts
 from benchmarks.tpch_data import load
 
@@ -113,6 +113,33 @@ def run_views(conditions: Conditions) -> Arm:
             _change(spark, conditions, batch=3)
         work, work_of_models = _counted(spark, views, conditions)
     return Arm(spark_start_s, fresh, warm, unchanged, work, work_of_models)
+
+
+def run_with_server(conditions: Conditions) -> Execution:
+    """Refresh in a fresh process that uses the Spark of a server, after another process has done so."""
+    headline("7. dbt run with `sparkivm server`: a new process finds a Spark that is warm")
+    with kept_spark(
+        DEMO_PROJECT / ".spark",
+        cores=conditions.cores,
+        memory=conditions.memory,
+        states=conditions.states,
+    ):
+        in_fresh_process(_refresh_by_server, conditions, 4)
+        return in_fresh_process(_refresh_by_server, conditions, 5)
+
+
+def _refresh_by_server(conditions: Conditions, batch: int) -> Execution:
+    """Change the sources and refresh; the server's Spark stays."""
+    os.chdir(DEMO_PROJECT)
+    spark = start_spark(
+        DEMO_PROJECT / ".spark",
+        cores=conditions.cores,
+        memory=conditions.memory,
+        states=conditions.states,
+        keep=True,
+    )
+    _change(spark, conditions, batch)
+    return _project("views", conditions).run()
 
 
 def _project(target: str, conditions: Conditions, threads: int = 1) -> DbtProject:

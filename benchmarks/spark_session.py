@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from dbt.adapters.sparkivm.local_server.client import Refused
+from dbt.adapters.sparkivm.local_server.lifetime import start_server, stop_server
 from dbt.adapters.sparkivm.session import open_session
-from dbt.adapters.sparkivm.session_defaults import StateFormat
+from dbt.adapters.sparkivm.session_defaults import StateFormat, session_settings
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from benchmarks.errors import BenchmarkError
+
+_LONGEST_IDLE_S = 3600
 
 
 def start_spark(
@@ -30,15 +36,33 @@ def start_spark(
     """
     if not keep:
         shutil.rmtree(directory, ignore_errors=True)
-    settings = {
-        "spark.master": f"local[{cores}]",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.driver.memory": memory,
-        "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
-    }
+    settings = _settings(cores, memory)
     if in_memory_catalog:
         settings["spark.sql.catalogImplementation"] = "in-memory"
     try:
         return open_session(settings, directory, states).session
     except DbtRuntimeError as error:
         raise BenchmarkError(str(error)) from error
+
+
+@contextmanager
+def kept_spark(directory: Path, *, cores: int, memory: str, states: StateFormat) -> Iterator[None]:
+    """The Spark of a server, which `start_spark` with `keep` finds in other processes."""
+    settings = session_settings(_settings(cores, memory), directory, states)
+    try:
+        start_server(directory, settings, project=directory.parent, idle_s=_LONGEST_IDLE_S)
+    except Refused as error:
+        raise BenchmarkError(str(error)) from error
+    try:
+        yield
+    finally:
+        stop_server(directory, now=True)
+
+
+def _settings(cores: int, memory: str) -> dict[str, str]:
+    return {
+        "spark.master": f"local[{cores}]",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.driver.memory": memory,
+        "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
+    }

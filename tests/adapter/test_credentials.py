@@ -27,13 +27,18 @@ def test_thrift_does_not_repeat_statements():
     assert credentials.poll_interval <= 1
 
 
-@pytest.mark.parametrize("method", ["odbc", "http"])
+@pytest.mark.parametrize("method", ["odbc", "http", None])
 def test_other_methods_are_refused(method):
-    with pytest.raises(DbtRuntimeError, match="use session or thrift"):
+    with pytest.raises(DbtRuntimeError, match="use session, thrift or connect"):
         SparkIvmCredentials.from_dict({"method": method, "schema": "shop", "host": "h"})
 
 
-def test_missing_packages_are_named(monkeypatch):
+@pytest.mark.parametrize("method", ["session", "connect"])
+def test_missing_packages_are_named(method, monkeypatch):
     monkeypatch.setattr("dbt.adapters.sparkivm.credentials.find_spec", lambda name: None)
-    with pytest.raises(DbtRuntimeError, match=r"pip install 'dbt-sparkivm\[session\]'"):
-        SparkIvmCredentials.from_dict({"method": "session", "schema": "shop"})
+    with pytest.raises(DbtRuntimeError, match=rf"pip install 'dbt-sparkivm\[{method}\]'"):
+        SparkIvmCredentials.from_dict({"method": method, "schema": "shop", "host": "h"})
+
+
+def test_the_method_is_part_of_the_schema_of_a_profile():
+    SparkIvmCredentials.validate({"method": "connect", "schema": "shop", "host": "h"})

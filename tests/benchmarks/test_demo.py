@@ -28,7 +28,7 @@ def compared():
     tables = Arm(
         spark_start_s=6, fresh=run(40, {"small": 3, "large": 30}), warm=run(30, {"small": 1, "large": 24})
     )
-    return Comparison(Conditions(1, 2, "4g"), views, tables, ["large", "small"])
+    return Comparison(Conditions(1, 2, "4g"), views, tables, ["large", "small"], run(12, {}))
 
 
 def test_summary_begins_with_the_whole_run(compared):
@@ -37,10 +37,11 @@ def test_summary_begins_with_the_whole_run(compared):
         ["fresh", "process", "40.00", "20.00", "2.0x"],
         ["warm", "process", "30.00", "10.00", "3.0x"],
     ]
-    large, small = lines[9:11]
+    assert lines[4].split() == ["fresh,", "with", "`sparkivm", "server`", "12.00"]
+    large, small = lines[10:12]
     assert large.split()[:7] == ["large", "30.00", "8.00", "3.8x", "24.00", "3.00", "8.0x"]
     assert small.split()[-3:] == ["incremental", "MERGE", "0.25"]
-    assert lines[12].startswith("small is not faster: a rebuild takes only 1.0 s. ")
+    assert lines[13].startswith("small is not faster: a rebuild takes only 1.0 s. ")
 
 
 def test_picture_shows_the_whole_run_and_each_view(compared):

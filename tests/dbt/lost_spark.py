@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 _DEADLINE_S = 180
 
 
-def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int], None]) -> list[str]:
-    """The lines that dbt prints, without times and colors. During the run, `stop(pid of dbt)` is called."""
+def write_project(directory: Path, target: dict[str, Any]) -> None:
+    """A project with a model `endless` and a model `other`."""
     project = {
         "name": "lost",
         "version": "1.0",
@@ -42,26 +43,48 @@ def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int],
     )
     (directory / "dbt_project.yml").write_text(yaml.safe_dump(project))
     (directory / "profiles.yml").write_text(yaml.safe_dump(profiles))
-    run = subprocess.Popen(
-        [sys.executable, "-c", "from dbt.cli.main import cli; cli()", "run", "--project-dir", directory, "--profiles-dir", directory],
+
+
+def started(directory: Path, module: str, command: str, *arguments: str) -> subprocess.Popen[str]:
+    """A command in a process of its own, in a project: `command` of `module`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import sys; from {module} import {command}; sys.exit({command}())", *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "python_helpers"), *sys.path])},
         cwd=directory,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )  # fmt: skip
+
+
+@contextmanager
+def endless_run(directory: Path, log: str = "logs") -> Iterator[subprocess.Popen[str]]:
+    """A dbt process whose statement runs in Spark now."""
+    run = started(directory, "dbt.cli.main", "cli", "run", "--log-path", log)
     try:
-        log, begun = directory / "logs" / "dbt.log", time.monotonic()
-        while not (log.exists() and "create or replace table" in log.read_text()):
+        path, begun = directory / log / "dbt.log", time.monotonic()
+        while not (path.exists() and "create or replace table" in path.read_text()):
             assert run.poll() is None, run.communicate()[0]
             assert time.monotonic() - begun < _DEADLINE_S, "the statement does not begin"
             time.sleep(0.5)
         time.sleep(2)  # until Spark runs its job
-        stop(run.pid)
-        text, _ = run.communicate(timeout=_DEADLINE_S)
+        yield run
     finally:
         if run.poll() is None:
             run.kill()
+
+
+def output_of_run(directory: Path, target: dict[str, Any], stop: Callable[[int], None]) -> list[str]:
+    """The lines that dbt prints. During the run, `stop(pid of dbt)` is called."""
+    write_project(directory, target)
+    with endless_run(directory) as run:
+        stop(run.pid)
+        return lines_of(run)
+
+
+def lines_of(run: subprocess.Popen[str]) -> list[str]:
+    """What a dbt process that fails prints until it ends, without times and colors."""
+    text, _ = run.communicate(timeout=_DEADLINE_S)
     assert run.returncode == 1
     return [re.sub(r"^\d\d:\d\d:\d\d  ", "", re.sub(r"\x1b\[\d*m", "", line)) for line in text.splitlines()]
 

@@ -4,20 +4,11 @@ import os
 import signal
 
 import pytest
-from dbt.tests.util import run_dbt, write_file
+from dbt.tests.util import run_dbt
 
 from tests.dbt.other_dbt import VERSIONS, run_with
-from tests.dbt.shop_project import (
-    CHANGES,
-    FEED,
-    MODELS,
-    TABLES,
-    modes,
-    responses,
-    responses_in,
-    rows,
-    run_sql,
-)
+from tests.dbt.server_project import ServerProject
+from tests.dbt.shop_project import FEED, modes, responses_in, run_sql
 from tests.dbt.spark_project import modes_of_views
 from tests.dbt.test_sql_header import DAYS, TWICE
 from tests.dbt.test_sql_header import YAML as HEADERS
@@ -46,62 +37,8 @@ def dbt_profile_target(port):
     }
 
 
-HEAD = "{{ config(materialized='incremental_view', contract={'enforced': true}) }} "
-FROM = "from {{ source('shop', 'orders') }} "
-DAY = (
-    "{{ config(materialized='incremental_view', pre_hook=\"set my.day={{ var('day') }}\", persist_docs={'relation': true}) }} "
-    f"select id, lower('${{my.day}}') as day, '${{env:HOME}}' as home {FROM}"
-)
-
-
-class TestOverThrift:
-    @pytest.fixture(scope="class")
-    def models(self):
-        return MODELS
-
-    @pytest.fixture(scope="class", autouse=True)
-    def tables(self, project):
-        run_sql(project, *TABLES)
-
-    def test_create_incremental_no_op(self, project):
-        run_dbt(["run"])
-        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "create")
-        run_sql(project, *CHANGES)
-        run_dbt(["run"])
-        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "incremental")
-        assert len(run_dbt(["test"])) == 3
-        run_dbt(["run"])
-        assert modes(project) == dict.fromkeys(("lines", "sums", "regions"), "no_op")
-        assert {response["statements"] for response in responses(project).values()} == {0}
-
-    @pytest.mark.nightly
-    def test_commands_do_not_run(self, project):
-        run_sql(project, "create table {schema}.kept (id int) using delta")
-        for text in (
-            FROM + "insert into {{ target.schema }}.kept select id",
-            "select 1 as id) as x, (select 2 as b",
-            "begin insert into {{ target.schema }}.kept values (1); select 1 as id; end",
-        ):
-            write_file(HEAD + text, project.project_root, "models", "bad.sql")
-            (result,) = run_dbt(["run", "--select", "bad"], expect_pass=False)
-            assert "incremental_view" in result.message
-        assert rows(project, "kept") == []
-        os.remove(os.path.join(project.project_root, "models", "bad.sql"))
-
-    @pytest.mark.nightly
-    def test_values_are_text(self, project):
-        """The server substitutes them in the SQL, and keeps the description as written."""
-        yaml = "models: [{name: day, description: '${env:HOME}'}]"
-        write_file(yaml, project.project_root, "models", "day.yml")
-        write_file(DAY, project.project_root, "models", "day.sql")
-        for day, mode in (("mon", "create"), ("mon", "no_op"), ("tue", "full")):
-            run_dbt(["run", "--select", "day", "--vars", f"{{day: {day}}}"])
-            assert modes(project) == {"day": mode}
-            assert {row[1:] for row in rows(project, "day")} == {(day, os.environ["HOME"])}
-        described = project.run_sql(f"describe extended {project.test_schema}.day", fetch="all")
-        assert {row[0]: row[1] for row in described}["Comment"] == "${env:HOME}"
-        for name in ("day.sql", "day.yml"):
-            os.remove(os.path.join(project.project_root, "models", name))
+class TestOverThrift(ServerProject):
+    pass
 
 
 @pytest.mark.nightly

@@ -25,7 +25,8 @@ from dbt.adapters.sparkivm.connections import (
 )
 from dbt.adapters.sparkivm.seeds import SeedMixin
 from dbt.adapters.sparkivm.spark_errors import SparkLost
-from dbt.adapters.sparkivm.thrift import ThriftConnection, default_by_sql
+from dbt.adapters.sparkivm.sql_settings import default_by_sql
+from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt.adapters.sql.connections import SQLConnectionManager
 
 _making = threading.Lock()

@@ -18,6 +18,7 @@ from dbt.adapters.contracts.connection import (
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
+from dbt.adapters.sparkivm.credentials import CONNECT
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -79,7 +80,7 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
         super().__init__(profile, mp_context)
         credentials: Any = profile.credentials
         root = Path(getattr(profile, "project_root", "."))
-        credentials.spark_directory = str((root / (credentials.spark_directory or ".spark")).absolute())
+        credentials.spark_directory = str(credentials.directory_in(root))
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
@@ -96,6 +97,22 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
                     Path(credentials.spark_directory),
                     credentials.state_format,
                 )
+            connection.state = ConnectionState.OPEN
+            return connection
+
+        if credentials.method == CONNECT:
+            # pyspark and what its client needs are installed only with the extra `connect`.
+            from dbt.adapters.sparkivm.connect import ConnectConnection, connect_url
+
+            url = connect_url(
+                credentials.host,
+                credentials.port,
+                user=credentials.user,
+                token=credentials.token,
+                use_ssl=credentials.use_ssl,
+            )
+            with lost_as_one_sentence(credentials, opening=True):
+                connection.handle = ConnectConnection(url, credentials.server_side_parameters)
             connection.state = ConnectionState.OPEN
             return connection
 
@@ -131,7 +148,8 @@ def lost_as_one_sentence(credentials: Any, *, opening: bool = False) -> Generato
 
 def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
     again = "run dbt again: until then each view shows the result of its last complete refresh"
-    if getattr(credentials, "method", None) == SparkConnectionMethod.SESSION:
+    method = getattr(credentials, "method", None)
+    if method == SparkConnectionMethod.SESSION:
         directory = getattr(credentials, "spark_directory", None)
         log = f"see the end of {directory}/spark.log" if directory else "see its messages above"
         return (
@@ -139,15 +157,16 @@ def _what_is_lost(credentials: Any, error: Exception, opening: bool) -> str:
             f"  do     {again}. If memory ran out, raise spark.driver.memory in server_side_parameters"
         )
     words = sentence(error).split("\n")[0]
-    server = str(credentials.host)
+    kind = "Spark Connect" if method == CONNECT else "thrift"
+    server = f"the {kind} server at {credentials.host}"
     if port := getattr(credentials, "port", None):  # a profile of type databricks has none
         server += f":{port}"
     if opening:
         return (
-            f"cannot connect to the thrift server at {server}: {words.removeprefix('failed to connect: ')}\n"
+            f"cannot connect to {server}: {words.removeprefix('failed to connect: ')}\n"
             "  do     start it, or fix host, port and auth in profiles.yml"
         )
     return (
-        f"the thrift server at {server} has stopped, or the connection is broken: {words}\n"
+        f"{server} has stopped, or the connection is broken: {words}\n"
         f"  do     read the server's log, start the server, and {again}"
     )

@@ -17,6 +17,7 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.class_archive import from_archive
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
+from dbt.adapters.sparkivm.local_server.join import join_server
 from dbt.adapters.sparkivm.private_directory import make_private, private_file
 from dbt.adapters.sparkivm.session_defaults import (
     CATALOG,
@@ -174,23 +175,21 @@ class SessionCursor:
 def open_session(
     given: Mapping[str, str], directory: Path, states: StateFormat = "delta"
 ) -> SessionConnection:
-    """A new session of this process's Spark, which is started if it does not run.
+    """A new session of this process's Spark: of the server if one runs, else started if it does not run.
 
     states  the format for which a new Spark has a catalog of states
-    Raises: FailedToConnectError, in one sentence, if Spark does not start or its catalog does not open.
+    Raises: FailedToConnectError, in one sentence, if Spark does not start, its catalog does not open, or the
+    server has other settings.
     """
     with _starting:
         if SparkContext._active_spark_context is None:
-            start(session_settings(given, directory, states), directory)
-            opened_with: dict[str, str] = {}  # every new session inherits the JVM's settings
-            root = SparkSession.builder.getOrCreate()
-            _open_catalog(root, directory)
-        else:
-            root = SparkSession.builder.getOrCreate()
-            context = root.sparkContext.getConf()
-            opened_with = {
-                k: v for k, v in given.items() if context.get(k) != v and root.conf.isModifiable(k)
-            }
+            be_quiet()
+            settings = session_settings(given, directory, states)
+            if not join_server(directory, settings):
+                start_with_catalog(settings, directory)
+        root = SparkSession.builder.getOrCreate()
+        context = root.sparkContext.getConf()  # every new session inherits these
+        opened_with = {k: v for k, v in given.items() if context.get(k) != v and root.conf.isModifiable(k)}
     return SessionConnection(root.newSession(), opened_with)
 
 
@@ -220,6 +219,17 @@ def copied_session() -> SessionConnection:
     return connection
 
 
+def start_with_catalog(settings: Mapping[str, str], directory: Path) -> SparkSession:
+    """Start Spark and open its catalog. Returns: the first session.
+
+    Raises: FailedToConnectError, in one sentence.
+    """
+    start(settings, directory)
+    root = SparkSession.builder.getOrCreate()
+    _open_catalog(root, directory)
+    return root
+
+
 def start(settings: Mapping[str, str], directory: Path) -> None:
     """Start the JVM; its output goes to a file, because dbt reports each error itself.
 
@@ -237,7 +247,7 @@ def start(settings: Mapping[str, str], directory: Path) -> None:
         conf = SparkConf(loadDefaults=False).setAll(list(started.items()))
         context = SparkContext(gateway=gateway, conf=conf)
         if jars_are_known:
-            atexit.register(_close_catalog, context)
+            atexit.register(close_catalog, context)
         else:
             remember_jars(settings, context.getConf().get("spark.jars", ""), directory)
     except OSError as error:
@@ -273,14 +283,14 @@ def _open_catalog(root: SparkSession, directory: Path) -> None:
         if _SECOND_DRIVER in text:
             raise FailedToConnectError(
                 f"the catalog in {directory} is open in another process, and Derby allows only one: "
-                "wait until that dbt ends, or use a metastore or thrift server that several can share."
+                "wait until that dbt ends, then run `sparkivm server start`, whose Spark several can use."
             ) from error
         raise FailedToConnectError(
             f"Spark's catalog does not open; see {directory / 'spark.log'}. {error}"
         ) from error
 
 
-def _close_catalog(context: SparkContext) -> None:
+def close_catalog(context: SparkContext) -> None:
     """Release Derby's lock for the next dbt; Java would keep it until its class data archive is written."""
     jvm: Any = context._jvm
     # Derby reports its shutdown as an error. Or Derby is not in use, or Java has already ended.

@@ -14,9 +14,11 @@ _REST = re.compile(r"\n\s*(?:at [\w.$]+|JVM stacktrace|Driver stacktrace|Caused 
 _LONGEST_CAUSE_CHAIN = 20
 # Errors of py4j, sockets and thrift, by name, because a user may have the packages of only one method.
 _LOST = frozenset({"Py4JNetworkError", "ConnectionError", "EOFError", "TTransportException"})
+_UNREACHABLE = "UNAVAILABLE"  # the gRPC status, for Spark Connect
 _LOST_IN_WORDS = re.compile(
     # py4j's whole message if no answer came; for an exception in Java it names the exception.
     r"\AAn error occurred while calling \S+\Z"
+    r"|\[INVALID_HANDLE\.SESSION_"
     r"|stopped SparkContext|SparkContext was shut ?down|SparkContext has been shut ?down"
 )
 
@@ -40,6 +42,8 @@ def is_lost(error: BaseException) -> bool:
         if seen is None:
             return False
         if not _LOST.isdisjoint(kind.__name__ for kind in type(seen).__mro__):
+            return True
+        if getattr(getattr(seen, "_grpc_status_code", None), "name", None) == _UNREACHABLE:
             return True
         try:
             texts = _texts(seen)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import PyhiveConnectionWrapper, SparkConnectionWrapper
-from dbt.adapters.sparkivm.session_defaults import DEFAULTS_OF_DELTA
-from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
-from dbt_common.exceptions import DbtRuntimeError
-
-from sparkivm.names import quoted
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost
+from dbt.adapters.sparkivm.sql_settings import default_by_sql, set_at_opening
 
 logger = AdapterLogger("SparkIvm")
 
-# We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
-_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 _FIRST_PAUSE_S = 0.01
 _GROWTH = 1.3
 
@@ -72,31 +67,8 @@ class ThriftConnection(PyhiveConnectionWrapper):
         return default_by_sql(self, key, self.defaults)
 
     def open_with(self, settings: Mapping[str, str]) -> None:
-        """SET these and our settings: the server ignores settings in the request for a session."""
-        missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if self.default(key) is None}
-        settings = {**missing, **_WHOLE_PLANS, **settings}
-        accepted = {}
-        for key, value in settings.items():
-            try:
-                self.cursor().execute(f"set {quoted(key)}={quoted(value)}")
-                accepted[key] = value
-            except DbtRuntimeError as error:
-                if is_lost(error):
-                    raise
-                logger.warning(f"the server rejects {key} of server_side_parameters: {sentence(error)}")
-        self.opened_with = accepted
-
-
-def default_by_sql(
-    connection: SparkConnectionWrapper, key: str, known: MutableMapping[str, str | None]
-) -> str | None:
-    """The default of a setting; None if Spark has none. Asked once, then kept in `known`."""
-    if key not in known:
-        cursor = connection.cursor()
-        cursor.execute(f"set {quoted(key)}")
-        rows = cursor.fetchall() or [(key, "<undefined>")]
-        known[key] = None if rows[0][1] == "<undefined>" else str(rows[0][1])
-    return known[key]
+        """Set these by SQL: the server ignores settings in the request for a session."""
+        self.opened_with = set_at_opening(self, settings)
 
 
 def _unless_lost(ended: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from dbt.adapters.sparkivm.command.history import history
 from dbt.adapters.sparkivm.command.leftovers import leftovers
 from dbt.adapters.sparkivm.command.report import report
 from dbt.adapters.sparkivm.command.run import run
+from dbt.adapters.sparkivm.command.server import server
 from dbt.adapters.sparkivm.command.status import status
 
 
@@ -18,5 +19,5 @@ def main() -> None:
     """Incremental views for dbt on Spark."""
 
 
-for _command in (run, check, status, history, changes, explain, leftovers, report):
+for _command in (run, check, status, history, changes, explain, leftovers, report, server):
     main.add_command(_command)

@@ -59,6 +59,31 @@ class Project:
         }
         return [part for name, value in parts.items() if value is not None for part in (name, value)]
 
+    def found(self) -> Found:
+        """Where dbt finds the project, and the profile's credentials.
+
+        Raises: NotStarted if dbt would not find or accept them.
+        """
+        from dbt.cli.flags import Flags
+        from dbt.cli.types import Command
+        from dbt.config.runtime import load_profile
+        from dbt.flags import set_flags
+        from dbt_common.exceptions import DbtBaseException
+
+        given = {
+            "project_dir": self.project_dir,
+            "profiles_dir": self.profiles_dir,
+            "profile": self.profile,
+            "target": self.target,
+        }
+        try:
+            flags = Flags.from_dict(Command.PARSE, {k: v for k, v in given.items() if v is not None})
+            set_flags(flags)
+            profile = load_profile(flags.PROJECT_DIR, flags.VARS, flags.PROFILE, flags.TARGET)
+        except (DbtBaseException, click.UsageError) as error:
+            raise NotStarted(str(error)) from error
+        return Found(Path(flags.PROJECT_DIR), profile.credentials)
+
     def operation(
         self,
         macro: str,
@@ -110,6 +135,14 @@ class Project:
         if done.exception is not None:
             raise NotStarted(str(done.exception))
         return done
+
+
+@dataclass(frozen=True)
+class Found:
+    """A project's directory, and the credentials of its profile and target."""
+
+    directory: Path
+    credentials: Any
 
 
 class NotStarted(click.ClickException):

@@ -1,0 +1,42 @@
+"""Settings of a session on a server, read and set by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.session_defaults import DEFAULTS_OF_DELTA
+from dbt.adapters.sparkivm.spark_errors import is_lost, sentence
+
+from sparkivm.names import quoted
+
+logger = AdapterLogger("SparkIvm")
+
+# We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
+_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
+
+
+def default_by_sql(connection: Any, key: str, known: MutableMapping[str, str | None]) -> str | None:
+    """The default of a setting; None if Spark has none. Asked once, then kept in `known`."""
+    if key not in known:
+        cursor = connection.cursor()
+        cursor.execute(f"set {quoted(key)}")
+        rows = cursor.fetchall() or [(key, "<undefined>")]
+        known[key] = None if rows[0][1] == "<undefined>" else str(rows[0][1])
+    return known[key]
+
+
+def set_at_opening(connection: Any, settings: Mapping[str, str]) -> dict[str, str]:
+    """SET these and our settings in a new session. Returns: those that the server accepts."""
+    missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if connection.default(key) is None}
+    accepted = {}
+    for key, value in {**missing, **_WHOLE_PLANS, **settings}.items():
+        try:
+            connection.cursor().execute(f"set {quoted(key)}={quoted(value)}")
+            accepted[key] = value
+        except Exception as error:  # of any driver
+            if is_lost(error):
+                raise
+            logger.warning(f"the server rejects {key} of server_side_parameters: {sentence(error)}")
+    return accepted
