@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 # Sources may be Iceberg tables, in a separate catalog beside Delta's.
-ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
+ICEBERG_VERSION = "1.11.0"
+ICEBERG = f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG_VERSION}"
+SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"  # the database of catalogs of type jdbc
 CATALOG_OF_ICEBERG = {
     "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.ice.type": "hadoop",
