@@ -1,26 +1,33 @@
-"""Two drivers refresh the same views while a third party writes to their sources."""
+"""Two drivers refresh the same views while a third party writes to their sources, or also to their states."""
 
 from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sparkivm.refresh.result import RefreshResult
-from tests.chaos.kinds import EXTREMA, ROWS, SUMS, open_world
+from tests.chaos.kinds import EXTREMA, ROWS, SUMS, open_sources
 from tests.spark.lab import Lab, View
 
 SQL = (SUMS, EXTREMA, ROWS)
 
 
 class Writer:
-    """Commits to the sources until stopped."""
+    """Commits to the sources until stopped.
 
-    def __init__(self, lab: Lab, seed: int) -> None:
-        self._lab, self._random = lab.another(), random.Random(seed)
+    first  what it does before
+    """
+
+    def __init__(self, lab: Lab, seed: int, first: Callable[[Lab], None] = lambda lab: None) -> None:
+        self._lab, self._random, self._first = lab.another(), random.Random(seed), first
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._write)
         self.commits = 0
@@ -34,6 +41,7 @@ class Writer:
         self._thread.join()
 
     def _write(self) -> None:
+        self._first(self._lab)
         while not self._stop.is_set():
             number = self._random.randrange(1000)
             self._lab.run(
@@ -51,24 +59,63 @@ class Writer:
 
 
 def two_drivers(spark: SparkSession, rounds: int, seed: int) -> list[str]:
-    """Returns: one line per failure."""
-    lab = Lab(spark, "chaos_two_drivers")
-    open_world(lab)
+    """With Delta tables. Returns: one line per failure."""
+    lab = Lab(spark, "chaos_two_drivers", "delta", "delta")
+    return _raced(lab, rounds, seed, lambda view, number: lambda lab: None)
+
+
+def two_drivers_in(spark: SparkSession, catalog: str, rounds: int, seed: int) -> list[str]:
+    """With all tables in an Iceberg catalog. In two of three rounds, somebody also meddles with the state."""
+    lab = Lab(spark, "chaos_two_drivers", "iceberg", "iceberg", catalog)
+    draw = random.Random(seed)
+
+    def meddling(view: View, number: int) -> Callable[[Lab], None]:
+        state, what = view.request.state.sql, draw.choice(_MEDDLING)
+        return lambda lab: _meddle(lab, catalog, state, what) if number % 3 else None
+
+    return _raced(lab, rounds, seed, meddling)
+
+
+def _raced(
+    lab: Lab, rounds: int, seed: int, first: Callable[[View, int], Callable[[Lab], None]]
+) -> list[str]:
+    open_sources(lab)
     views = [lab.view(f"m{number}", sql).build() for number, sql in enumerate(SQL)]
     twin = lab.another()
     wrong: list[str] = []
     with ThreadPoolExecutor(2) as pool:
         for number in range(rounds):
             view = views[number % len(views)]
-            with Writer(lab, seed + number):
+            with Writer(lab, seed + number, first(view, number)):
                 both = [pool.submit(replace(view, lab=each).refresh) for each in (lab, twin)]
                 for run in both:
                     error = run.exception()
                     if error is not None:
                         wrong.append(f"round {number}: {error}")
             wrong += _differences(view, number)
-    lab.run(f"drop schema {lab.schema} cascade")
+    lab.drop()
     return wrong
+
+
+# What the checks of Iceberg's statements do not see, and what they see.
+_MEDDLING = (
+    "call {catalog}.system.rollback_to_snapshot(table => '{state}', snapshot_id => {former})",
+    "delete from {state} where k = 1 or k is null",
+    "delete from {state}",
+    "alter table {state} set tblproperties ('owner' = 'me')",
+    "call {catalog}.system.rewrite_data_files(table => '{state}', options => map('rewrite-all', 'true'))",
+    "insert into {state} select * from {state} limit 1",
+)
+
+
+def _meddle(lab: Lab, catalog: str, state: str, what: str) -> None:
+    """One statement of somebody else to a state. It may be refused, as the drivers are at work."""
+    with suppress(PySparkException, Py4JJavaError):
+        if "{former}" in what:
+            line = f"select snapshot_id from {state}.history where is_current_ancestor"
+            snapshots = lab.rows(f"{line} order by made_current_at desc limit 2")
+            what = what.replace("{former}", str(snapshots[-1]["snapshot_id"]))
+        lab.run(what.format(catalog=catalog, state=state))
 
 
 def _differences(view: View, number: int) -> list[str]:

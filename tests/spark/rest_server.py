@@ -11,7 +11,8 @@ from typing import Any
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from tests.spark_settings import ICEBERG_VERSION, SQLITE
+from tests.spark.iceberg_catalogs import SQLITE
+from tests.spark_settings import ICEBERG_VERSION
 
 _JARS = Path(pyspark.__file__).parent / "jars"
 # Spark's list of packages cannot name a jar of tests.
@@ -55,7 +56,11 @@ def _fetched(directory: Path) -> str:
 def _started(jvm: Any, directory: Path) -> Any:
     catalog = jvm.org.apache.iceberg.jdbc.JdbcCatalog()
     catalog.setConf(jvm.org.apache.hadoop.conf.Configuration())
-    options = {"uri": f"jdbc:sqlite:{directory}/rest.db", "warehouse": str(directory / "rest")}
+    options = {
+        "uri": f"jdbc:sqlite:{directory}/rest.db?busy_timeout=60000",
+        "warehouse": str(directory / "rest"),
+        "jdbc.schema-version": "V1",
+    }
     java_options = jvm.java.util.HashMap()
     for name, value in options.items():
         java_options.put(name, value)

@@ -145,14 +145,15 @@ def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
 
     A table that was created again, or restored, may be the newer or the older one.
     """
-    for key, source in stored.frontier.sources.items() if stored.frontier else ():
-        seen = attempt.sources.seen(name_of(key))
+    for source in stored.frontier.sources.values() if stored.frontier else ():
+        name = name_of(source.name)
+        seen = attempt.sources.seen(name)
         if seen is None or seen.table_id != source.table_id:
-            attempt.sources.look_again_for(name_of(key), source.table_id)
+            attempt.sources.look_again_for(name, source.table_id)
         elif seen.version < source.version:
             attempt.sources.forget(seen.source)
         elif seen.version == source.version and is_another(seen.commit_id, source.commit_id):
-            attempt.sources.look_again_for(name_of(key), source.commit_id)
+            attempt.sources.look_again_for(name, source.commit_id)
 
 
 def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[str, str]) -> bool:
@@ -167,9 +168,10 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
         or not frontier.deterministic
     ):
         return False
-    attempt.sources.look_ahead(map(name_of, (*frontier.sources, *frontier.views)))
-    for key, source in frontier.sources.items():
-        now = attempt.sources.known(name_of(key))
+    names = [source.name for source in frontier.sources.values()]
+    attempt.sources.look_ahead(map(name_of, (*names, *frontier.views)))
+    for source in frontier.sources.values():
+        now = attempt.sources.known(name_of(source.name))
         if now is None or now.at != source.at:
             return False
     if frontier.moments != attempt.sources.moments(frontier.moments):

@@ -48,8 +48,9 @@ class Sources:
         self._engine, self._declared, self._home, self._format = engine, declared, home, format
         self._pins_of_run = pins
         self._captures = captures
-        self._ahead: dict[str, RelationFacts | None] = {}
+        self._ahead: dict[str, RelationFacts] = {}
         self._looked_at: set[str] = set()  # by this session, in this refresh
+        self._spelled: set[TableName] = set()  # names that differ in case from those of the relations' facts
 
     @classmethod
     def of(
@@ -79,15 +80,35 @@ class Sources:
                 return found
             name = found.name
         facts = self._pins.facts(name, self._look)
-        if facts is not None and facts.kind == "iceberg" and name.key not in self._looked_at:
+        if facts is None or not self._is_spelled_as(facts, name):
+            return None
+        if facts.kind == "iceberg" and name.key not in self._looked_at:
             self._looked_at.add(name.key)
             self._engine.invalidate(name)
         return facts
 
+    def _is_spelled_as(self, facts: RelationFacts, name: TableName) -> bool:
+        """Whether a name belongs to a relation whose name differs at most in case; some catalogs have others.
+
+        Raises: ModelError for another relation.
+        """
+        same, catalog = facts.source.parts == name.parts, name.catalog or self.current[0]
+        if same or (catalog == "spark_catalog" and facts.kind != "iceberg") or name in self._spelled:
+            return True
+        found = self._engine.describe(name)
+        if found is not None and (not found.table_id or found.table_id != facts.table_id):
+            what = f"{name} and {facts.source} may be two tables: their names differ only in case"
+            raise ModelError(str(name), what, "spell one table in one way, or rename one of them")
+        self._spelled.add(name)
+        return found is not None
+
     def look_ahead(self, names: Iterable[TableName]) -> None:
         """Describe relations together that are going to be asked for one by one."""
         unseen = [name for name in names if not self._pins.has(name)]
-        self._ahead = dict(zip((name.key for name in unseen), self._engine.describe_all(unseen), strict=True))
+        found = self._engine.describe_all(unseen)
+        self._ahead = {
+            name.key: facts for name, facts in zip(unseen, found, strict=True) if facts is not None
+        }
 
     def known(self, name: TableName) -> RelationFacts | None:
         """Like `facts`; None also if the relation cannot be mirrored."""

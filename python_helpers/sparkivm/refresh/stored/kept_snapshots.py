@@ -50,9 +50,10 @@ def keep_snapshots(
     facts         of a source as the run sees it
     names_others  whether to warn of sources that have no snapshots to keep
     """
-    for key, known in frontier.sources.items():
-        kept_ms = declared.of(name_of(key)).kept_minutes * _MINUTE_MS
-        source = facts(name_of(key)) if kept_ms else None
+    for known in frontier.sources.values():
+        name = name_of(known.name)
+        kept_ms = declared.of(name).kept_minutes * _MINUTE_MS
+        source = facts(name) if kept_ms else None
         if source is None:
             continue
         if source.kind != "iceberg" or source.mirror_of is not None:
@@ -79,11 +80,11 @@ def release_snapshots(engine: RecordingEngine, state: RelationFacts) -> None:
     if marker is None or marker.role is not Role.STATE:
         return
     found, tag = newest_frontier(engine, state), tag_of(state, marker.owner)
-    for key, known in found[1].sources.items() if found else ():
+    for known in found[1].sources.values() if found else ():
         if not known.commit_id.startswith(f"{SNAPSHOT}:"):
             continue
         try:
-            source = engine.describe(name_of(key))
+            source = engine.describe(name_of(known.name))
             if source is not None and tag in source.tags:
                 engine.run("drop_tag", table=source.name.sql, tag=quoted(tag))
         except EngineError as error:
