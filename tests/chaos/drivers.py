@@ -8,7 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
+import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -16,17 +18,15 @@ from pyspark.sql import SparkSession
 from sparkivm.refresh.result import RefreshResult
 from tests.chaos.kinds import EXTREMA, ROWS, SUMS, open_sources
 from tests.spark.lab import Lab, View
+from tests.spark.state_sizes import SIZES, take_states_for
 
 SQL = (SUMS, EXTREMA, ROWS)
 
 
 class Writer:
-    """Commits to the sources until stopped.
+    """Does something first, then commits to the sources until stopped."""
 
-    first  what it does before
-    """
-
-    def __init__(self, lab: Lab, seed: int, first: Callable[[Lab], None] = lambda lab: None) -> None:
+    def __init__(self, lab: Lab, seed: int, first: Callable[[Lab], None]) -> None:
         self._lab, self._random, self._first = lab.another(), random.Random(seed), first
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._write)
@@ -60,33 +60,50 @@ class Writer:
 
 def two_drivers(spark: SparkSession, rounds: int, seed: int) -> list[str]:
     """With Delta tables. Returns: one line per failure."""
-    lab = Lab(spark, "chaos_two_drivers", "delta", "delta")
-    return _raced(lab, rounds, seed, lambda view, number: lambda lab: None)
+    return _raced(Lab(spark, "chaos_two_drivers", "delta", "delta"), rounds, seed, lambda lab, view: None)
 
 
 def two_drivers_in(spark: SparkSession, catalog: str, rounds: int, seed: int) -> list[str]:
-    """With all tables in an Iceberg catalog. In two of three rounds, somebody also meddles with the state."""
-    lab = Lab(spark, "chaos_two_drivers", "iceberg", "iceberg", catalog)
+    """With all tables in an Iceberg catalog. In most rounds somebody else also writes to the state."""
     draw = random.Random(seed)
 
-    def meddling(view: View, number: int) -> Callable[[Lab], None]:
+    def meddle(lab: Lab, view: View) -> None:
+        """The statement may be refused, as the drivers are at work."""
         state, what = view.request.state.sql, draw.choice(_MEDDLING)
-        return lambda lab: _meddle(lab, catalog, state, what) if number % 3 else None
+        with suppress(PySparkException, Py4JJavaError):
+            former = lab.rows(
+                f"select snapshot_id from {state}.history where is_current_ancestor "
+                "order by made_current_at desc limit 2"
+            )[-1]["snapshot_id"]
+            lab.run(what.format(catalog=catalog, state=state, former=former))
 
-    return _raced(lab, rounds, seed, meddling)
+    lab = Lab(spark, "chaos_two_drivers", "iceberg", "iceberg", catalog)
+    return _raced(lab, rounds, seed, meddle)
 
 
-def _raced(
-    lab: Lab, rounds: int, seed: int, first: Callable[[View, int], Callable[[Lab], None]]
-) -> list[str]:
+_MEDDLING = (
+    "call {catalog}.system.rollback_to_snapshot(table => '{state}', snapshot_id => {former})",
+    "delete from {state} where k = 1 or k is null",
+    "delete from {state}",
+    "alter table {state} set tblproperties ('owner' = 'me')",
+    "call {catalog}.system.rewrite_data_files(table => '{state}', options => map('rewrite-all', 'true'))",
+    "insert into {state} select * from {state} limit 1",
+    "select 1",
+    "select 2",
+)
+
+
+def _raced(lab: Lab, rounds: int, seed: int, meddle: Callable[[Lab, View], None]) -> list[str]:
+    """meddle: what somebody else does to a view's state at the beginning of a round"""
     open_sources(lab)
     views = [lab.view(f"m{number}", sql).build() for number, sql in enumerate(SQL)]
     twin = lab.another()
     wrong: list[str] = []
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool, pytest.MonkeyPatch.context() as patch:
         for number in range(rounds):
             view = views[number % len(views)]
-            with Writer(lab, seed + number, first(view, number)):
+            take_states_for(SIZES[number % 2 * 2], patch)  # small or huge
+            with Writer(lab, seed + number, partial(meddle, view=view)):
                 both = [pool.submit(replace(view, lab=each).refresh) for each in (lab, twin)]
                 for run in both:
                     error = run.exception()
@@ -95,27 +112,6 @@ def _raced(
             wrong += _differences(view, number)
     lab.drop()
     return wrong
-
-
-# What the checks of Iceberg's statements do not see, and what they see.
-_MEDDLING = (
-    "call {catalog}.system.rollback_to_snapshot(table => '{state}', snapshot_id => {former})",
-    "delete from {state} where k = 1 or k is null",
-    "delete from {state}",
-    "alter table {state} set tblproperties ('owner' = 'me')",
-    "call {catalog}.system.rewrite_data_files(table => '{state}', options => map('rewrite-all', 'true'))",
-    "insert into {state} select * from {state} limit 1",
-)
-
-
-def _meddle(lab: Lab, catalog: str, state: str, what: str) -> None:
-    """One statement of somebody else to a state. It may be refused, as the drivers are at work."""
-    with suppress(PySparkException, Py4JJavaError):
-        if "{former}" in what:
-            line = f"select snapshot_id from {state}.history where is_current_ancestor"
-            snapshots = lab.rows(f"{line} order by made_current_at desc limit 2")
-            what = what.replace("{former}", str(snapshots[-1]["snapshot_id"]))
-        lab.run(what.format(catalog=catalog, state=state))
 
 
 def _differences(view: View, number: int) -> list[str]:

@@ -213,8 +213,8 @@ def page(tried: Mapping[str, Tried]) -> str:
         "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
         f"{drivers.counts.get('rounds', 0)} rounds at {_versions([drivers])}, {len(drivers.failures)} wrong.",
         "",
-        "The same with all tables in Iceberg, and in two of three rounds with somebody who meddles with the state (rollback, DELETE,",
-        "INSERT, ALTER, compaction). "
+        "The same with all tables in Iceberg, while in most rounds somebody also wrote to the state (rollback, DELETE, INSERT, ALTER,",
+        "compaction). "
         + "; ".join(
             f"{what}: {one.counts.get('rounds', 0)} rounds at {_versions([one])}, {len(one.failures)} wrong"
             for what, one in in_catalogs.items()
