@@ -92,15 +92,17 @@ class Sources:
 
         Raises: ModelError for another relation.
         """
-        same, catalog = facts.source.parts == name.parts, name.catalog or self.current[0]
-        if same or (catalog == "spark_catalog" and facts.kind != "iceberg") or name in self._spelled:
+        of_session = (name.catalog or self.current[0]) == "spark_catalog" and facts.kind != "iceberg"
+        if name.parts == facts.source.parts or of_session or name in self._spelled:
             return True
         found = self._engine.describe(name)
-        if found is not None and (not found.table_id or found.table_id != facts.table_id):
+        if found is None:
+            return False
+        if not _what_it_is(facts) or _what_it_is(found) != _what_it_is(facts):
             what = f"{name} and {facts.source} may be two tables: their names differ only in case"
             raise ModelError(str(name), what, "spell one table in one way, or rename one of them")
         self._spelled.add(name)
-        return found is not None
+        return True
 
     def look_ahead(self, names: Iterable[TableName]) -> None:
         """Describe relations together that are going to be asked for one by one."""
@@ -281,6 +283,11 @@ class Sources:
                     "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
                 )
             self._pins.checked.add(facts.at)
+
+
+def _what_it_is(relation: RelationFacts) -> str:
+    """What distinguishes a table or view from others, whatever its name; "" if nothing is known."""
+    return relation.table_id or relation.view_text
 
 
 def _reads_files(view: RelationFacts) -> bool:
