@@ -85,6 +85,31 @@ class State:
         )
 
 
+def compare(spark: SparkSession, rows: int) -> None:
+    """Print the table. The catalog `sparkivm` has to be an Iceberg catalog."""
+    spark.sql("create schema if not exists sparkivm.m")
+    print(f"{rows} rows in {FILES} files, median of {ROUNDS}, seconds: merge; read all; read the changes\n")
+    print(f"| changed groups | {' | '.join(MODES)} |\n|---|{'---|' * len(MODES)}")
+    for spread in (True, False):
+        for changed in CHANGED:
+            cells = []
+            for number, (mode, format) in enumerate(MODES.values()):
+                state = State(spark, f"s{number}_{changed}_{spread}".lower(), mode, format, rows)
+                times = [
+                    (state.merge(changed, spread=spread), state.read(), state.read_changes())
+                    for _ in range(ROUNDS)
+                ]
+                cells.append("; ".join(f"{statistics.median(each):.2f}" for each in zip(*times, strict=True)))
+            where = "spread" if spread else "neighbors"
+            print(f"| {changed}, {where} | {' | '.join(cells)} |", flush=True)
+    cells = []
+    for number, (mode, format) in enumerate(MODES.values()):
+        state = State(spark, f"many{number}", mode, format, rows)
+        merged = [state.merge(1_000, spread=True) for _ in range(MANY)]
+        cells.append(f"{sum(merged[-5:]) / 5:.2f}; {state.read():.2f}; {state.read_changes():.2f}")
+    print(f"| 1000, spread, the last of {MANY} merges | {' | '.join(cells)} |", flush=True)
+
+
 def main(rows: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         settings = {
@@ -93,31 +118,7 @@ def main(rows: int) -> None:
             "spark.driver.memory": "3g",
         }
         spark = open_session(settings, Path(directory), "iceberg").session
-        spark.sql("create schema sparkivm.m")
-        print(
-            f"{rows} rows in {FILES} files, median of {ROUNDS}, seconds: merge; read all; read the changes\n"
-        )
-        print(f"| changed groups | {' | '.join(MODES)} |\n|---|{'---|' * len(MODES)}")
-        for spread in (True, False):
-            for changed in CHANGED:
-                cells = []
-                for number, (mode, format) in enumerate(MODES.values()):
-                    state = State(spark, f"s{number}_{changed}_{spread}".lower(), mode, format, rows)
-                    times = [
-                        (state.merge(changed, spread=spread), state.read(), state.read_changes())
-                        for _ in range(ROUNDS)
-                    ]
-                    cells.append(
-                        "; ".join(f"{statistics.median(each):.2f}" for each in zip(*times, strict=True))
-                    )
-                where = "spread" if spread else "neighbors"
-                print(f"| {changed}, {where} | {' | '.join(cells)} |", flush=True)
-        cells = []
-        for number, (mode, format) in enumerate(MODES.values()):
-            state = State(spark, f"many{number}", mode, format, rows)
-            merged = [state.merge(1_000, spread=True) for _ in range(MANY)]
-            cells.append(f"{sum(merged[-5:]) / 5:.2f}; {state.read():.2f}; {state.read_changes():.2f}")
-        print(f"| 1000, spread, the last of {MANY} merges | {' | '.join(cells)} |")
+        compare(spark, rows)
         spark.stop()
 
 
