@@ -38,8 +38,11 @@ def rest_server(directory: Path) -> Iterator[str]:
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
     server = _started(gateway.jvm, directory)
-    yield f"http://127.0.0.1:{server.getConnectors()[0].getLocalPort()}"
-    gateway.shutdown()
+    try:
+        yield f"http://127.0.0.1:{server.getConnectors()[0].getLocalPort()}"
+    finally:
+        server.stop()
+        gateway.shutdown()
 
 
 def _fetched(directory: Path) -> str:

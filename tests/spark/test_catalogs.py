@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.spark.in_catalogs import CATALOGS
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.nightly]
 
+ROOT = Path(__file__).parents[2]
 SECRET = "hunter2-9b1e"
 
 
@@ -21,7 +23,8 @@ def tried(tmp_path_factory) -> tuple[dict[str, str], str]:
     """What went wrong, by catalog; and everything that was printed or logged."""
     directory = tmp_path_factory.mktemp("catalogs")
     command = [sys.executable, "-m", "tests.spark.in_catalogs", str(directory), SECRET]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'python_helpers'}"}
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert run.returncode == 0, run.stderr
     logs = [path.read_text(errors="replace") for path in directory.glob("*.log")]
     assert logs
