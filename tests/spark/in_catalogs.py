@@ -118,9 +118,9 @@ def drop(view: View) -> None:
     drop_incremental_view(view.lab.engine, view.request.view, owner.project, owner.model)
 
 
-def unreachable(spark: SparkSession, schema: str) -> str:
+def unreachable(spark: SparkSession) -> str:
     """The error for a source in a catalog that does not answer."""
-    view: View = Lab(spark, schema).view("m", "select id from nowhere.s.t")
+    view: View = Lab(spark, "in_nowhere").view("m", "select id from nowhere.s.t")
     try:
         view.refresh()
     except EngineError as error:
@@ -152,7 +152,7 @@ def main(directory: Path, secret: str) -> None:
             except Exception:
                 problem = traceback.format_exc()
             print(json.dumps([catalog, problem]), flush=True)
-        print(json.dumps(["nowhere", unreachable(spark.newSession(), "nowhere")]), flush=True)
+        print(json.dumps(["nowhere", unreachable(spark.newSession())]), flush=True)
         spark.stop()
 
 

@@ -114,18 +114,20 @@ class Lab:
         return View(self, request)
 
     def _as_model(self, sql: str) -> str:
-        """The query with the full names of tables in the lake."""
+        """The query with full names of tables and views, if they are in two catalogs."""
         if self.sources != "iceberg":
             return sql
-        tables = {name.lower(): name for name in self.in_lake()}
+        tables = {name.lower() for name in self.in_lake()}
 
-        def in_lake(reference: TableReference) -> str | None:
-            found = tables.get(reference.parts[0].lower()) if len(reference.parts) == 1 else None
-            return f"{self._lake}.{self.schema}.{found}" if found else None
+        def full(reference: TableReference) -> str | None:
+            if len(reference.parts) > 1:
+                return None
+            (name,) = reference.parts
+            return f"{self._lake if name.lower() in tables else 'spark_catalog'}.{self.schema}.{name}"
 
         found = table_references(parse_model("model", sql))
         assert found is not None, sql
-        return replace_references(sql, found, in_lake)
+        return replace_references(sql, found, full)
 
     def rows(self, sql: str) -> list[Row]:
         return self.session.sql(sql).collect()
