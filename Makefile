@@ -18,6 +18,9 @@ LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
   put_back random_queries run_memory session_values silent_changes small_constructs state_part tpcds tpch two_drivers \
   types views_as_sources))
 
+# Tests that compare rows, which `make nightly` repeats with other formats of sources and states.
+BY_FORMAT := $(addprefix tests/spark/test_,$(addsuffix .py,operators random_queries tpcds tpch))
+
 AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2 SPARKIVM_ADAPTIVE=true
 
 .DEFAULT_GOAL := help
@@ -40,6 +43,9 @@ nightly: .venv java  ## all constructs and queries, a thousand random ones on Sp
 	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(LATER)
 	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 -m nightly
 	$(AT_NIGHT) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
+	for formats in delta:iceberg iceberg:delta iceberg:iceberg; do \
+	  $(AT_NIGHT) SPARKIVM_SOURCES=$${formats%:*} SPARKIVM_STATES=$${formats#*:} \
+	  $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(BY_FORMAT) || exit 1; done
 	$(BIN)/python -m tests.fuzz.run --trees 50000 --seed $(SEED)
 
 lint: .venv  ## format, style, types, layers

@@ -9,7 +9,7 @@ import pytest
 
 from tests.one_at_a_time import starting_spark
 from tests.seeds import SEED
-from tests.spark_settings import SETTINGS
+from tests.spark_settings import LAKE, SETTINGS, catalog_of_iceberg
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -39,7 +39,7 @@ def root_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     directory = tmp_path_factory.mktemp("spark")
     with starting_spark():
-        start(session_settings(SETTINGS, directory), directory)
+        start(session_settings(SETTINGS | catalog_of_iceberg(LAKE, directory), directory), directory)
     session = SparkSession.builder.getOrCreate()
     yield session
     session.stop()

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import Literal
 
 # Sources may be Iceberg tables, in a separate catalog beside Delta's.
-ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
+ICEBERG_VERSION = "1.11.0"
+ICEBERG = f"org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:{ICEBERG_VERSION}"
 CATALOG_OF_ICEBERG = {
     "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
     "spark.sql.catalog.ice.type": "hadoop",
 }
+
+# The formats of the tests' sources and states; `make nightly` repeats some tests with the other ones.
+Format = Literal["delta", "iceberg"]
+SOURCES: Format = "iceberg" if os.environ.get("SPARKIVM_SOURCES") == "iceberg" else "delta"
+STATES: Format = "iceberg" if os.environ.get("SPARKIVM_STATES") == "iceberg" else "delta"
+LAKE = "lake"  # the catalog of these Iceberg tables
+
+
+def catalog_of_iceberg(name: str, directory: Path) -> dict[str, str]:
+    """Settings of a catalog in a directory, in which each session sees others' commits at once."""
+    catalog = f"spark.sql.catalog.{name}"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": str(directory / name),
+        f"{catalog}.cache-enabled": "false",
+    }
+
 
 # Shortcuts that lose nothing for small plans and save a third of the jobs; `make nightly` runs with what users have.
 SHORTCUTS = {

@@ -47,6 +47,17 @@ class Field:
 
 
 @dataclass(frozen=True)
+class SnapshotTag:
+    """A tag of an Iceberg table: its snapshot, and until when it stays; in ms, None for always."""
+
+    snapshot: int
+    until_ms: int | None
+
+    def keeps(self, snapshot: int, until_ms: int) -> bool:
+        return self.snapshot == snapshot and (self.until_ms is None or self.until_ms >= until_ms)
+
+
+@dataclass(frozen=True)
 class RelationFacts:
     """A relation according to the catalog now, and to the metadata of a table with versions."""
 
@@ -62,6 +73,7 @@ class RelationFacts:
     files: int | None = field(default=None, compare=False)  # their number
     partition_columns: tuple[str, ...] = ()
     snapshots: int = field(default=0, compare=False)  # that an Iceberg table keeps
+    tags: Mapping[str, SnapshotTag] = field(default_factory=dict, compare=False)  # of an Iceberg table
     # views
     view_text: str = ""
     comment: str = ""

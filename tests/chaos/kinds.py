@@ -313,10 +313,15 @@ KINDS = (
 )  # fmt: skip
 
 
-def open_world(lab: Lab) -> None:
-    """Create sources, and relations of others with names that look like ours."""
+def open_sources(lab: Lab) -> None:
+    """Create the sources of most views."""
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", "(4, null, 8)")
     lab.table("u", "k int, y int", "(1, 10)", "(1, 10)", "(2, 20)", "(3, 30)")
+
+
+def open_world(lab: Lab) -> None:
+    """Create sources, and relations of others with names that look like ours."""
+    open_sources(lab)
     lab.table("orders", "id int, n int", "(1, 1)", "(2, 2)", "(2, 1)", "(null, 3)")
     lab.run(
         "create table p_copy using parquet as select id, k, x from t",

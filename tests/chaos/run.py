@@ -1,9 +1,10 @@
 """Disturb every kind of refresh at each of its statements in each way; `make chaos`.
 
-Then two drivers refresh the same views while somebody writes, and dbt is killed with its JVM. The counts are
-printed and kept in a file with the version of the code; docs/reliability.md is written from the file, and names
-the versions. What was tried of the same version, or with --missing of any version, is not tried again, so an
-interrupted run goes on. Ends with 1 if a view was not healed by the next run.
+Then two drivers refresh the same views while somebody writes, with Delta tables and in two Iceberg catalogs, and
+dbt is killed with its JVM. The counts are printed and kept in a file with the version of the code;
+docs/reliability.md is written from the file, and names the versions. What was tried of the same version, or with
+--missing of any version, is not tried again, so an interrupted run goes on. Ends with 1 if a view was not healed by
+the next run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,17 +28,20 @@ from dbt.adapters.sparkivm.session import start
 from dbt.adapters.sparkivm.session_defaults import session_settings
 from pyspark.sql import SparkSession
 
-from tests.chaos.drivers import two_drivers
+from tests.chaos.drivers import two_drivers, two_drivers_in
 from tests.chaos.faults import FAULTS
 from tests.chaos.kills import ROOT, kills
-from tests.chaos.kinds import KINDS, Kind
+from tests.chaos.kinds import ICE, KINDS, Kind
 from tests.chaos.trial import Failure, World, all_faults
+from tests.spark.iceberg_catalogs import METASTORE, PACKAGES, hive_catalog, jdbc_catalog
 from tests.spark.state_sizes import SIZES, take_states_for
-from tests.spark_settings import CATALOG_OF_ICEBERG, SETTINGS
+from tests.spark_settings import SETTINGS, catalog_of_iceberg
 
 _THREADS = 2
 _DRIVERS, _KILLS = "two drivers and a writer", "dbt killed"
-_PARTS = ("states", "drivers", "kills")
+# Catalogs in which two drivers race, by their part.
+_IN_CATALOGS = {"hive": "Iceberg in a Hive catalog without locks", "jdbc": "Iceberg in a JDBC catalog"}
+_PARTS = ("states", "drivers", *_IN_CATALOGS, "kills")
 
 
 @dataclass(frozen=True)
@@ -147,29 +152,40 @@ def main() -> int:
         wrong = two_drivers(spark, arguments.rounds, arguments.seed)
         return Tried(_DRIVERS, version, {"rounds": arguments.rounds}, wrong)
 
+    def drivers_in(catalog: str) -> Tried:
+        wrong = two_drivers_in(spark, catalog, arguments.rounds, arguments.seed)
+        return Tried(_IN_CATALOGS[catalog], version, {"rounds": arguments.rounds}, wrong)
+
     def killed() -> Tried:
-        number, wrong = kills(Path(directory) / "killed", arguments.kills, arguments.seed)
+        number, wrong = kills(home / "killed", arguments.kills, arguments.seed)
         return Tried(_KILLS, version, {"times": number}, wrong)
 
     with tempfile.TemporaryDirectory() as directory:
-        iceberg = {
-            **CATALOG_OF_ICEBERG,
-            "spark.sql.catalog.ice.warehouse": f"{directory}/ice",
-            "spark.sql.catalog.ice.cache-enabled": "false",
+        home = Path(directory)
+        settings = {
+            **SETTINGS,
+            **METASTORE,
+            "spark.jars.packages": PACKAGES,
+            **catalog_of_iceberg(ICE, home),
+            **hive_catalog("hive", home),
+            **jdbc_catalog("jdbc", home),
         }
-        start(session_settings({**SETTINGS, **iceberg}, Path(directory)), Path(directory))
+        start(session_settings(settings, home), home)
         spark = SparkSession.builder.getOrCreate()
         if "states" in arguments.parts:
             try_all(spark, kinds, arguments.most, version, results)
         if "drivers" in arguments.parts:
             results.of(_DRIVERS, drivers)
+        for catalog, name in _IN_CATALOGS.items():
+            if catalog in arguments.parts:
+                results.of(name, partial(drivers_in, catalog))
         spark.stop()
         if "kills" in arguments.parts:
             results.of(_KILLS, killed)
     tried = results.tried
     failures = sum(len(one.failures) for one in tried.values())
     print(f"{sum(one.states for one in tried.values())} states, {failures} failures")
-    missing = {*(kind.name for kind in KINDS), _DRIVERS, _KILLS} - tried.keys()
+    missing = {*(kind.name for kind in KINDS), _DRIVERS, *_IN_CATALOGS.values(), _KILLS} - tried.keys()
     if arguments.page and not missing:
         arguments.page.write_text(page(tried))
     elif arguments.page:
@@ -180,6 +196,7 @@ def main() -> int:
 def page(tried: Mapping[str, Tried]) -> str:
     """docs/reliability.md: what was tried, and the result."""
     kinds, drivers, killed = [tried[kind.name] for kind in KINDS], tried[_DRIVERS], tried[_KILLS]
+    in_catalogs = {what: tried[what] for what in _IN_CATALOGS.values()}
     columns = ("statements", *FAULTS)
     lines = [
         "# Reliability",
@@ -201,6 +218,14 @@ def page(tried: Mapping[str, Tried]) -> str:
         "",
         "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
         f"{drivers.counts.get('rounds', 0)} rounds at {_versions([drivers])}, {len(drivers.failures)} wrong.",
+        "",
+        "The same with all tables in Iceberg, while in most rounds somebody also wrote to the state (rollback, DELETE, INSERT, ALTER,",
+        "compaction). "
+        + "; ".join(
+            f"{what}: {one.counts.get('rounds', 0)} rounds at {_versions([one])}, {len(one.failures)} wrong"
+            for what, one in in_catalogs.items()
+        )
+        + ".",
         "",
         f"dbt was killed with its JVM in the middle of a run {killed.counts.get('times', 0)} times at {_versions([killed])}: "
         f"{len(killed.failures)} times the next `dbt build` failed.",

@@ -1,4 +1,4 @@
-"""A project of Iceberg tables in a Spark without Delta: states, views over views, mirrors, another format."""
+"""A project of Iceberg tables in a Spark without Delta: states, views over views, mirrors, kept snapshots."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from tests.dbt.other_dbt import run_beside
 from tests.dbt.shop_project import LINES, REGIONS, SOURCES, SUMS, responses_in
 from tests.dbt.spark_project import write_files
+from tests.spark.iceberg_catalogs import EXTENSION
 from tests.spark_settings import ICEBERG
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
@@ -42,6 +43,7 @@ shop:
       threads: 2
       server_side_parameters:
         spark.jars.packages: {ICEBERG}
+        spark.sql.extensions: {EXTENSION}
         spark.sql.catalog.spark_catalog: org.apache.iceberg.spark.SparkSessionCatalog
         spark.sql.catalog.spark_catalog.type: hive
 """
@@ -88,6 +90,8 @@ assert "delta" not in spark.conf.get("spark.jars", "") + spark.conf.get("spark.j
 types = dict(spark.table("analytics.lines").dtypes)
 left = [row.tableName for row in spark.sql("show tables in analytics").collect() if "small" in row.tableName]
 assert not left, left
+tags = [row.name for row in spark.sql("select name from analytics.orders.refs where type = 'TAG'").collect()]
+assert [name.rpartition("_")[0] for name in sorted(tags)] == ["sparkivm_analytics_lines", "sparkivm_analytics_of_files"]
 assert not [path for path in Path(".spark/warehouse").rglob("*small*") if path.is_file()]
 """
 
@@ -99,6 +103,8 @@ def test_a_project_without_delta(tmp_path):
         + "[name] %}{% do run_query(statement) %}{% endfor %}{% endmacro %}"
     )
     sources = SOURCES.replace("{name: customers}]", "{name: customers}, {name: prices}]")
+    kept = "{name: orders, config: {meta: {sparkivm: {keep_snapshots: 14 days}}}}"
+    sources = sources.replace("{name: orders}", kept)
     sources += "".join(
         f"  - name: {name}\n    data_tests: [incremental_view_is_consistent]\n"
         + ("    config: {contract: {enforced: true}}\n" if name == "small" else "")

@@ -140,6 +140,10 @@ def test_short_statements():
     assert MACROS.render("enable_change_capture", table="t") == (
         "alter table t set tblproperties (delta.enableChangeDataFeed = true)"
     )
+    assert MACROS.render("tag_snapshot", table="t", tag="`a`", snapshot=7, minutes=60) == (
+        "alter table t create or replace tag `a` as of version 7 retain 60 minutes"
+    )
+    assert MACROS.render("drop_tag", table="t", tag="`a`") == "alter table t drop tag if exists `a`"
     assert MACROS.render("refresh_source", source="p") == "refresh table p"
     assert MACROS.render("set_mirror_properties", mirror="m", tblproperties={"a": "b"}) == (
         "alter table m set\ntblproperties (\n  'a' = 'b'\n)"

@@ -12,15 +12,18 @@ from typing import Any, TypeVar
 from pyspark.sql import Row, SparkSession
 
 from sparkivm.engine import EngineError
+from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.table_references import TableReference, replace_references, table_references
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
 from sparkivm.refresh.refresh_view import refresh_view
-from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import Mode, RefreshResult
 from sparkivm.refresh.sources.pins import Pins
 from tests.plain_engine import PlainEngine
 from tests.spark.hidden_rows import hidden_rows
+from tests.spark_settings import LAKE, SOURCES, STATES, Format
 
 T = TypeVar("T")
 
@@ -30,14 +33,52 @@ FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 
 
 class Lab:
-    """A schema of its own. Statements given to `run` need not qualify its names. ANSI as in `spark`."""
+    """A schema of its own. Statements given to `run` need not qualify its names. ANSI as in `spark`.
 
-    def __init__(self, spark: SparkSession, schema: str) -> None:
+    sources, states  their formats. Iceberg tables are in the schema of the same name in the catalog `lake`.
+                     If sources are, statements given to `run` mean tables there, while views stay where they are.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        schema: str,
+        sources: Format = SOURCES,
+        states: Format = STATES,
+        lake: str = LAKE,
+    ) -> None:
         self.schema, self.engine = schema, PlainEngine(spark)
+        self.sources, self.states, self._lake = sources, states, lake
         self.session = self._new_session(spark)
         spark.catalog.clearCache()  # drop cached rows of an earlier test: this lab recreates the tables
-        self.run(f"drop schema if exists {schema} cascade", f"create schema {schema}", f"use {schema}")
-        self.engine.session.sql(f"use {schema}")
+        self.run(f"drop schema if exists {schema} cascade", f"create schema {schema}")
+        if "iceberg" in (sources, states):
+            self.run(f"create schema if not exists {lake}.{schema}")
+            self._empty_lake()
+        self._use_schema()
+
+    def _use_schema(self) -> None:
+        catalog = self._lake if self.sources == "iceberg" else "spark_catalog"
+        self.session.sql(f"use {catalog}.{self.schema}")
+        self.engine.session.sql(f"use {self.schema}")
+
+    def _empty_lake(self) -> None:
+        self.run(*(f"drop table {self._lake}.{self.schema}.{name} purge" for name in self.in_lake()))
+
+    def in_lake(self) -> list[str]:
+        """The Iceberg tables, as their catalog spells them."""
+        return [row["tableName"] for row in self.rows(f"show tables in {self._lake}.{self.schema}")]
+
+    def drop(self) -> None:
+        """Drop everything, also in the lake."""
+        if "iceberg" in (self.sources, self.states):
+            self._empty_lake()
+        self.run(f"drop schema spark_catalog.{self.schema} cascade")
+
+    @property
+    def using(self) -> str:
+        """The clauses that create a source: a table that records its changes."""
+        return "using iceberg" if self.sources == "iceberg" else f"using delta {FEED}"
 
     @staticmethod
     def _new_session(like: SparkSession) -> SparkSession:
@@ -51,21 +92,42 @@ class Lab:
             self.session.sql(statement)
 
     def table(self, name: str, columns: str, *rows: str, clauses: str = FEED) -> None:
-        """Create a Delta table that records its changes."""
-        self.run(f"create table {name} ({columns}) using delta {clauses}")
+        """Create a table that records its changes.
+
+        clauses  of a Delta table
+        """
+        using = f"using delta {clauses}" if self.sources == "delta" else self.using
+        self.run(f"create table {name} ({columns}) {using}")
         if rows:
             self.run(f"insert into {name} values {', '.join(rows)}")
 
     def view(self, name: str, sql: str, **options: Any) -> View:
         """A view that is refreshed from changes at any cost, unless `refresh_mode` says otherwise."""
         full_name = TableName(self.schema, name)
+        layout = StateLayout("iceberg", self._lake) if self.states == "iceberg" else StateLayout()
         request = RefreshRequest(
             full_name,
-            sql,
+            self._as_model(sql),
             owner_of("lab", f"model.lab.{name}", full_name),
-            **{"refresh_mode": "incremental", **options},
+            **{"refresh_mode": "incremental", "layout": layout, **options},
         )
         return View(self, request)
+
+    def _as_model(self, sql: str) -> str:
+        """The query with full names of tables and views, if they are in two catalogs."""
+        if self.sources != "iceberg":
+            return sql
+        tables = {name.lower() for name in self.in_lake()}
+
+        def full(reference: TableReference) -> str | None:
+            if len(reference.parts) > 1:
+                return None
+            (name,) = reference.parts
+            return f"{self._lake if name.lower() in tables else 'spark_catalog'}.{self.schema}.{name}"
+
+        found = table_references(parse_model("model", sql))
+        assert found is not None, sql
+        return replace_references(sql, found, full)
 
     def rows(self, sql: str) -> list[Row]:
         return self.session.sql(sql).collect()
@@ -80,11 +142,11 @@ class Lab:
         """The same schema with a second driver: another session and engine; ANSI on, off, or as here."""
         twin = object.__new__(Lab)
         twin.schema, twin.session = self.schema, self._new_session(self.session)
+        twin.sources, twin.states, twin._lake = self.sources, self.states, self._lake
         if ansi is not None:
             twin.session.conf.set(_ANSI, str(ansi).lower())
         twin.engine = PlainEngine(twin.session)
-        twin.run(f"use {self.schema}")
-        twin.engine.session.sql(f"use {self.schema}")
+        twin._use_schema()
         return twin
 
 
@@ -115,6 +177,11 @@ class View:
     @property
     def name(self) -> str:
         return self.request.view.identifier
+
+    @property
+    def public(self) -> str:
+        """The view's name, in any session."""
+        return f"spark_catalog.{self.request.view.sql}"
 
     @property
     def state(self) -> str:
@@ -159,23 +226,24 @@ class View:
 
         digits  to compare of floating-point numbers; None compares all
         """
-        both = f"select 1, * from {self.name} union all select -1, * from (\n{self._query}\n)"
+        both = f"select 1, * from {self.public} union all select -1, * from (\n{self._query}\n)"
         return surplus(self.lab.rows(both), digits)
 
     def state_differences(self, digits: int | None = None) -> list[tuple[Any, ...]]:
         """The same for the hidden columns, compared with a newly built state."""
-        return surplus(self.lab.rows(hidden_rows(self.lab.engine, self.request)), digits)
+        found = self.lab.engine.session.sql(hidden_rows(self.lab.engine, self.request))
+        return surplus(found.collect(), digits)
 
     def check_columns(self) -> None:
         """Check names and types against `materialized='table'`, where every column is nullable."""
         session = self.lab.session
-        found = [(f.name, f.dataType.simpleString(), f.nullable) for f in session.table(self.name).schema]
+        found = [(f.name, f.dataType.simpleString(), f.nullable) for f in session.table(self.public).schema]
         wanted = [(f.name, f.dataType.simpleString(), True) for f in session.sql(self._query).schema]
         assert found == wanted, f"{self.name} has {found}, a table {wanted}"
 
     def content(self) -> list[tuple[Any, ...]]:
         """The view's rows in a fixed order."""
-        return sorted((tuple(row) for row in self.lab.rows(f"select * from {self.name}")), key=repr)
+        return sorted((tuple(row) for row in self.lab.rows(f"select * from {self.public}")), key=repr)
 
     def history(self) -> list[Row]:
         """The state's commits, oldest first."""

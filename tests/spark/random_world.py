@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import count
 
 from tests.fuzz.random_data import COLUMNS, TABLES, Change, Row, Value, random_change, random_table
-from tests.spark.lab import FEED, Lab
+from tests.spark.lab import Lab
 
 _NAMES = ("id", *(name for name, _ in COLUMNS))
 _DECIMAL, _FINE = "decimal(12,2)", "decimal(18,8)"
@@ -32,7 +32,7 @@ class RandomWorld:
         columns = ", ".join(map(" ".join, zip(_NAMES, self._types, strict=True)))
         for table in TABLES:
             self.content[table] = {next(self._ids): row for row in random_table(rng)}
-            self._write(f"create table {table} ({columns}) using delta {FEED}")
+            self._write(f"create table {table} ({columns}) {lab.using}")
             self._insert(table, self.content[table])
 
     def change(self) -> None:
@@ -99,7 +99,7 @@ class RandomWorld:
         elif self._rng.random() < 0.5:
             self._write(f"insert overwrite {table} {self._values(content)}")
         else:
-            self._write(f"create or replace table {table} using delta {FEED} as {self._values(content)}")
+            self._write(f"create or replace table {table} {self._lab.using} as {self._values(content)}")
 
     def _insert(self, table: str, rows: Content) -> None:
         if rows:

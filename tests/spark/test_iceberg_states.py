@@ -13,6 +13,7 @@ from sparkivm.refresh.request import StateLayout
 from tests.nightly import few_of
 from tests.spark.lab import Lab, View
 from tests.spark.state_sizes import SIZES, take_states_for
+from tests.spark.test_two_drivers import overtaken
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -113,3 +114,24 @@ def test_edited_queries(lab):
         view.must_be("no_op")
     sql = "select id, cast(x as tinyint) as small, cast(x as tinyint) + cast(1 as tinyint) as next from t"
     lab.view("c", sql, layout=ICEBERG).must_be("full", Reason.QUERY_CHANGED)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("size", SIZES)
+def test_rolled_back_while_a_refresh_runs(lab, monkeypatch, size):
+    """Iceberg accepts the refresh's commit, which then follows another snapshot than the one that was read."""
+    take_states_for(size, monkeypatch)
+    view = built(lab, "m", SUMS)
+    lab.run("insert into t values (5, 2, 16)")
+    view.must_be("incremental")
+    lab.run("insert into t values (6, 2, 32)")
+
+    def roll_back() -> None:
+        first = lab.value("select snapshot_id from m__ivm.history order by made_current_at limit 1")
+        lab.run(f"call spark_catalog.system.rollback_to_snapshot('{lab.schema}.m__ivm', {first})")
+
+    overtaken(view, roll_back).refresh()
+    view.check()
+    assert not view.state_differences()
+    lab.run("insert into t values (7, 2, 64)")
+    view.must_be("incremental")

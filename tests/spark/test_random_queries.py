@@ -122,7 +122,7 @@ def is_no_model(view: View) -> bool:
     """Whether Spark cannot make a plain table of the SELECT either."""
     table = f"{view.name}__as_table"
     try:
-        view.lab.run(f"create or replace table {table} using delta as {view.request.sql}")
+        view.lab.run(f"create or replace table {table} {view.lab.using} as {view.request.sql}")
         view.lab.run(f"drop table {table}")
     except _OF_SPARK:
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.spark.lab import FEED, Lab
+from tests.spark.lab import Lab
 from tests.tpcds.changes import CHANGING, changes
 from tests.tpcds.data import TABLES, generate
 
@@ -17,7 +17,7 @@ class TpcdsWorld:
         directory = generate()
         for table in TABLES:
             lab.run(
-                f"create table {table} using delta {FEED} as "
+                f"create table {table} {lab.using} as "
                 f"select /*+ coalesce(1) */ * from parquet.`{directory / table}.parquet`"
             )
         self._columns = {table: lab.session.table(table).columns for table in CHANGING}

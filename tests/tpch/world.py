@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from benchmarks.tpch_data import TABLES, generate
-from tests.spark.lab import FEED, Lab
+from tests.spark.lab import Lab
 
 SCALE = 0.01
 
@@ -75,8 +75,7 @@ class TpchWorld:
         for table in TABLES:
             path = parquet / table.name
             lab.run(
-                f"create table {table.name} using delta {FEED} as "
-                f"select /*+ coalesce(1) */ * from parquet.`{path}`"
+                f"create table {table.name} {lab.using} as select /*+ coalesce(1) */ * from parquet.`{path}`"
             )
             self._columns[table.name] = lab.session.table(table.name).columns
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sparkivm.changes.frontier import SourceFrontier
-from sparkivm.engine import Field, RelationFacts
+from sparkivm.engine import Field, RelationFacts, SnapshotTag
 from sparkivm.errors import NotIncremental
 from sparkivm.formats.iceberg import ICEBERG
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable
@@ -47,7 +47,7 @@ def table(*snapshots: Any, main: int | None = None, schemas: Any = (SCHEMA,), uu
             "schemas": [{"schema-id": number, "fields": fields} for number, fields in enumerate(schemas)],
             "properties": {"owner": "me"},
             "current-snapshot-id": newest,
-            "refs": {"main": {"snapshot-id": newest}} if snapshots else {},
+            "refs": {"main": {"snapshot-id": newest, "type": "branch"}} if snapshots else {},
             "snapshots": list(snapshots),
         }
     )
@@ -94,6 +94,19 @@ def test_what_is_known_of_a_table():
         "`ice`.`shop`.`t` version as of 1001",
     )
     assert found.fields[0].mapped_to != found.fields[1].mapped_to
+
+
+def test_tags():
+    values = json.loads(table(FIRST, snapshot(2, 1)))
+    values["refs"] |= {
+        "mine": {"snapshot-id": 1001, "type": "tag", "max-ref-age-ms": 60},
+        "theirs": {"snapshot-id": 1002, "type": "tag"},
+        "audit": {"snapshot-id": 1001, "type": "branch"},
+    }
+    assert facts(json.dumps(values)).tags == {
+        "mine": SnapshotTag(1001, 61),
+        "theirs": SnapshotTag(1002, None),
+    }
 
 
 def test_appends():

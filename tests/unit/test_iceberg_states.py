@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
+from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg_states import ICEBERG_STATES
 from sparkivm.formats.state_format import RowCounts, Tag, Write
 from sparkivm.names import TableName
+from sparkivm.refresh.stored.stored_state import foreign_commit
 from sparkivm.spark.data_types import spark_type
 
 TABLE = RelationFacts(TableName("s", "v__ivm"), "iceberg", (), version=3, commit_id="snapshot:33:0")
@@ -66,6 +69,38 @@ def test_snapshots_of_branches_are_not_in_the_line():
         "snapshot:22",
         "snapshot:11",
     ]
+
+
+@pytest.mark.parametrize(
+    ("former", "parent", "found"),
+    [
+        ([], 33, ""),
+        ([], 22, "2 ROLLBACK"),  # to the commit before the one that was read
+        ([], 99, ""),  # expired
+        ([snapshot(4, 44, 33, "overwrite")], 44, "4 overwrite"),
+        ([snapshot(4, 44, 33, "replace")], 44, ""),  # a compaction
+        ([snapshot(4, 44, 22, "replace")], 44, "2 ROLLBACK"),  # the same after a rollback
+        ([snapshot(4, 44, 0, "append")], 44, "4 append"),  # the table was replaced
+        ([snapshot(4, 44, 33, "append")], 33, ""),  # of a branch, or rolled back
+    ],
+)
+def test_what_came_between_reading_and_committing(former, parent, found):
+    """The refresh read version 3, which is snapshot 33, and committed snapshot 77."""
+    own = snapshot(5, 77, parent)
+    history: Any = History([snapshot(1, 11, 0), snapshot(2, 22, 11), snapshot(3, 33, 22), *former, own])
+    frontier = Frontier("p", "m", "s.v", "bag", "text", "", {}, {}, base=3)
+    foreign = foreign_commit(history, ICEBERG_STATES, TABLE.name, frontier, own)
+    assert (f"{foreign.version} {foreign.operation}" if foreign else "") == found
+
+
+@dataclass
+class History:
+    """An engine that knows one table's commits."""
+
+    of_table: list[Commit]
+
+    def commits(self, name: TableName, after: int) -> list[Commit]:
+        return [commit for commit in self.of_table if commit.version > after]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,15 @@ def test_mirror_options():
     assert [read_declaration("s", {"mirror": one}).mirrored for one in (True, False)] == [True, False]
 
 
+def test_kept_snapshots():
+    texts = ("14 days", "1 day", "2 hours", "90 Minutes")
+    assert [read_declaration("s", {"keep_snapshots": one}).kept_minutes for one in texts] == [
+        20160, 1440, 120, 90,
+    ]  # fmt: skip
+    assert not DeclaredSources("a", {"shop.orders": {"key": "id"}, "shop.odd": "yes"}).keeps_snapshots
+    assert DeclaredSources("a", {"shop.orders": {"keep_snapshots": "1 day"}}).keeps_snapshots
+
+
 def test_change_log_formats():
     debezium = read_declaration("s", {"key": ["id"], "change_log": "debezium"}).log
     assert (debezium.after, debezium.before, debezium.order) == ("after", "before", ("ts_ms",))
@@ -70,6 +79,10 @@ def test_change_log_formats():
         ({"key": "id", "change_log": {"order": [None]}}, "change_log.order is [None]"),
         ({"key": "id", "change_log": {"order": "x", "upserts": [{}]}}, "change_log.upserts is [{}]"),
         ({"refresh_mode": "full"}, "has no option refresh_mode"),
+        ({"keep_snapshots": 14}, "keep_snapshots is 14"),
+        ({"keep_snapshots": None}, "keep_snapshots is None"),
+        ({"keep_snapshots": "0 days"}, "keep_snapshots is '0 days'"),
+        ({"keep_snapshots": "2 weeks"}, "write a number of minutes, hours or days"),
         ({"change_log": "debezium"}, "the change log has no key"),
         ({"key": "id", "change_log": "kafka"}, "use one of debezium, delta, columns"),
         ({"key": "id", "change_log": {"format": "columns"}}, "change_log.order is missing"),

@@ -1,8 +1,9 @@
 """What a project declares about its sources: `meta: {sparkivm: …}` of a dbt source, seed, snapshot or model.
 
-key         columns that identify a row
-mirror      options of a mirror of a source without history; false: no mirror, true: always a mirror
-change_log  the source is not a table but a log of its changes
+key             columns that identify a row
+mirror          options of a mirror of a source without history; false: no mirror, true: always a mirror
+change_log      the source is not a table but a log of its changes
+keep_snapshots  how long an Iceberg source keeps a snapshot that a view has read
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from sparkivm.names import TableName, suffixed
 
 _RETENTION = re.compile(r"(?:\b[1-9]\d* (?:second|minute|hour|day|week)s?\b ?)+", re.IGNORECASE)
 _MIRROR_SUFFIX = "__ivm_mirror"
-OPTIONS = ("key", "mirror", "change_log")
+_KEEP = "keep_snapshots"
+OPTIONS = ("key", "mirror", "change_log", _KEEP)
+_KEPT = re.compile(r"([1-9]\d{0,4}) (minute|hour|day)s?", re.IGNORECASE)
+_MINUTES = {"minute": 1, "hour": 60, "day": 24 * 60}
 _MIRROR_OPTIONS = ("name", "schema", "location", "retention")
 _LOG_OPTIONS = (
     "format", "order", "operation", "upserts", "deletes", "ignored", "after", "before", "columns",
@@ -67,6 +71,7 @@ class SourceDeclaration:
     mirrored: bool | None = None  # None: only if it has no history of its own
     mirror: MirrorOptions = MirrorOptions()
     log: ChangeLog | None = None
+    kept_minutes: int = 0  # 0: no snapshot is kept for a view
 
     @property
     def may_be_mirrored(self) -> bool:
@@ -92,6 +97,11 @@ class DeclaredSources:
         return tuple(
             k for k, meta in self.metas.items() if isinstance(meta, Mapping) and "change_log" in meta
         )
+
+    @property
+    def keeps_snapshots(self) -> bool:
+        """Whether snapshots of any source are kept."""
+        return any(isinstance(meta, Mapping) and _KEEP in meta for meta in self.metas.values())
 
     def of(self, source: TableName) -> SourceDeclaration:
         """Raises: DeclarationError."""
@@ -132,9 +142,22 @@ def read_declaration(source: str, meta: object) -> SourceDeclaration:
             )
         mirrored, where = None, MirrorOptions(**texts)
     log = options.get("change_log")
-    if log is None:
-        return SourceDeclaration(key, mirrored, where)
-    return SourceDeclaration(key, mirrored, where, _change_log(source, key, log))
+    return SourceDeclaration(
+        key,
+        mirrored,
+        where,
+        None if log is None else _change_log(source, key, log),
+        _kept_minutes(source, options[_KEEP]) if _KEEP in options else 0,
+    )
+
+
+def _kept_minutes(source: str, value: object) -> int:
+    found = _KEPT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise DeclarationError(
+            source, f"{_KEEP} is {value!r}", "write a number of minutes, hours or days, for example 14 days"
+        )
+    return int(found[1]) * _MINUTES[found[2].lower()]
 
 
 def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLog:

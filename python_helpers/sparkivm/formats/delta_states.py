@@ -51,6 +51,7 @@ class DeltaStates(StateFormat):
     clusters = True
     not_in = ()
     commits_as_described = False
+    versions_are_a_line = True
 
     def stored(self, type: SparkType) -> SparkType:
         return type
@@ -112,11 +113,10 @@ class DeltaStates(StateFormat):
         return error.condition.startswith(_CONFLICTS) or any(f"[{word}" in str(error) for word in _CONFLICTS)
 
     def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
-        by_version = {commit.version: commit for commit in commits}
-        version = table.version
-        while version in by_version:
-            yield by_version[version]
-            version -= 1
+        return _down_from(table.version, commits)
+
+    def before(self, commit: Commit, commits: Sequence[Commit]) -> Iterator[Commit]:
+        return _down_from(commit.version - 1, commits)
 
     def changes_rows(self, commit: Commit) -> bool:
         return changes_rows(commit)
@@ -176,3 +176,10 @@ def _without_feed(properties: Mapping[str, str]) -> dict[str, str]:
         for name, value in properties.items()
         if not (name == CHANGE_FEED and value.lower() == "true")
     }
+
+
+def _down_from(version: int, commits: Sequence[Commit]) -> Iterator[Commit]:
+    by_version = {commit.version: commit for commit in commits}
+    while version in by_version:
+        yield by_version[version]
+        version -= 1

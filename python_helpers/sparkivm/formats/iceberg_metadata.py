@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sparkivm.engine import SNAPSHOT, Commit, Field, RelationFacts
+from sparkivm.engine import SNAPSHOT, Commit, Field, RelationFacts, SnapshotTag
 from sparkivm.names import TableName, quoted
 
 # Parameters of a commit: the parent snapshot (0 for none), and its columns with their identities.
@@ -67,6 +67,7 @@ class IcebergMetadata:
             size_bytes=0,
             files=0,
             snapshots=len(self._snapshots),
+            tags=self._tags,
         )
         if not self.newest:
             return replace(found, read_as=nothing_of(name))
@@ -104,6 +105,17 @@ class IcebergMetadata:
     @property
     def _snapshots(self) -> Mapping[int, Mapping[str, Any]]:
         return {int(one["snapshot-id"]): one for one in self.values.get("snapshots", ())}
+
+    @property
+    def _tags(self) -> Mapping[str, SnapshotTag]:
+        refs = self.values.get("refs", {})
+        return {name: self._tag(ref) for name, ref in refs.items() if ref["type"] == "tag"}
+
+    def _tag(self, ref: Mapping[str, Any]) -> SnapshotTag:
+        """Iceberg counts the age of a tag from the time of its snapshot."""
+        snapshot, age_ms = int(ref["snapshot-id"]), ref.get("max-ref-age-ms")
+        made_ms = int(self._snapshots[snapshot]["timestamp-ms"])
+        return SnapshotTag(snapshot, None if age_ms is None else made_ms + int(age_ms))
 
     def _columns(self, schema: int) -> Sequence[Mapping[str, Any]]:
         found = next(one for one in self.values["schemas"] if one["schema-id"] == schema)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from sparkivm.engine import Commit, EngineError, RelationFacts
+from sparkivm.engine import SNAPSHOT, Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg import RETENTION
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
 from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
@@ -51,6 +51,7 @@ class IcebergStates(StateFormat):
     clusters = False
     not_in = ("", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     commits_as_described = True
+    versions_are_a_line = False  # a rollback makes no commit
 
     def stored(self, type: SparkType) -> SparkType:
         """TINYINT and SMALLINT become INT; texts lose length and collation."""
@@ -116,11 +117,10 @@ class IcebergStates(StateFormat):
         return any(words in str(error) for words in _CONFLICTS)
 
     def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
-        by_id = {commit.id: commit for commit in commits}
-        at = f"snapshot:{table.snapshot}"
-        while at in by_id:
-            yield by_id[at]
-            at = f"snapshot:{by_id[at].parameters[PARENT]}"
+        return _back_from(str(table.snapshot), commits)
+
+    def before(self, commit: Commit, commits: Sequence[Commit]) -> Iterator[Commit]:
+        return _back_from(commit.parameters[PARENT], commits)
 
     def changes_rows(self, commit: Commit) -> bool:
         return commit.operation != _COMPACTION
@@ -146,6 +146,13 @@ class IcebergStates(StateFormat):
 
 
 ICEBERG_STATES = IcebergStates()
+
+
+def _back_from(snapshot: str, commits: Sequence[Commit]) -> Iterator[Commit]:
+    by_id = {commit.id: commit for commit in commits}
+    while found := by_id.get(f"{SNAPSHOT}:{snapshot}"):
+        yield found
+        snapshot = found.parameters[PARENT]
 
 
 def _guarded(source: str, table: TableName, read: int) -> str:

@@ -64,6 +64,7 @@ class StateFormat(ABC):
     clusters              whether CREATE TABLE accepts CLUSTER BY
     not_in                classes of catalogs that cannot have such tables; "" is Spark's own
     commits_as_described  whether an engine sees only the commits that existed when it described the table
+    versions_are_a_line   whether a commit always follows the one with the version before its own
     """
 
     provider: ClassVar[Literal["delta", "iceberg"]]
@@ -71,6 +72,7 @@ class StateFormat(ABC):
     clusters: ClassVar[bool]
     not_in: ClassVar[tuple[str, ...]]
     commits_as_described: ClassVar[bool]
+    versions_are_a_line: ClassVar[bool]
 
     @abstractmethod
     def stored(self, type: SparkType) -> SparkType:
@@ -147,6 +149,10 @@ class StateFormat(ABC):
 
         commits  above some version, oldest first
         """
+
+    @abstractmethod
+    def before(self, commit: Commit, commits: Sequence[Commit]) -> Iterator[Commit]:
+        """The commits that led to one of them, newest first, until one is missing."""
 
     @abstractmethod
     def changes_rows(self, commit: Commit) -> bool:

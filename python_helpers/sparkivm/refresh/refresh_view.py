@@ -99,7 +99,9 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     settings = semantic_settings(engine, request.header, request.stamp_columns)
     _never_go_back(attempt, stored)
     if stored.frontier is not None and _nothing_changed(attempt, stored, settings):
-        _renew(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)
+        assert stored.facts is not None
+        frontier = _renewed(attempt, stored, stored.frontier, _HALF_LOG_RETENTION_MS)
+        attempt.keep_snapshots(frontier, stored.facts)
         return attempt.result("no_op", explanation="no source changed")
     if stored.facts is not None:
         engine.expect_commit(attempt.state)
@@ -158,8 +160,9 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
     moved = attempt.frontier(seen, stored.frontier)
     # Otherwise the next refreshes would read the same changes until their files are gone.
     limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
-    _renew(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
+    frontier = _renewed(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
     attempt.publish(seen, stored.frontier, stored.facts)
+    attempt.keep_snapshots(frontier, stored.facts)
     return attempt.result("no_op", explanation="no row of a source changed")
 
 
@@ -168,14 +171,15 @@ def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
 
     A table that was created again, or restored, may be the newer or the older one.
     """
-    for key, source in stored.frontier.sources.items() if stored.frontier else ():
-        seen = attempt.sources.seen(name_of(key))
+    for source in stored.frontier.sources.values() if stored.frontier else ():
+        name = name_of(source.name)
+        seen = attempt.sources.seen(name)
         if seen is None or seen.table_id != source.table_id:
-            attempt.sources.look_again_for(name_of(key), source.table_id)
+            attempt.sources.look_again_for(name, source.table_id)
         elif seen.version < source.version:
             attempt.sources.forget(seen.source)
         elif seen.version == source.version and is_another(seen.commit_id, source.commit_id):
-            attempt.sources.look_again_for(name_of(key), source.commit_id)
+            attempt.sources.look_again_for(name, source.commit_id)
 
 
 def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[str, str]) -> bool:
@@ -190,9 +194,10 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
         or not frontier.deterministic
     ):
         return False
-    attempt.sources.look_ahead(map(name_of, (*frontier.sources, *frontier.views)))
-    for key, source in frontier.sources.items():
-        now = attempt.sources.known(name_of(key))
+    names = [source.name for source in frontier.sources.values()]
+    attempt.sources.look_ahead(map(name_of, (*names, *frontier.views)))
+    for source in frontier.sources.values():
+        now = attempt.sources.known(name_of(source.name))
         if now is None or now.at != source.at:
             return False
     if frontier.moments != attempt.sources.moments(frontier.moments):
@@ -206,23 +211,27 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
     return attempt.public.is_as_left(frontier)
 
 
-def _renew(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: int) -> None:
+def _renewed(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: int) -> Frontier:
     """Write the frontier again before Delta's log clean-up removes the commit that holds it.
 
+    frontier  to write
     limit_ms  the allowed age of that commit
+    Returns: the frontier that the state has now.
     """
     commit = stored.frontier_commit
+    assert stored.frontier is not None
     if commit is None:
-        return
+        return stored.frontier
     newest = attempt.engine.commits(attempt.state, stored.version - 1)
     now_ms = time.time() * 1000
     if not newest or now_ms - commit.timestamp_ms < limit_ms:
-        return
+        return stored.frontier
     assert stored.facts is not None
     columns = [quoted(field.name) for field in stored.facts.fields]
     write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.renewed": str(int(now_ms))})
     renewed = replace(frontier, base=stored.version, timing=learned(stored), outcome=Outcome("no_op"))
     attempt.commit(stored, renewed, write)
+    return frontier
 
 
 def _memory(attempt: Attempt, seen: Observation) -> Memory:

@@ -52,11 +52,11 @@ def leftovers(
 
 
 def drop_leftovers(engine: Engine, found: Iterable[Leftover]) -> list[str]:
-    """Returns: the statements."""
+    """Returns: the statements, and what could not be cleaned up."""
     recording = RecordingEngine(engine)
     for one in found:
         drop_own(recording, one.relation)
-    return recording.statements
+    return [*recording.statements, *recording.warnings]
 
 
 def _why(facts: RelationFacts, marker: Marker, views: Mapping[str, str], sources: Collection[str]) -> str:

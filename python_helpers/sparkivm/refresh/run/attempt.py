@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ from sparkivm.refresh.run.next_frontier import next_frontier
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Committed, commit_statement
+from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
 from sparkivm.refresh.stored.stored_state import StoredState
 
 _NO_ROWS = RowCounts()
@@ -151,6 +153,16 @@ class Attempt:
             return commit_statement(self.engine, self.format, self.state, stored, frontier, write)
         finally:
             self.sources.forget(self.state)
+
+    def keep_snapshots(self, frontier: Frontier, state: RelationFacts, *, names_others: bool = False) -> None:
+        """Tag the snapshots that the state reflects, where the project asks for it.
+
+        names_others  whether to warn of sources that have no snapshots to keep
+        """
+        declared, facts = self.request.declared, self.sources.known
+        if declared.keeps_snapshots:
+            tag, now_ms = tag_of(state, self.request.owner), int(1000 * time.time())
+            keep_snapshots(self.engine, declared, tag, frontier, facts, now_ms, names_others=names_others)
 
     def result(
         self,

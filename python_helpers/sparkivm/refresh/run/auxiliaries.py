@@ -109,8 +109,8 @@ class Auxiliaries:
 
     def check_sources(self) -> None:
         """Raises: Conflict if a source changed since, for example because this run enabled capture."""
-        for key, read in self._read.items():
-            now = self._sources.known(name_of(key))
+        for read in self._read.values():
+            now = self._sources.known(read.source)
             if now is None or now.at != read.at:
                 raise Conflict(f"{read.name} changed after an auxiliary view of {self._request.view} read it")
 
@@ -175,7 +175,7 @@ class Auxiliaries:
         if stored.frontier is None or pinned is None or pinned.version != stored.version:
             raise Conflict(f"{result.view} was written to by someone else")
         for key, source in stored.frontier.sources.items():
-            now = self._sources.known(name_of(key))
+            now = self._sources.known(name_of(source.name))
             # If no row that it reads changed, it stays at the old version.
             as_read = now is not None and (
                 (now.version == source.version and not is_another(now.commit_id, source.commit_id))

@@ -24,7 +24,7 @@ from sparkivm.refresh.decide.state_part import StatePart, find_part
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
-from sparkivm.refresh.run.script import Progress, Script, Step
+from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
 from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.stored.staging import Staging
 from sparkivm.refresh.stored.stored_state import check_files
@@ -85,7 +85,8 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     if change.form == "replace":
         steps.append(FindPart())
     steps.append(Apply(change, cut[-1]))
-    return Script(tuple(steps), (Publish(),))
+    kept = (KeepSnapshots(),) if seen.request.declared.keeps_snapshots else ()
+    return Script(tuple(steps), (Publish(), *kept))
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,15 @@ class Publish(Step[FromChanges]):
     def run(self, progress: FromChanges) -> None:
         assert progress.frontier is not None
         progress.attempt.publish(progress.seen, progress.frontier, progress.state)
+
+
+@dataclass(frozen=True)
+class KeepSnapshots(Step[FromChanges]):
+    label = KEEP_SNAPSHOTS
+
+    def run(self, progress: FromChanges) -> None:
+        assert progress.frontier is not None
+        progress.attempt.keep_snapshots(progress.frontier, progress.state)
 
 
 def _cut(change: StateChange, decision: Decision) -> list[Steps]:

@@ -27,7 +27,7 @@ from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import Observation, compiled_for, recompiled
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
-from sparkivm.refresh.run.script import Progress, Script, Step
+from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
 from sparkivm.refresh.stored.commit import Committed
 from sparkivm.refresh.stored.owned import drop_own
 from sparkivm.refresh.stored.ownership import is_ours
@@ -81,8 +81,9 @@ def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Scri
     if request.change_capture != "never_alter" and seen.compiled.plan is not None:
         steps.append(SwitchOnCapture())
     steps.append(ReplaceState(request.state))
+    kept = (KeepSnapshots(),) if request.declared.keeps_snapshots else ()
     former = () if former_state is None else (DropFormerState(former_state),)
-    return Script(tuple(steps), (Publish(), DropAuxiliaries(), *former))
+    return Script(tuple(steps), (Publish(), *kept, DropAuxiliaries(), *former))
 
 
 def drop_former_state(attempt: Attempt, state: TableName) -> None:
@@ -191,6 +192,16 @@ class Publish(Step[Rebuild]):
         assert frontier is not None
         full = attempt.request.full_refresh
         attempt.publish(progress.seen, frontier, attempt.state_facts(), in_any_case=full)
+
+
+@dataclass(frozen=True)
+class KeepSnapshots(Step[Rebuild]):
+    label = KEEP_SNAPSHOTS
+
+    def run(self, progress: Rebuild) -> None:
+        assert progress.frontier is not None
+        attempt = progress.attempt
+        attempt.keep_snapshots(progress.frontier, attempt.state_facts(), names_others=True)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.stored.commit import Committed
 
+KEEP_SNAPSHOTS = "tag the snapshots of the sources that were read"
+
 
 @dataclass(kw_only=True)
 class Progress:

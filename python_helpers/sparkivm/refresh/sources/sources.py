@@ -48,8 +48,9 @@ class Sources:
         self._engine, self._declared, self._home, self._format = engine, declared, home, format
         self._pins_of_run = pins
         self._captures = captures
-        self._ahead: dict[str, RelationFacts | None] = {}
+        self._ahead: dict[str, RelationFacts] = {}
         self._looked_at: set[str] = set()  # by this session, in this refresh
+        self._spelled: set[TableName] = set()  # names that differ in case from those of the relations' facts
 
     @classmethod
     def of(
@@ -79,15 +80,37 @@ class Sources:
                 return found
             name = found.name
         facts = self._pins.facts(name, self._look)
-        if facts is not None and facts.kind == "iceberg" and name.key not in self._looked_at:
+        if facts is None or not self._is_spelled_as(facts, name):
+            return None
+        if facts.kind == "iceberg" and name.key not in self._looked_at:
             self._looked_at.add(name.key)
             self._engine.invalidate(name)
         return facts
 
+    def _is_spelled_as(self, facts: RelationFacts, name: TableName) -> bool:
+        """Whether a name belongs to a relation whose name differs at most in case; some catalogs have others.
+
+        Raises: ModelError for another relation.
+        """
+        of_session = (name.catalog or self.current[0]) == "spark_catalog" and facts.kind != "iceberg"
+        if name.parts == facts.source.parts or of_session or name in self._spelled:
+            return True
+        found = self._engine.describe(name)
+        if found is None:
+            return False
+        if not _what_it_is(facts) or _what_it_is(found) != _what_it_is(facts):
+            what = f"{name} and {facts.source} may be two tables: their names differ only in case"
+            raise ModelError(str(name), what, "spell one table in one way, or rename one of them")
+        self._spelled.add(name)
+        return True
+
     def look_ahead(self, names: Iterable[TableName]) -> None:
         """Describe relations together that are going to be asked for one by one."""
         unseen = [name for name in names if not self._pins.has(name)]
-        self._ahead = dict(zip((name.key for name in unseen), self._engine.describe_all(unseen), strict=True))
+        found = self._engine.describe_all(unseen)
+        self._ahead = {
+            name.key: facts for name, facts in zip(unseen, found, strict=True) if facts is not None
+        }
 
     def known(self, name: TableName) -> RelationFacts | None:
         """Like `facts`; None also if the relation cannot be mirrored."""
@@ -260,6 +283,11 @@ class Sources:
                     "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
                 )
             self._pins.checked.add(facts.at)
+
+
+def _what_it_is(relation: RelationFacts) -> str:
+    """What distinguishes a table or view from others, whatever its name; "" if nothing is known."""
+    return relation.table_id or relation.view_text
 
 
 def _reads_files(view: RelationFacts) -> bool:

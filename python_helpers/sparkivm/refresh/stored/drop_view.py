@@ -40,7 +40,7 @@ def drop_incremental_view(
     drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, among))
     if not recording.statements:
         raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
-    return "\n".join(recording.statements)
+    return "\n".join((*recording.statements, *recording.warnings))
 
 
 def drop_auxiliaries(engine: RecordingEngine, request: RefreshRequest, first: int) -> None:

@@ -10,6 +10,7 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
 from sparkivm.names import STATE_SUFFIX, TableName, name_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.stored.kept_snapshots import release_snapshots
 
 _SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
 ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
@@ -65,6 +66,7 @@ def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
     if relation.kind == "view":
         engine.run("drop_own_view", view=relation.name.sql)
     elif relation.kind in STATE_FORMATS:
+        release_snapshots(engine, relation)
         engine.write(STATE_FORMATS[relation.kind].drop(relation.name))
     else:
         engine.run("drop_own_table", table=relation.name.sql)

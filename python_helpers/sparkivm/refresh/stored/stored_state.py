@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
@@ -153,11 +153,21 @@ def is_state_of(engine: Engine, facts: RelationFacts, marker: Marker) -> bool:
 def foreign_commit(
     engine: Engine, format: StateFormat, state: TableName, frontier: Frontier, commit: Commit
 ) -> Commit | None:
-    """A foreign commit between the version that a refresh saw and its own commit, if there is one."""
-    if frontier.base < 0 or commit.version == frontier.base + 1:
+    """What somebody else did between the version that a refresh saw and its own commit, if anything.
+
+    If the state was rolled back to an older commit, this is that commit, as a ROLLBACK.
+    """
+    base, is_a_line = frontier.base, format.versions_are_a_line
+    if base < 0 or (is_a_line and commit.version == base + 1):
         return None
-    between = (c for c in engine.commits(state, frontier.base) if c.version < commit.version)
-    return next((c for c in between if _changes_state(format, c)), None)
+    for before in format.before(commit, engine.commits(state, base if is_a_line else -1)):
+        if before.version < base:
+            return replace(before, operation="ROLLBACK")
+        if before.version == base:
+            return None
+        if _changes_state(format, before):
+            return before
+    return None
 
 
 def _changes_state(format: StateFormat, commit: Commit) -> bool:
