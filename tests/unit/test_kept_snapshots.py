@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,9 @@ class Tables:
 
     def describe(self, name: TableName) -> RelationFacts | None:
         return self.source if name.key == ORDERS.key else None
+
+    def describe_all(self, names: Sequence[TableName]) -> list[RelationFacts | None]:
+        return [self.describe(name) for name in names]
 
     def commits(self, name: TableName, after: int) -> list[Commit]:
         assert name == STATE.name

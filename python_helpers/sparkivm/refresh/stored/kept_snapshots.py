@@ -15,7 +15,7 @@ import hashlib
 import re
 from collections.abc import Callable
 
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import SNAPSHOT, EngineError, RelationFacts, snapshot_of
 from sparkivm.marker import Owner, Role, read_marker
@@ -75,20 +75,23 @@ def keep_snapshots(
 
 
 def release_snapshots(engine: RecordingEngine, state: RelationFacts) -> None:
-    """Remove the tags that are kept for a state, before it is dropped. The others end with their time."""
+    """Remove the tags that are kept for a state, before it is dropped. What stays is a warning."""
     marker = read_marker(state.properties)
     if marker is None or marker.role is not Role.STATE:
         return
-    found, tag = newest_frontier(engine, state), tag_of(state, marker.owner)
-    for known in found[1].sources.values() if found else ():
-        if not known.commit_id.startswith(f"{SNAPSHOT}:"):
-            continue
-        try:
-            source = engine.describe(name_of(known.name))
+    tag = tag_of(state, marker.owner)
+    try:
+        found = newest_frontier(engine, state)
+        names = [known.name for known in found[1].sources.values() if _is_snapshot(known)] if found else []
+        for source in engine.describe_all([*map(name_of, names)]):
             if source is not None and tag in source.tags:
                 engine.run("drop_tag", table=source.name.sql, tag=quoted(tag))
-        except EngineError as error:
-            engine.warn(f"{known.name} keeps the tag {tag} until its time is over: {_why(error)}")
+    except EngineError as error:
+        engine.warn(f"tags {tag} of sources may stay until their time is over: {_why(error)}")
+
+
+def _is_snapshot(known: SourceFrontier) -> bool:
+    return known.commit_id.startswith(f"{SNAPSHOT}:")
 
 
 def _why(error: EngineError) -> str:
