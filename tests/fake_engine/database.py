@@ -21,6 +21,8 @@ _FUNCTIONS = (
     "unix_micros(t) as epoch_us(t)",
     "timestamp_micros(n) as make_timestamp(n)",
     "raise_error(message) as error(message)",
+    "assert_true(c) as case when c then null else error('this is not true') end, "
+    "(c, message) as case when c then null else error(message) end",
     "count_if(c) as count(case when c then 1 end)",  # DuckDB's may be NULL
 )
 _TYPES = {
