@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sparkivm.engine import EngineError, Field
+from tests.fake_engine.spark_functions import use_duckdb_terms
 
 # Spark functions that sqlglot does not translate.
 _FUNCTIONS = (
@@ -179,6 +180,7 @@ def template(tree: exp.Expression) -> Template:
     for node in list(tree.find_all(exp.CurrentDate, exp.CurrentTimestamp)):
         type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp_ntz"
         node.replace(exp.cast(exp.Literal.string(_NOW), type_, dialect="spark"))
+    use_duckdb_terms(tree)
     return Template(tree.sql("duckdb", copy=False), tuple(references))
 
 

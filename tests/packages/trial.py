@@ -76,7 +76,7 @@ class Trial:
             warehouse.execute(statement)
 
     def _refresh(self, manifest: Any) -> None:
-        results = self._project.dbt("run", manifest).results
+        results = [one for one in self._project.dbt("run", manifest).results if one.node.resource_type == "model"]
         broken = []
         for result in results:
             before = self._found.get(result.node.name)
