@@ -31,7 +31,9 @@ def _in_duckdb(node: exp.Expression) -> exp.Expression | None:
         case exp.AddMonths() | exp.TsOrDsAdd():
             return exp.cast(node.copy(), "date")
         case exp.DateTrunc() if node.unit.name.upper() in _UNITS:
-            return exp.DateTrunc(this=node.this.copy(), unit=exp.Literal.string(_UNITS[node.unit.name.upper()]))
+            return exp.DateTrunc(
+                this=node.this.copy(), unit=exp.Literal.string(_UNITS[node.unit.name.upper()])
+            )
     return None
 
 

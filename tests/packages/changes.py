@@ -26,7 +26,9 @@ def changes(rng: random.Random, table: str, fields: Sequence[Field], rows: Seque
     ordered = sorted(rows, key=repr)
     values = ", ".join(f"({_row(_new_row(rng, fields, ordered), fields)})" for _ in range(2))
     yield f"insert into {table} values {values}"
-    changed, cleared, *gone = rng.sample(ordered, min(3, len(ordered))) if len(ordered) > 1 else [ordered[0]] * 2
+    changed, cleared, *gone = (
+        rng.sample(ordered, min(3, len(ordered))) if len(ordered) > 1 else [ordered[0]] * 2
+    )
     column = rng.randrange(len(fields))
     for row, value in ((changed, rng.choice(ordered)[column]), (cleared, None)):
         item = f"{quoted(fields[column].name)} = {_literal(value, fields[column].type)}"
@@ -63,7 +65,8 @@ def _row(row: Row, fields: Sequence[Field]) -> str:
 
 def _is(row: Row, fields: Sequence[Field]) -> str:
     return " and ".join(
-        f"{quoted(field.name)} <=> {_literal(value, field.type)}" for value, field in zip(row, fields, strict=True)
+        f"{quoted(field.name)} <=> {_literal(value, field.type)}"
+        for value, field in zip(row, fields, strict=True)
     )
 
 

@@ -25,9 +25,12 @@ from tests.fake_engine.engine import FakeEngine
 from tests.fake_engine.lake import Lake, View
 from tests.fake_engine.session import Session
 from tests.fake_engine.statements import execute
+from tests.packages.outcome import Engine
 
 _COMMENTS = re.compile(r"(\s*(--[^\n]*\n|/\*.*?\*/))*\s*", re.DOTALL)
-_REFUSED = "Spark refuses the model's SQL"  # the embedded engine does; what a refresh runs it must be able to run
+_REFUSED = (
+    "Spark refuses the model's SQL"  # the embedded engine does; what a refresh runs it must be able to run
+)
 _FIRST_DAY = datetime(2027, 1, 15, 15, 9, 26)  # after all data
 _IGNORED = re.compile(r"\s*(create schema|comment on|alter table \S+ (change|alter) column)\b", re.IGNORECASE)
 
@@ -35,7 +38,7 @@ _IGNORED = re.compile(r"\s*(create schema|comment on|alter table \S+ (change|alt
 class EmbeddedWarehouse:
     """A lake of its own. Its time stands still, so that a view and its SELECT see the same."""
 
-    name = "embedded"
+    engine: Engine = "embedded"
 
     def __init__(self) -> None:
         self._lake = _StillLake()

@@ -3,58 +3,67 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 Kind = Literal["incremental", "full", "not tried", "failed"]
+Engine = Literal["embedded", "Spark"]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """One model.
 
-    kind  incremental: each refresh, or there was nothing to refresh; full: rebuilt, with the reason; not tried: the
-          embedded engine cannot run it, or a model that it reads; failed: an error, or wrong rows
+    kind      incremental: in each refresh, or there was nothing to refresh; full: rebuilt; not tried: the embedded
+              engine cannot run it, or it reads such a model; failed: an error, or wrong rows
+    reason    the code of a rebuild's reason, or the kind of problem
+    detail    the rest of the message
+    compared  incremental refreshes after which the rows were compared
     """
 
     model: str
     kind: Kind
     reason: str = ""
+    detail: str = ""
+    compared: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.model}: {self.kind}, {self.reason}" + f" ({self.detail})" * bool(self.detail)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One project: how many models of each kind, and why the others are not incremental."""
+    """One project on one engine.
+
+    own      whether it is one of our projects
+    counts   models by kind
+    reasons  models that are not incremental, by kind and reason
+    refreshes  incremental refreshes after which the rows were compared
+    """
 
     project: str
     version: str
-    engine: str
-    counts: dict[str, int]
-    reasons: dict[str, int]  # of models that are full
-    refreshes: int  # incremental refreshes whose rows were compared
-    problems: tuple[str, ...]  # of models that failed or were not tried
+    engine: Engine
+    own: bool
+    counts: Mapping[str, int]
+    reasons: Mapping[str, int]
+    refreshes: int
 
     @property
     def models(self) -> int:
         return sum(self.counts.values())
 
-    @property
-    def failed(self) -> bool:
-        return bool(self.counts.get("failed"))
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def summary(project: str, version: str, engine: str, outcomes: Sequence[Outcome], refreshes: int) -> Summary:
-    by_kind = Counter(one.kind for one in outcomes)
+def summary(project: str, version: str, engine: Engine, own: bool, outcomes: Sequence[Outcome]) -> Summary:
+    others = Counter(f"{one.kind}: {one.reason}" for one in outcomes if one.kind != "incremental")
     return Summary(
         project,
         version,
         engine,
-        dict(sorted(by_kind.items())),
-        dict(Counter(one.reason for one in outcomes if one.kind == "full").most_common()),
-        refreshes,
-        tuple(f"{one.model}: {one.reason}" for one in outcomes if one.kind in ("failed", "not tried")),
+        own,
+        dict(sorted(Counter(one.kind for one in outcomes).items())),
+        dict(others.most_common()),
+        sum(one.compared for one in outcomes),
     )

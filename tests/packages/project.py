@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,10 +102,19 @@ def copied(path: Path, shelves: Sequence[Path], variables: Mapping[str, Any], in
         if package.name in _REPLACED:
             described = _with_macros(directory, described, package.name)
     _write_described(directory, described)
-    name = path.parent.name if path.name == "integration_tests" else path.name
-    project = Project(name, str(described.get("version", "")), directory, variables)
+    root = path.parent if path.name == "integration_tests" else path
+    version = str(described.get("version", ""))
+    project = Project(root.name, version + _commit(root), directory, variables)
     project.write_profile()
     return _over_its_seeds(project)
+
+
+def _commit(root: Path) -> str:
+    """The commit of a project that is a repository, after a comma."""
+    if not (root / ".git").exists():
+        return ""
+    command = ["git", "-C", str(root), "rev-parse", "--short=10", "HEAD"]
+    return f", {subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()}"
 
 
 def _over_its_seeds(project: Project) -> Project:
@@ -115,7 +125,9 @@ def _over_its_seeds(project: Project) -> Project:
     there = {node.schema for node in manifest.nodes.values() if node.resource_type == "seed"}
     if len(schemas - there) != 1:
         return project
-    found = Project(project.name, project.version, project.directory, project.variables, (schemas - there).pop())
+    found = Project(
+        project.name, project.version, project.directory, project.variables, (schemas - there).pop()
+    )
     found.write_profile()
     return found
 

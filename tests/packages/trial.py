@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from sparkivm.engine import Field
 from sparkivm.names import TableName
 from tests.packages.changes import changes
-from tests.packages.outcome import Outcome, Summary, summary
+from tests.packages.outcome import Engine, Outcome
 from tests.packages.project import Project
 from tests.seeds import seed
 
@@ -21,7 +21,7 @@ Rows = list[tuple[Any, ...]]
 class Warehouse(Protocol):
     """Where a project is built: the embedded engine, or Spark."""
 
-    name: str
+    engine: Engine
 
     def dbt(self) -> AbstractContextManager[None]:
         """While it lasts, dbt commands reach this warehouse."""
@@ -49,9 +49,8 @@ class Trial:
         self._project, self._warehouse = project, warehouse
         self._rng = random.Random(seed(f"packages {project.name}"))
         self._found: dict[str, Outcome] = {}  # by model; the first problem stays
-        self._compared = 0
 
-    def run(self, rounds: int) -> tuple[Summary, Sequence[Outcome]]:
+    def run(self, rounds: int) -> Sequence[Outcome]:
         """Build, then change the seeds and refresh a number of times. Compare after each step."""
         project, warehouse = self._project, self._warehouse
         with warehouse.dbt():
@@ -66,8 +65,7 @@ class Trial:
                 for node in seeds:
                     self._change(TableName(node.schema, node.alias))
                 self._refresh(manifest)
-        outcomes = [self._found[name] for name in sorted(self._found)]
-        return summary(project.name, project.version, warehouse.name, outcomes, self._compared), outcomes
+        return [self._found[name] for name in sorted(self._found)]
 
     def _change(self, table: TableName) -> None:
         warehouse = self._warehouse
@@ -76,7 +74,9 @@ class Trial:
             warehouse.execute(statement)
 
     def _refresh(self, manifest: Any) -> None:
-        results = [one for one in self._project.dbt("run", manifest).results if one.node.resource_type == "model"]
+        results = [
+            one for one in self._project.dbt("run", manifest).results if one.node.resource_type == "model"
+        ]
         broken = []
         for result in results:
             before = self._found.get(result.node.name)
@@ -91,14 +91,16 @@ class Trial:
     def _outcome(self, result: Any) -> Outcome:
         name, status, said = result.node.name, str(result.status), result.adapter_response
         if status == "skipped":
-            return Outcome(name, "not tried", "reads a model that was not tried, or failed")
+            return Outcome(name, "not tried", "it reads a model that was not tried, or failed")
         if status != "success":
             message = str(result.message)
-            return Outcome(name, "not tried" if self._warehouse.cannot_run(message) else "failed", message)
+            if self._warehouse.cannot_run(message):
+                return Outcome(name, "not tried", "the embedded engine cannot run it", message)
+            return Outcome(name, "failed", "an error", message)
         if said["mode"] == "full":
-            return Outcome(name, "full", said["reason"] + _detail(said["reason_text"]))
-        self._compared += said["mode"] == "incremental"
-        return Outcome(name, "incremental")
+            return Outcome(name, "full", f"`{said['reason']}`", said["reason_text"])
+        compared = self._found[name].compared if name in self._found else 0
+        return Outcome(name, "incremental", compared=compared + (said["mode"] == "incremental"))
 
     def _differences(self, node: Any) -> Counter[Any]:
         """Rows that are in the view only (positive) or in its SELECT only (negative)."""
@@ -117,11 +119,7 @@ class Trial:
         net.subtract(Counter(map(_plain, rebuilt)))
         if any(net.values()):
             differs = [f"{count:+} {row}" for row, count in net.items() if count]
-            self._found[node.name] = Outcome(node.name, "failed", f"wrong rows: {'; '.join(differs[:4])}")
-
-
-def _detail(text: str) -> str:
-    return "" if text is None else f" {text}"
+            self._found[node.name] = Outcome(node.name, "failed", "wrong rows", "; ".join(differs[:4]))
 
 
 def _table(node: Any) -> TableName:
