@@ -45,6 +45,7 @@ class Database:
         self.connection = duckdb.connect(config={"threads": 1})
         # There are few rows; planning takes most of the time.
         self.connection.execute("pragma disable_optimizer")
+        self.connection.execute("set timezone = 'UTC'")
         for function in _FUNCTIONS:
             self.connection.execute(f"create macro {function}")
         self._numbers = itertools.count()
@@ -178,7 +179,7 @@ def template(tree: exp.Expression) -> Template:
         for part in ("db", "catalog", "version"):
             table.set(part, None)
     for node in list(tree.find_all(exp.CurrentDate, exp.CurrentTimestamp)):
-        type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp_ntz"
+        type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp"
         node.replace(exp.cast(exp.Literal.string(_NOW), type_, dialect="spark"))
     use_duckdb_terms(tree)
     return Template(tree.sql("duckdb", copy=False), tuple(references))

@@ -17,7 +17,7 @@ class Outcome:
 
     kind      incremental: in each refresh, or there was nothing to refresh; full: rebuilt; not tried: the embedded
               engine cannot run it, or it reads such a model; failed: an error, or wrong rows
-    reason    the code of a rebuild's reason, or the kind of problem
+    reason    the code of a rebuild's reason, the kind of problem, or what to know of an incremental model
     detail    the rest of the message
     compared  incremental refreshes after which the rows were compared
     """
@@ -39,7 +39,7 @@ class Summary:
 
     own      whether it is one of our projects
     counts   models by kind
-    reasons  models that are not incremental, by kind and reason
+    reasons  models with a reason, by kind and reason
     refreshes  incremental refreshes after which the rows were compared
     """
 
@@ -57,7 +57,7 @@ class Summary:
 
 
 def summary(project: str, version: str, engine: Engine, own: bool, outcomes: Sequence[Outcome]) -> Summary:
-    others = Counter(f"{one.kind}: {one.reason}" for one in outcomes if one.kind != "incremental")
+    others = Counter(f"{one.kind}: {one.reason}" for one in outcomes if one.reason)
     return Summary(
         project,
         version,

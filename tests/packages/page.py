@@ -23,7 +23,8 @@ make packages PROJECTS='~/dbt_stripe/integration_tests' SHELVES=~/packages # any
 ```
 
 `embedded`: dbt-spark's adapter over DuckDB, in the process, without a JVM. Where Spark's functions give other values there, view and SELECT
-have the same ones. `Spark`: Spark with Delta, with dbt-spark's profile; views are compared by the test `incremental_view_is_consistent`.
+have the same ones. `Spark`: Spark with Delta, by
+dbt-spark's method `session` (`--spark`).
 
 **full**: rebuilt, for the reason below. **not tried**: the embedded engine does not have a function of the model, or of a model that it
 reads. **failed**: an error, or a wrong row. **compared**: incremental refreshes whose rows were compared."""
@@ -34,7 +35,7 @@ run by their `integration_tests`, with the packages that they need. For these, t
 quoted, and `fivetran_utils.json_parse` is `get_json_object`, since its own form is SQL for Databricks only."""
 
 
-def read_results(path: Path = RESULTS) -> list[Summary]:
+def read_results(path: Path) -> list[Summary]:
     found = json.loads(path.read_text()) if path.exists() else []
     return [Summary(**entry) for entry in found]
 
@@ -51,7 +52,7 @@ def packages_page(printed: str) -> str:
 
     printed  the line that names the page's generator
     """
-    found = read_results()
+    found = read_results(RESULTS)
     public, own = [one for one in found if not one.own], [one for one in found if one.own]
     parts = ["# Public projects", printed, _ABOUT, "## Public projects", _PUBLIC, _table(public)]
     parts += ["### Models that are not incremental", _reasons(public), "## Our projects", _OUR, _table(own)]

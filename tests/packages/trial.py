@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Protocol
 
 from sparkivm.engine import Field
@@ -15,6 +16,7 @@ from tests.packages.outcome import Engine, Outcome
 from tests.packages.project import Project
 from tests.seeds import seed
 
+_AS_REBUILT = "equals its rebuild; its SELECT returned others of several rows that tie"
 Rows = list[tuple[Any, ...]]
 
 
@@ -100,7 +102,8 @@ class Trial:
         if said["mode"] == "full":
             return Outcome(name, "full", f"`{said['reason']}`", said["reason_text"])
         compared = self._found[name].compared if name in self._found else 0
-        return Outcome(name, "incremental", compared=compared + (said["mode"] == "incremental"))
+        reason = self._found[name].reason if name in self._found else ""
+        return Outcome(name, "incremental", reason, compared=compared + (said["mode"] == "incremental"))
 
     def _differences(self, node: Any) -> Counter[Any]:
         """Rows that are in the view only (positive) or in its SELECT only (negative)."""
@@ -120,6 +123,8 @@ class Trial:
         if any(net.values()):
             differs = [f"{count:+} {row}" for row, count in net.items() if count]
             self._found[node.name] = Outcome(node.name, "failed", "wrong rows", "; ".join(differs[:4]))
+        else:
+            self._found[node.name] = replace(self._found[node.name], reason=_AS_REBUILT)
 
 
 def _table(node: Any) -> TableName:
