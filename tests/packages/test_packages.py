@@ -84,7 +84,8 @@ def test_a_missing_package_is_named(tmp_path):
 
 @pytest.mark.parametrize("listed", ["some/other_utils", "https://example.com/some/dbt-other-utils.git"])
 def test_a_package_is_found_by_its_repository(tmp_path, listed):
-    package = _project(tmp_path / "shelf" / "dbt_other_utils")
+    package = tmp_path / "shelf" / "dbt_other_utils"
+    package.mkdir(parents=True)
     (package / "dbt_project.yml").write_text("name: own_name\nversion: 1.0.0\n")
     path = _project(tmp_path / "tiny")
     entry = "git" if "://" in listed else "package"
