@@ -91,9 +91,7 @@ def test_a_package_is_found_by_its_repository(tmp_path, listed):
     entry = "git" if "://" in listed else "package"
     (path / "packages.yml").write_text(f"packages: [{{{entry}: '{listed}', revision: main}}]")
     found = copied(path, [tmp_path / "shelf"], {}, tmp_path)
-    assert [one.name for one in found.directory.glob("dbt_packages/*")] == [
-        "tiny"
-    ]  # the name in its dbt_project.yml
+    assert [one.name for one in found.directory.glob("dbt_packages/*")] == ["own_name"]
 
 
 def test_changes_of_a_table():
