@@ -24,7 +24,7 @@ BY_FORMAT := $(addprefix tests/spark/test_,$(addsuffix .py,operators random_quer
 AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2 SPARKIVM_ADAPTIVE=true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly lint format golden fuzz mutants chaos bench java clean
+.PHONY: help demo test test-fast nightly lint format golden fuzz packages mutants chaos bench java clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ golden: .venv  ## rewrite the golden files; then read the diff
 
 fuzz: .venv java  ## random views, random changes, compared with their recomputation
 	$(BIN)/python -m tests.fuzz.run
+
+packages: .venv  ## all models of dbt projects as incremental views, compared: ours, or PROJECTS; SHELVES (folders of dbt packages)
+	$(BIN)/python -m tests.packages.run $(PROJECTS) $(if $(SHELVES),--packages $(SHELVES)) --results docs/packages.json
+	$(BIN)/python scripts/print_docs.py
 
 chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md; goes on where it was interrupted; PARTS
 	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md --results docs/reliability.json $(if $(PARTS),--parts $(PARTS))

@@ -1,4 +1,4 @@
-"""Prints the pages that repeat code: docs/laws.md, reasons.md and tpcds.md. `python scripts/print_docs.py`"""
+"""Prints the pages of docs/ that repeat code or results. `python scripts/print_docs.py`"""
 
 from __future__ import annotations
 
@@ -111,8 +111,20 @@ def tpcds_page() -> str:
     return page(_PRINTED)
 
 
+def packages_page() -> str:
+    """Render what became of the models of public projects, from docs/packages.json."""
+    from tests.packages.page import packages_page as page
+
+    return page(_PRINTED)
+
+
 # File name → the function that prints the page.
-PRINTED = {"laws.md": laws_page, "reasons.md": reasons_page, "tpcds.md": tpcds_page}
+PRINTED = {
+    "laws.md": laws_page,
+    "reasons.md": reasons_page,
+    "tpcds.md": tpcds_page,
+    "packages.md": packages_page,
+}
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from sparkivm.engine import EngineError, Field
+from tests.fake_engine.spark_functions import use_duckdb_terms
 
 # Spark functions that sqlglot does not translate.
 _FUNCTIONS = (
@@ -21,6 +22,8 @@ _FUNCTIONS = (
     "unix_micros(t) as epoch_us(t)",
     "timestamp_micros(n) as make_timestamp(n)",
     "raise_error(message) as error(message)",
+    "assert_true(c) as case when c then null else error('this is not true') end, "
+    "(c, message) as case when c then null else error(message) end",
     "count_if(c) as count(case when c then 1 end)",  # DuckDB's may be NULL
 )
 _TYPES = {
@@ -42,6 +45,7 @@ class Database:
         self.connection = duckdb.connect(config={"threads": 1})
         # There are few rows; planning takes most of the time.
         self.connection.execute("pragma disable_optimizer")
+        self.connection.execute("set timezone = 'UTC'")
         for function in _FUNCTIONS:
             self.connection.execute(f"create macro {function}")
         self._numbers = itertools.count()
@@ -175,8 +179,9 @@ def template(tree: exp.Expression) -> Template:
         for part in ("db", "catalog", "version"):
             table.set(part, None)
     for node in list(tree.find_all(exp.CurrentDate, exp.CurrentTimestamp)):
-        type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp_ntz"
+        type_ = "date" if isinstance(node, exp.CurrentDate) else "timestamp"
         node.replace(exp.cast(exp.Literal.string(_NOW), type_, dialect="spark"))
+    use_duckdb_terms(tree)
     return Template(tree.sql("duckdb", copy=False), tuple(references))
 
 

@@ -1,0 +1,1 @@
+select id as order_id, customer_id, cast(created_at as timestamp) as created_at, cast(total_price as decimal(12, 2)) as total_price, financial_status, cancelled_at is not null as is_cancelled, split(note, ';') as notes from {{ ref('orders') }}

@@ -1,0 +1,1 @@
+select deal_id, stage, '{{ invocation_id }}' as run_id from {{ ref('deals') }}

@@ -1,0 +1,1 @@
+select * from {{ ref('charges') }} where status <> 'succeeded' or status is null

@@ -1,0 +1,1 @@
+select * from {{ ref('movements') }} where month >= add_months(current_date, -6)

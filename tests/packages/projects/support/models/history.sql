@@ -1,0 +1,1 @@
+select ticket_id, field_name, value, user_id, cast(updated as timestamp) as valid_starting_at, lead(cast(updated as timestamp)) over (partition by ticket_id, field_name order by updated) as valid_ending_at from {{ ref('ticket_field_history') }}

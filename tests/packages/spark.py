@@ -1,0 +1,58 @@
+"""Projects on a Spark with Delta in this process, by dbt-spark's method `session`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.sparkivm.session import start
+from dbt.adapters.sparkivm.session_defaults import session_settings
+from pyspark.sql import SparkSession
+
+from sparkivm.engine import Field
+from sparkivm.names import TableName
+from tests.packages.outcome import Engine
+from tests.spark_settings import SETTINGS
+
+
+class SparkWarehouse:
+    """The running Spark. Its time cannot stand still, so models that read it may differ from their SELECT."""
+
+    engine: Engine = "Spark"
+
+    def __init__(self) -> None:
+        self._session = SparkSession.builder.getOrCreate()
+
+    def dbt(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def execute(self, sql: str) -> None:
+        self._session.sql(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._session.sql(sql).collect()]
+
+    def fields(self, table: TableName) -> Sequence[Field]:
+        schema = self._session.table(table.sql).schema
+        return tuple(Field(field.name, field.dataType.simpleString()) for field in schema)
+
+    def next_day(self) -> None:
+        """It comes by itself."""
+
+    def cannot_run(self, message: str) -> bool:
+        return False
+
+
+@contextmanager
+def started_spark() -> Iterator[SparkWarehouse]:
+    """Start Spark in an empty directory; stop it at the end."""
+    with tempfile.TemporaryDirectory() as directory:
+        start(session_settings(SETTINGS, Path(directory)), Path(directory))
+        warehouse = SparkWarehouse()
+        try:
+            yield warehouse
+        finally:
+            SparkSession.builder.getOrCreate().stop()
