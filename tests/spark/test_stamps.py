@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from sparkivm.refresh.operations.consistency import consistency_sql
 from tests.spark.lab import Lab
 from tests.spark.state_sizes import SIZES, take_states_for
 
@@ -57,4 +58,4 @@ def test_a_row_keeps_its_stamp_until_it_changes(spark, size, monkeypatch):
                 lab.session.table(name).selectExpr("* except (loaded_at)", "day(loaded_at) as day").collect()
             )
             assert Counter(map(tuple, found)) == EXPECTED[name][run], (name, run)
-            assert lab.session.sql(view.consistency_sql()).collect() == []
+            assert lab.rows(consistency_sql(lab.engine, view.request)) == []
