@@ -16,6 +16,7 @@ VIEWS = {
     "groups": BY_K,
     "rows": "select k, x from t",
     "copies": "select k from t",
+    "columns with ids": "select k as `the key`, x from t",
     "finalized": f"{BY_K} having sum(x) > 2",
     "sorted": "select id, x from t order by x desc limit 2",
     "extremum": "select k, max(x) as m from t group by k",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.state_columns import difference
 from sparkivm.engine import Commit, Engine, RelationFacts, session_with
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import STATE_FORMATS
@@ -145,11 +146,9 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     old = before.frontier
     assert old is not None
     # A literal of the view, such as the time of the run, may differ between the two texts.
-    same = (old.plan, old.fields, old.settings, old.columns) == (
-        frontier.plan, frontier.fields, frontier.settings, frontier.columns,
-    )  # fmt: skip
+    same = (old.plan, old.fields, old.settings) == (frontier.plan, frontier.fields, frontier.settings)
     adds_up = not old.several or shown == frontier.public[-1]
-    if not same or not adds_up:
+    if not same or not adds_up or difference(old.columns, frontier.columns):
         raise ModelError(
             str(request.view),
             "its last refresh was the first one of another query or settings, so rows cannot be compared",
