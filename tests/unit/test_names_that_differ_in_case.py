@@ -12,6 +12,7 @@ from sparkivm.errors import ModelError
 from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.names import TableName
 from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
 
 
@@ -39,17 +40,23 @@ class Catalogs:
         )
 
 
-def looked_up(catalog: str | None, *names: str) -> list[str]:
-    """The tables that names refer to, in one run."""
+def sources() -> Sources:
     engine: Any = Catalogs()
     declared = DeclaredSources("s", {"hive.s.p": {"mirror": False}})
-    sources = Sources(engine, Pins(), declared, "s", DELTA_STATES)
-    found = [sources.facts(TableName("s", name, catalog)) for name in names]
-    return [(facts.table_id or facts.view_text) if facts else "" for facts in found]
+    return Sources(engine, Pins(), declared, "s", DELTA_STATES)
+
+
+def looked_up(catalog: str, *names: str) -> list[str]:
+    """The tables that names refer to, in one model."""
+    model = SourceCatalog(sources(), TableName("s", "m"), TableName("s", "m__ivm"), {})
+    for name in names:
+        model.lookup((catalog, "s", name), ())
+    found = [model.facts(TableName("s", name, catalog)) for name in names]
+    return [facts.table_id or facts.view_text for facts in found]
 
 
 def test_catalogs_that_ignore_case():
-    assert looked_up(None, "t", "T") == ["id of t", "id of t"]
+    assert looked_up("other", "t", "T") == ["id of t", "id of t"]
     assert looked_up("hive", "t", "T", "T") == ["id of t", "id of t", "id of t"]
     assert looked_up("hive", "v", "V") == ["select 1 as a", "select 1 as a"]
 
@@ -60,9 +67,12 @@ def test_a_catalog_with_two_tables():
 
 
 def test_a_name_that_a_catalog_does_not_have():
-    assert looked_up("rest", "Orders", "orders") == ["id of Orders", ""]
+    with pytest.raises(ModelError, match=r"there is no table or view rest\.s\.orders"):
+        looked_up("rest", "Orders", "orders")
 
 
 def test_a_table_without_an_id():
+    run = sources()
+    run.facts(TableName("s", "p", "hive"))
     with pytest.raises(ModelError, match="spell one table in one way"):
-        looked_up("hive", "p", "P")
+        run.facts(TableName("s", "P", "hive"))

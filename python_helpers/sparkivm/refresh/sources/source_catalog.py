@@ -30,7 +30,7 @@ class SourceCatalog:
         self.resolved: dict[str, str] = {}  # as in a frontier
         self.tables: dict[str, RelationFacts] = {}
         self.views: dict[str, RelationFacts] = {}
-        self._keys: dict[str, str] = {}  # of the relations found, by their names
+        self._keys: dict[TableName, str] = {}  # of the relations found, by their names
 
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
         name = self.qualified(parts, namespace)
@@ -42,7 +42,7 @@ class SourceCatalog:
                 )
             )
         facts = self.facts(name)
-        self._keys[name.key] = facts.key
+        self._keys[name] = facts.key
         if not namespace and len(parts) < 3:
             self.resolved[""] = self._sources.current[0]
             if len(parts) == 1:
@@ -67,9 +67,8 @@ class SourceCatalog:
 
         Raises: ModelError if the relation is missing, or is the view itself.
         """
-        key = self._keys.get(name.key, "")
-        if key in self.tables or key in self.views:
-            return self.tables.get(key) or self.views[key]
+        if (seen := self._seen(self._keys.get(name, ""))) is not None:
+            return seen
         if name.key in self._own:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
@@ -83,8 +82,13 @@ class SourceCatalog:
             raise ModelError(
                 str(self._model), f"the model reads itself, as {name}", "read its sources instead"
             )
+        if (seen := self._seen(facts.key)) is not None:  # under another spelling of its name
+            return seen
         known = self._versions.get(facts.key)
         return facts if known is None else format_of(facts).at(facts, known)
+
+    def _seen(self, key: str) -> RelationFacts | None:
+        return self.tables.get(key) or self.views.get(key)
 
     def qualified(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> TableName:
         """The relation of a name in a session or view with a current catalog and schema.
