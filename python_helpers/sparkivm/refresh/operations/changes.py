@@ -14,19 +14,18 @@ from typing import Any
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import difference
+from sparkivm.digest import digest
 from sparkivm.engine import Commit, Engine, RelationFacts, session_with
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import TableReference, replace_references, table_references
-from sparkivm.names import RESERVED_PREFIX, WEIGHT, quoted
+from sparkivm.names import WEIGHT, quoted
+from sparkivm.refresh.operations.bag_difference import MORE, bag_difference
 from sparkivm.refresh.operations.history import Refresh, built_state, frontiers_in, refresh_of
 from sparkivm.refresh.request import RefreshRequest
-from sparkivm.refresh.sources.source_catalog import digest
 from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import all_commits
-
-_MORE = f"{RESERVED_PREFIX}more"
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,8 @@ def changed_rows(engine: Engine, request: RefreshRequest, limit: int) -> Changed
         found = engine.query(_difference(list(map(quoted, columns)), new, old, limit + 1))
     rows = [
         ChangedRow(
-            "added" if row[_MORE] > 0 else "removed",
-            abs(row[_MORE]),
+            "added" if row[MORE] > 0 else "removed",
+            abs(row[MORE]),
             tuple(_plain(row[column]) for column in columns),
         )
         for row in found
@@ -183,16 +182,4 @@ def _difference(columns: Sequence[str], new: str, old: str | None, limit: int) -
     sides = [f"select {listed}, 1 as {WEIGHT} from (\n{new}\n) as after_refresh"]
     if old is not None:
         sides.append(f"select {listed}, -1 as {WEIGHT} from (\n{old}\n) as before_refresh")
-    both = "\nunion all\n".join(sides)
-    # Not WHERE or HAVING, as in the consistency test.
-    return f"""\
-select {listed}, {_MORE}
-from (
-  select {listed}, sum({WEIGHT}) as {_MORE}
-  from (
-{both}
-  ) as both_sides
-  group by {listed}
-) as differences
-lateral view explode(if({_MORE} <> 0, array(1), array())) as {RESERVED_PREFIX}differs
-limit {limit}"""
+    return f"{bag_difference(f'{listed}, {MORE}', listed, sides)}\nlimit {limit}"

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
-from sparkivm.names import RESERVED_PREFIX, WEIGHT, quoted
+from sparkivm.names import WEIGHT, quoted
 from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import compiled_for
+from sparkivm.refresh.operations.bag_difference import MORE, bag_difference
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.source_catalog import digest
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.stored_state import check_files, read_state
 
@@ -72,27 +73,19 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     public = engine.describe(view)
     if public is None or public.kind != "view":
         raise ModelError(str(view), "its public view is missing", "run the model, then test it")
-    more = f"{RESERVED_PREFIX}more"
-    # Not WHERE or HAVING: Spark's optimizer fails for a filter over a UNION with a scalar subquery in
-    # another filter (UnionBase.rewriteConstraints, Spark 4.1).
+    sides = (
+        f"select {columns}, 1 as {WEIGHT} from {view.sql}",
+        f"select {columns}, -1 as {WEIGHT} from query",
+    )
+    shown = f"""\
+concat(case when {MORE} > 0 then 'only in the view' else 'only in the query' end,
+    case when abs({MORE}) > 1 then concat(', ', abs({MORE}), ' times') else '' end) as which_diff,
+  {columns}"""
     test = f"""\
 with query ({", ".join(map(quoted, names))}) as (
 {query}
 )
-select
-  concat(case when {more} > 0 then 'only in the view' else 'only in the query' end,
-    case when abs({more}) > 1 then concat(', ', abs({more}), ' times') else '' end) as which_diff,
-  {columns}
-from (
-  select {columns}, sum({WEIGHT}) as {more}
-  from (
-    select {columns}, 1 as {WEIGHT} from {view.sql}
-    union all
-    select {columns}, -1 as {WEIGHT} from query
-  ) as both_sides
-  group by {columns}
-) as differences
-lateral view explode(if({more} <> 0, array(1), array())) as {RESERVED_PREFIX}differs"""
+{bag_difference(shown, columns, sides)}"""
     if engine.substituted(test) != test:  # dbt runs it like a user's text
         what = "its query contains ${…}, which Spark would replace"
         raise ModelError(str(view), what, "write it without ${")
