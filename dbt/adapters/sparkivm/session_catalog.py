@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
@@ -20,6 +19,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from sparkivm.digest import digest
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable
 from sparkivm.names import TableName, quoted
@@ -502,7 +502,7 @@ def _mapped_to(column: StructField) -> str:
     """A hash of the ids and physical names of a column and its nested fields."""
     text = column.json()
     mapped = [_COLUMN_ID.findall(text), _PHYSICAL_NAME.findall(text)]
-    return hashlib.sha256(repr(mapped).encode()).hexdigest()[:16]
+    return digest(repr(mapped))
 
 
 def _type(found: DataType) -> SparkType:

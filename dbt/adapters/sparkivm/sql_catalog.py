@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dbt.adapters.events.logging import AdapterLogger
 
+from sparkivm.digest import digest
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable, metadata_query
 from sparkivm.names import TableName, literal, quoted
@@ -322,7 +322,7 @@ def hash_of(commit: Commit) -> str:
     Parameters are left out, because connections print quotes in them differently.
     """
     told = (commit.timestamp_ms, commit.operation, sorted(commit.metrics.items()))
-    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+    return digest(repr(told))
 
 
 def _section(explained: str, title: str) -> str:

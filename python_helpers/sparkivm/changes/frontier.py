@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
+from sparkivm.digest import digest
 
 # Increase it when older states could be misread, also when the compiler asks for types in another order.
 STATE_FORMAT = 10
@@ -161,4 +161,4 @@ def _text(values: Mapping[str, Any]) -> str:
 
 
 def _seal(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_text(values).encode()).hexdigest()[:16]
+    return digest(_text(values))

@@ -6,12 +6,12 @@ tested  tests/unit/test_iceberg_changes.py
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sparkivm.digest import digest
 from sparkivm.engine import SNAPSHOT, Commit, Field, RelationFacts, SnapshotTag
 from sparkivm.names import TableName, quoted
 
@@ -165,7 +165,7 @@ def metadata_query(file: str) -> str:
 
 def _identity(column: Mapping[str, Any]) -> str:
     """A hash of the ids of a column and its nested fields; renaming does not change it."""
-    return hashlib.sha256(repr(_ids(column)).encode()).hexdigest()[:16]
+    return digest(repr(_ids(column)))
 
 
 def _ids(value: Any) -> Any:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from sparkivm.changes.frontier import Frontier
+from sparkivm.digest import digest
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import STATE_CATALOG, Marker, Role, read_marker
 from sparkivm.names import TableName, quoted, state_table
+from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.sources.source_catalog import digest
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.aside import bring_back, put_aside
 from sparkivm.refresh.stored.ownership import in_the_way, is_ours
@@ -63,6 +64,15 @@ class PublicView:
             return None
         state = state_table(self._view, self._found.properties.get(STATE_CATALOG))
         return state if state.key != self._request.state.key else None
+
+    @property
+    def moved(self) -> Fallback | None:
+        """Why the state has to be built again, if it is in another catalog than it has to be."""
+        former = self.former_state
+        if former is None:
+            return None
+        what = f"the state is {former}, but has to be {self._request.state}"
+        return Fallback(Reason.CONFIG_CHANGED, what)
 
     def check_name(self) -> None:
         """Raises: ModelError if a foreign relation has its name and is not what the model was before.

@@ -10,6 +10,7 @@ from functools import partial
 from sparkivm.algebra import Scan
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier, Outcome
+from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
 from sparkivm.names import name_of, quoted
@@ -30,7 +31,7 @@ from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.source_catalog import digest, view_hash
+from sparkivm.refresh.sources.source_catalog import view_hash
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.ownership import check_state_is_ours

@@ -9,14 +9,17 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from sparkivm.algebra import Aggregate, Relation
+from sparkivm.algebra import Aggregate, Relation, Scan
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import function_of
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import StateColumns, columns_of
+from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
 from sparkivm.errors import ModelError, NotIncremental, UnknownName
+from sparkivm.formats import format_of
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.called_functions import called_functions
 from sparkivm.frontend.catalog import CatalogView
@@ -36,7 +39,7 @@ from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_
 from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.model.model_query import model_fields
 from sparkivm.refresh.session.session_settings import refuse_other_meanings
-from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash, digest, view_hash
+from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash, view_hash
 from sparkivm.refresh.sources.types_of_rows import (
     check_comparable,
     check_groupable,
@@ -80,6 +83,15 @@ class CompiledView:
         if self.catalog is None:
             return {}
         return self.catalog.resolved | {f"{name}()": "" for name in sorted(self.called)}
+
+    @property
+    def fields_read(self) -> dict[str, dict[str, str]]:
+        """For each table the columns that the plan reads, with ids: another column may get such a name."""
+        read = {} if self.plan is None else columns_read(self.plan.core, Scan)
+        return {
+            key: {f.name: format_of(facts).identity(f) for f in facts.fields if f.name in read.get(key, ())}
+            for key, facts in self.tables.items()
+        }
 
     @property
     def plan_hash(self) -> str:

@@ -6,6 +6,7 @@ import re
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
+from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.errors import ModelError
 from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
@@ -15,7 +16,6 @@ from sparkivm.plan.finalizer import duplicate
 from sparkivm.reasons import Place
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.source_catalog import digest
 from sparkivm.refresh.sources.sources import Sources
 
 _LONGEST_EXCERPT = 80

@@ -9,7 +9,6 @@ tested  tests/refresh/test_seed_table.py, tests/dbt/test_seeds.py
 
 from __future__ import annotations
 
-import hashlib
 import time
 import uuid
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.mirror_texts import MirrorTexts
+from sparkivm.digest import digest
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
 from sparkivm.errors import SeedError
 from sparkivm.formats import STATE_FORMATS, format_of
@@ -192,4 +192,4 @@ def _columns(table: RelationFacts) -> str:
     """A hash of the table's columns, which also distinguishes a column from another one of its name."""
     identity = format_of(table).identity
     named = [(field.name, identity(field), field.char_length) for field in table.fields]
-    return hashlib.sha256(repr(named).encode()).hexdigest()[:16]
+    return digest(repr(named))

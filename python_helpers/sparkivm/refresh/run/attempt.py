@@ -17,7 +17,7 @@ from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STATE
 from sparkivm.plan.strategies import strategies
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Fallback
 from sparkivm.refresh.decide.apply_form import takes_entries
 from sparkivm.refresh.decide.decide import Decision
 from sparkivm.refresh.decide.learned_costs import learned
@@ -74,11 +74,8 @@ class Attempt:
 
     def moved(self, stored: StoredState) -> StoredState:
         """The stored state. If it is in another catalog, that is its problem."""
-        former = self.public.former_state if stored.facts is None else None
-        if former is None:
-            return stored
-        what = f"the state is {former}, but has to be {self.state}"
-        return replace(stored, problem=Fallback(Reason.CONFIG_CHANGED, what))
+        moved = self.public.moved if stored.facts is None else None
+        return stored if moved is None else replace(stored, problem=moved)
 
     @cached_property
     def auxiliaries(self) -> Auxiliaries:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sparkivm.algebra import Aggregate
 from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
+from sparkivm.digest import digest
 from sparkivm.engine import EngineError, RelationFacts, is_another
 from sparkivm.errors import ModelError
 from sparkivm.marker import read_marker
@@ -18,7 +19,6 @@ from sparkivm.refresh.model.compiled_view import CompiledView, auxiliary_query, 
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.sources.source_catalog import digest
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.drop_view import drop_auxiliaries

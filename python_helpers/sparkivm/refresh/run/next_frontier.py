@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from sparkivm.algebra import Scan
-from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.state_columns import as_stored
+from sparkivm.digest import digest
 from sparkivm.engine import Engine, RelationFacts
-from sparkivm.formats import format_of
 from sparkivm.plan.state import GroupState
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.public_view import public_texts
-from sparkivm.refresh.sources.source_catalog import digest
 
 
 def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None) -> Frontier:
@@ -21,17 +18,14 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
     """
     request, compiled = seen.request, seen.compiled
     plan = compiled.plan
-    read = columns_read(plan.core, Scan) if plan is not None else {}
     needed = compiled.tables.keys() if plan is None else plan.tables | compiled.behind
-    sources = {}
+    read, sources = compiled.fields_read, dict[str, SourceFrontier]()
     for key, facts in compiled.tables.items():
         if key not in needed:
             continue
         commit_id, timestamp_ms = _commit_of(engine, facts, old.sources.get(key) if old else None)
-        identity = format_of(facts).identity
-        fields = {f.name: identity(f) for f in facts.fields if f.name in read.get(key, ())}
         sources[key] = SourceFrontier(
-            str(facts.source), facts.table_id, facts.version, commit_id, timestamp_ms, fields
+            str(facts.source), facts.table_id, facts.version, commit_id, timestamp_ms, read[key]
         )
     kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
     undecided = compiled.fallback is not None and not compiled.complete

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.digest import digest
 from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import format_of
@@ -116,7 +116,3 @@ def view_hash(facts: RelationFacts) -> str:
 def columns_hash(facts: RelationFacts) -> str:
     """A hash of a relation's columns in order."""
     return digest(repr([(field.name, field.type, field.nullable) for field in facts.fields]))
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -11,12 +11,12 @@ tested  tests/unit/test_kept_snapshots.py, tests/dbt/test_iceberg_project.py
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.digest import digest
 from sparkivm.engine import SNAPSHOT, EngineError, RelationFacts, snapshot_of
 from sparkivm.marker import Owner, Role, read_marker
 from sparkivm.names import TableName, name_of, quoted
@@ -32,7 +32,7 @@ def tag_of(state: RelationFacts, owner: Owner) -> str:
     """The name of the tags that are kept for a state."""
     stem = re.sub(r"\W", "_", owner.view, flags=re.ASCII)[:_LONGEST_STEM]
     told = repr((owner.project, owner.model, owner.view, state.table_id))
-    return f"sparkivm_{stem}_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    return f"sparkivm_{stem}_{digest(told)}"
 
 
 def keep_snapshots(
