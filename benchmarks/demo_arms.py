@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dbt.adapters.sparkivm.session_defaults import StateFormat
 from py4j.protocol import Py4JError
@@ -45,6 +45,11 @@ class Conditions:
     memory: str
     states: StateFormat = "delta"
     counts: bool = False  # whether each arm runs once more, to count Spark's work
+
+    @property
+    def of_spark(self) -> dict[str, Any]:
+        """The arguments with which its Spark is started."""
+        return {"cores": self.cores, "memory": self.memory, "states": self.states}
 
 
 @dataclass(frozen=True)
@@ -118,12 +123,7 @@ def run_views(conditions: Conditions) -> Arm:
 def run_with_server(conditions: Conditions) -> Execution:
     """Refresh in a fresh process that uses the Spark of a server, after another process has done so."""
     headline("7. dbt run with `sparkivm server`: a new process finds a Spark that is warm")
-    with kept_spark(
-        DEMO_PROJECT / ".spark",
-        cores=conditions.cores,
-        memory=conditions.memory,
-        states=conditions.states,
-    ):
+    with kept_spark(DEMO_PROJECT / ".spark", **conditions.of_spark):
         in_fresh_process(_refresh_by_server, conditions, 4)
         return in_fresh_process(_refresh_by_server, conditions, 5)
 
@@ -131,13 +131,7 @@ def run_with_server(conditions: Conditions) -> Execution:
 def _refresh_by_server(conditions: Conditions, batch: int) -> Execution:
     """Change the sources and refresh; the server's Spark stays."""
     os.chdir(DEMO_PROJECT)
-    spark = start_spark(
-        DEMO_PROJECT / ".spark",
-        cores=conditions.cores,
-        memory=conditions.memory,
-        states=conditions.states,
-        keep=True,
-    )
+    spark = start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=True)
     _change(spark, conditions, batch)
     return _project("views", conditions).run()
 
@@ -154,13 +148,7 @@ def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[Spark
     os.chdir(DEMO_PROJECT)  # paths in the profile are relative to it
     started = time.perf_counter()
     with step("start Spark"):
-        spark = start_spark(
-            DEMO_PROJECT / ".spark",
-            cores=conditions.cores,
-            memory=conditions.memory,
-            states=conditions.states,
-            keep=keep,
-        )
+        spark = start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=keep)
     try:
         yield spark, time.perf_counter() - started
     finally:

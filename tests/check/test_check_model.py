@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.check.built_as import table_of, view_of
-from sparkivm.check.check_model import Outcome, check_model
+from sparkivm.check.check_model import Checked, check_model
 from sparkivm.check.project_engine import ProjectEngine
 from sparkivm.engine import Field
 from sparkivm.errors import InternalError, ModelError
@@ -25,7 +25,7 @@ class Project:
         self.lab.table("t", "id int, k int, x int", "(1, 1, 1)")
         self.engine, self.pins = ProjectEngine(self.lab.engine), Pins()
 
-    def check(self, sql: str, name: str = "m", **options: object) -> Outcome:
+    def check(self, sql: str, name: str = "m", **options: object) -> Checked:
         return check_model(self.engine, self.pins, self.lab.view(name, sql, **options).request)
 
     def view(self, name: str, sql: str) -> None:
@@ -47,12 +47,12 @@ def project():
     assert not [sql for sql in found.lab.engine.ran if not sql.startswith(("create table", "insert"))]
 
 
-def reason(outcome: Outcome) -> Reason | None:
+def reason(outcome: Checked) -> Reason | None:
     return outcome.fallback and outcome.fallback.reason
 
 
 def test_an_incremental_model(project):
-    assert project.check(SUMS) == Outcome(None, (), project.check(SUMS).relations)
+    assert project.check(SUMS) == Checked(None, (), project.check(SUMS).relations)
 
 
 def test_a_full_one_has_its_place(project):

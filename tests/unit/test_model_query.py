@@ -9,13 +9,13 @@ import pytest
 from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
 
 from sparkivm.changes.frontier import Frontier
+from sparkivm.digest import digest
 from sparkivm.engine import EngineError, as_written, is_as_written
 from sparkivm.errors import ModelError
 from sparkivm.frontend.parse import parse_model, statement_text
 from sparkivm.names import TableName
 from sparkivm.reasons import Place
 from sparkivm.refresh.model.model_query import check_is_query, columns_query, query_text
-from sparkivm.refresh.sources.source_catalog import digest
 from tests.hostile_models import BREAKOUTS, COMMANDS
 
 MODEL = TableName("s", "m")

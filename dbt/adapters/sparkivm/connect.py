@@ -1,4 +1,7 @@
-"""Connections of method `connect`: a session of a Spark Connect server."""
+"""Connections of method `connect`: a session of a Spark Connect server.
+
+tested  tests/adapter/test_connect_connection.py, tests/dbt/test_connect.py
+"""
 
 from __future__ import annotations
 

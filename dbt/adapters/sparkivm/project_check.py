@@ -1,4 +1,7 @@
-"""The check of a project: its nodes in the order of the DAG, one line of JSON per model."""
+"""The check of a project: its nodes in the order of the DAG, one line of JSON per model.
+
+tested  tests/check/test_project.py, tests/dbt/test_check.py
+"""
 
 from __future__ import annotations
 
@@ -226,7 +229,7 @@ def _check_is_sql(node: Any, blamed: str | None) -> None:
     """Raises: ModelError for a model that Spark cannot analyse."""
     if node.language != "sql":
         raise ModelError(
-            node.name, f"it is written in {node.language}, and is no SELECT", "leave it as it is"
+            node.name, f"it is written in {node.language}, and is not a SELECT", "leave it as it is"
         )
     if blamed is not None:
         what = f"it reads {blamed}, whose columns are not known"

@@ -1,4 +1,7 @@
-"""The Python methods of the materialization `seed`: a seed in Delta or Iceberg keeps its table."""
+"""The Python methods of the materialization `seed`: a seed in Delta or Iceberg keeps its table.
+
+tested  tests/adapter/test_seeds.py, tests/dbt/test_seeds.py
+"""
 
 from __future__ import annotations
 

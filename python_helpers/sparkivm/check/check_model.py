@@ -1,4 +1,7 @@
-"""Would a model be incremental as an `incremental_view`?"""
+"""Would a model be incremental as an `incremental_view`?
+
+tested  tests/check/test_check_model.py
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from sparkivm.refresh.sources.sources import Sources
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Checked:
     """What a check finds.
 
     fallback   why each refresh would be full; None if the view would be incremental
@@ -33,7 +36,7 @@ class Outcome:
     relations: tuple[RelationFacts, ...] = ()
 
 
-def check_model(engine: ProjectEngine, pins: Pins, request: RefreshRequest) -> Outcome:
+def check_model(engine: ProjectEngine, pins: Pins, request: RefreshRequest) -> Checked:
     """Compile a model as a refresh would.
 
     pins  shared by the checks of one invocation
@@ -50,9 +53,9 @@ def check_model(engine: ProjectEngine, pins: Pins, request: RefreshRequest) -> O
     except ModelError:
         if unread is None:
             raise
-        return Outcome(unread)  # Spark may know all names when the view is built
+        return Checked(unread)  # Spark may know all names when the view is built
     mirrored = tuple(facts for facts in compiled.tables.values() if facts.mirror_of is not None)
-    return Outcome(
+    return Checked(
         compiled.fallback or _not_mirrored(sources, mirrored),
         tuple(facts.source for facts in mirrored),
         incremental_view_of(engine, request, compiled),

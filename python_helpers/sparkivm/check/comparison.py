@@ -1,4 +1,7 @@
-"""What changed between two reports, and whether a policy accepts a report."""
+"""What changed between two reports, and whether a policy accepts a report.
+
+tested  tests/check/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """An engine for which the relations of a project are what its texts say, built or not.
 
 Spark analyses a query with a subquery of the right columns in place of each such relation (decision 036).
+
+tested  tests/check/test_check_model.py, tests/dbt/test_check.py
 """
 
 from __future__ import annotations

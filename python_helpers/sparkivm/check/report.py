@@ -1,4 +1,7 @@
-"""What a check says of a project's models, as values and as JSON (docs/check.schema.json)."""
+"""What a check says of a project's models, as values and as JSON (docs/check.schema.json).
+
+tested  tests/check/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A query whose names of relations are replaced by subqueries, and where each place of it comes from."""
+"""A query whose names of relations are replaced by subqueries, and where each place of it comes from.
+
+tested  tests/check/test_written_out.py
+"""
 
 from __future__ import annotations
 

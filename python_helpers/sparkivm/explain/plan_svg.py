@@ -1,4 +1,7 @@
-"""A plan drawn as SVG: the view at the top, its sources at the bottom."""
+"""A plan drawn as SVG: the view at the top, its sources at the bottom.
+
+tested  tests/refresh/test_plan_svg.py
+"""
 
 from __future__ import annotations
 

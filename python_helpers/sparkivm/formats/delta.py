@@ -26,10 +26,10 @@ _WITHOUT_ROWS = frozenset(
         "ADD FEATURE", "SET TABLE COMMENT", "MANUAL UPDATE TAGS", "DROP COLUMNS",
     }
 )  # fmt: skip
-# Commits after which a name may refer to a different column.
-COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 # Those of them that put rows into other files.
 _REWRITES = frozenset({"OPTIMIZE", "REORG"})
+# Commits after which a name may refer to a different column.
+COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _VACUUM = "VACUUM START"
 _LOG_KEPT = ("delta.logRetentionDuration", "30 days")
 _FILES_KEPT = ("delta.deletedFileRetentionDuration", "7 days")

@@ -1,4 +1,7 @@
-"""The commits of a source that a view has not read yet, and how long the source keeps what they need."""
+"""The commits of a source that a view has not read yet, and how long the source keeps what they need.
+
+tested  tests/unit/test_waiting.py
+"""
 
 from __future__ import annotations
 

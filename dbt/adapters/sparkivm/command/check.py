@@ -1,4 +1,7 @@
-"""`sparkivm check`: which models would be incremental, and what would be in the way."""
+"""`sparkivm check`: which models would be incremental, and what would be in the way.
+
+tested  tests/check/test_command.py, tests/dbt/test_check.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A report of `sparkivm check`, with its changes since an earlier one, as a table, JSON or Markdown."""
+"""A report of `sparkivm check`, with its changes since an earlier one, as a table, JSON or Markdown.
+
+tested  tests/check/test_command.py
+"""
 
 from __future__ import annotations
 

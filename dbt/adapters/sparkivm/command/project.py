@@ -1,10 +1,13 @@
-"""The dbt project that a subcommand works on: its options, and what an operation of it prints."""
+"""The dbt project that a subcommand works on: its options, and what an operation of it prints.
+
+tested  tests/adapter/test_command_over_dbt.py, tests/dbt/test_command.py
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
@@ -51,13 +54,12 @@ class Project:
 
     def options(self, *, with_project: bool = True) -> list[str]:
         """The same as options of a dbt command."""
-        parts = {
-            "--project-dir": self.project_dir if with_project else None,
-            "--profiles-dir": self.profiles_dir,
-            "--profile": self.profile,
-            "--target": self.target,
-        }
-        return [part for name, value in parts.items() if value is not None for part in (name, value)]
+        given = self._given if with_project else replace(self, project_dir=None)._given
+        return [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
+
+    @property
+    def _given(self) -> dict[str, str]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     def found(self) -> Found:
         """Where dbt finds the project, and the profile's credentials.
@@ -70,14 +72,8 @@ class Project:
         from dbt.flags import set_flags
         from dbt_common.exceptions import DbtBaseException
 
-        given = {
-            "project_dir": self.project_dir,
-            "profiles_dir": self.profiles_dir,
-            "profile": self.profile,
-            "target": self.target,
-        }
         try:
-            flags = Flags.from_dict(Command.PARSE, {k: v for k, v in given.items() if v is not None})
+            flags = Flags.from_dict(Command.PARSE, dict[str, Any](self._given))
             set_flags(flags)
             profile = load_profile(flags.PROJECT_DIR, flags.VARS, flags.PROFILE, flags.TARGET)
         except (DbtBaseException, click.UsageError) as error:

@@ -1,4 +1,7 @@
-"""`sparkivm server`: keeps a Spark for a project, which dbt uses instead of starting one."""
+"""`sparkivm server`: keeps a Spark for a project, which dbt uses instead of starting one.
+
+tested  tests/adapter/test_local_server.py, tests/dbt/test_local_server.py
+"""
 
 from __future__ import annotations
 

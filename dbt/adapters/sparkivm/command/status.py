@@ -1,4 +1,7 @@
-"""`sparkivm status`: how up to date the incremental views of a project are."""
+"""`sparkivm status`: how up to date the incremental views of a project are.
+
+tested  tests/adapter/test_command_output.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Uses a server's Spark in this process, as if the process had started it."""
+"""Uses a server's Spark in this process, as if the process had started it.
+
+tested  tests/dbt/test_local_server.py
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ killed, its jobs are ended.
 
 stdin   JSON: settings, directory, idle_s
 stdout  one line of JSON: `{}` when the server is ready, or `error`
+tested  tests/adapter/test_local_server.py, tests/dbt/test_local_server.py
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The server holds a lock on this file while it lives. So a record that nobody holds is stale, whatever process
 has the id that it names.
+
+tested  tests/adapter/test_local_server.py
 """
 
 from __future__ import annotations

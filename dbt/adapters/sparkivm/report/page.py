@@ -1,4 +1,7 @@
-"""The report of a run as one HTML document, which needs no other file and no network."""
+"""The report of a run as one HTML document, which needs no other file and no network.
+
+tested  tests/adapter/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The incremental views of a run of dbt, from the files in `target/`, with what their states tell."""
+"""The incremental views of a run of dbt, from the files in `target/`, with what their states tell.
+
+tested  tests/adapter/test_report.py
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sparkivm.algebra import Relation, Scan
-from sparkivm.algebra.columns_read import columns_read
+from sparkivm.algebra import Relation
 from sparkivm.changes.state_columns import as_stored
 from sparkivm.formats import format_of
 from sparkivm.plan.state_evolution import from_stored_columns
@@ -73,15 +72,14 @@ def evolution(seen: Observation, why: Fallback) -> Evolution | None:
 
 def _reads_the_same(seen: Observation) -> bool:
     """Whether the plan reads the columns of the sources that the state was computed from."""
-    frontier, plan, tables = seen.stored.frontier, seen.compiled.plan, seen.compiled.tables
+    frontier, plan = seen.stored.frontier, seen.compiled.plan
     assert frontier is not None and plan is not None
-    read = columns_read(plan.core, Scan)
     if not (plan.moments <= frontier.moments.keys() and seen.compiled.behind <= frontier.sources.keys()):
         return False
-    for key in plan.tables:
-        known = frontier.sources.get(key)
-        identity = format_of(tables[key]).identity
-        fields = {f.name: identity(f) for f in tables[key].fields if f.name in read.get(key, ())}
-        if known is None or known.table_id != tables[key].table_id or fields != dict(known.fields):
-            return False
-    return True
+    read = seen.compiled.fields_read
+    return all(
+        (known := frontier.sources.get(key)) is not None
+        and known.table_id == seen.compiled.tables[key].table_id
+        and dict(known.fields) == read[key]
+        for key in plan.tables
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sparkivm.digest import digest
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.observation import Observation
-from sparkivm.refresh.sources.source_catalog import digest
 
 _OF_COMPUTING = (Reason.NUMERIC_OVERFLOW.name, Reason.REFRESH_FAILED.name)  # not of compiling
 

@@ -1,6 +1,6 @@
 """The refreshes of a view, as the commits of its state tell them.
 
-tested  tests/refresh/test_history.py, tests/unit/test_status.py
+tested  tests/refresh/test_history.py, tests/dbt/test_command.py
 """
 
 from __future__ import annotations

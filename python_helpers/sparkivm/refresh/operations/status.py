@@ -113,11 +113,9 @@ def _status(
     sources = Sources.of(engine, pins, request, captures=False)
     public = PublicView(engine, sources, request)
     if stored.facts is None:
-        former = public.former_state
-        if former is None:
+        if public.moved is None:
             return replace(found, condition="not_built", problem=str(stored.problem))
-        moved = Fallback(Reason.CONFIG_CHANGED, f"the state is {former}, but has to be {request.state}")
-        return replace(found, condition="rebuild", problem=str(moved))
+        return replace(found, condition="rebuild", problem=str(public.moved))
     check_state_is_ours(engine, request, stored.facts)
     public.check_name()
     found = _with_state(engine, stored.facts, found)

@@ -1,4 +1,7 @@
-"""Brings a table to the rows of another relation, by one commit of the rows that differ."""
+"""Brings a table to the rows of another relation, by one commit of the rows that differ.
+
+tested  tests/refresh/test_mirrors.py, tests/refresh/test_seed_table.py
+"""
 
 from __future__ import annotations
 
