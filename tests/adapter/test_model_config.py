@@ -54,6 +54,19 @@ def test_stamp_columns():
         IncrementalViewOptions.of(model(stamp_columns=[1]))
 
 
+def test_constraints():
+    columns = {
+        "a": {
+            "name": "a",
+            "constraints": [{"type": "not_null"}, {"type": "unique", "warn_unenforced": False}],
+        }
+    }
+    options = IncrementalViewOptions.of({**model(), "columns": columns, "constraints": [{"type": "check"}]})
+    assert options.remarks == (
+        "Spark enforces no constraints of views (check, not_null); write data tests instead",
+    )
+
+
 def test_spellings():
     options = IncrementalViewOptions.of(
         model(refresh_mode="INCREMENTAL", change_capture="Never_Alter", file_format="DELTA", partition_by=[])

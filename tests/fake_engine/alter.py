@@ -10,9 +10,10 @@ from dataclasses import replace
 from sparkivm.engine import Field
 from sparkivm.names import TableName
 from tests.fake_engine.catalog import declared_properties
-from tests.fake_engine.commits import commit, feed_of, refused
+from tests.fake_engine.commits import commit, feed_of, refused, without_transaction
 from tests.fake_engine.database import duckdb_type, identifier, parsed
-from tests.fake_engine.delta_table import MAPPING, DeltaTable
+from tests.fake_engine.delta_table import FEED, MAPPING, DeltaTable
+from tests.fake_engine.lake import already_there
 from tests.fake_engine.session import Session
 
 
@@ -30,6 +31,23 @@ def unset_properties(session: Session, found: re.Match[str]) -> None:
         gone,
         lambda now: {k: v for k, v in now.items() if k not in gone},
     )
+
+
+def clone(session: Session, found: re.Match[str]) -> None:
+    name, origin = session.name(found["name"]), session.lake.delta(session.name(found["origin"]))
+    if name.key in session.lake.relations:
+        raise already_there(name)
+    version, database = origin.at(int(found["version"])), session.lake.database
+    properties = {**version.properties, **_read_properties(found["properties"] or "")}
+    if properties.get(MAPPING, "none") != "none" and properties.get(FEED, "").lower() == "true":
+        raise refused("DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION", "not in one statement")
+    table = DeltaTable(name, partition_columns=origin.partition_columns)
+    with without_transaction(session):
+        commit(
+            session, table, "CLONE", database.content(f"select * from {version.content}", version.fields),
+            fields=version.fields, properties=properties, new_id=True,
+        )  # fmt: skip
+    session.lake.add(table)
 
 
 def _change_properties(

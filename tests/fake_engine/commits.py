@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sparkivm.engine import EngineError
@@ -19,6 +20,17 @@ _SAYS_CHANGE = "_change_type"
 def transaction_of(session: Session) -> tuple[str, int] | None:
     application = session.settings.get(_APPLICATION)
     return (application, int(session.settings[_NUMBER])) if application else None
+
+
+@contextmanager
+def without_transaction(session: Session) -> Iterator[None]:
+    """For statements whose commit has no transaction number: CLONE."""
+    number = session.settings.pop(_APPLICATION, None)
+    try:
+        yield
+    finally:
+        if number is not None:
+            session.settings[_APPLICATION] = number
 
 
 def is_skipped(session: Session, table: DeltaTable) -> bool:

@@ -14,6 +14,7 @@ from sparkivm.engine import EngineError
 from tests.fake_engine.alter import (
     add_columns,
     change_type,
+    clone,
     comment_on,
     drop_column,
     move_first,
@@ -86,6 +87,13 @@ _BY_TEXT: Sequence[tuple[re.Pattern[str], Callable[[Session, re.Match[str]], Row
     (_pattern(r"optimize {name}"), optimize),
     (_pattern(r"vacuum {name}.*"), vacuum),
     (_pattern(r"restore table {name} to version as of (?P<version>\d+)"), restore),
+    (
+        _pattern(
+            r"create table {name} shallow clone {origin} version as of (?P<version>\d+)"
+            r"(?: tblproperties ?\((?P<properties>.*)\))?"
+        ),
+        clone,
+    ),
     (_pattern(r"refresh table {name}"), _nothing),
     (_pattern(r"set (?P<name>[\w.`]+) ?= ?(?P<value>.*)"), set_setting),
     (_pattern(r"use {name}"), use_schema),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from sparkivm.changes.frontier import Frontier, read_frontier
@@ -18,7 +19,7 @@ from sparkivm.names import TableName, state_table
 from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.capture_changes import capture_changes
 from sparkivm.refresh.operations.consistency import consistency_sql
-from sparkivm.refresh.refresh_view import refresh_view
+from sparkivm.refresh.refresh_view import clone_view, refresh_view
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult
 from sparkivm.refresh.sources.pins import Pins
@@ -155,6 +156,11 @@ class View:
             if pins is None:
                 run.memory.drop(self.lab.engine)
 
+    def clone_of(self, origin: View, clones: Mapping[str, str] = MappingProxyType({})) -> RefreshResult:
+        """Clone a view of another environment; `clones` by the names of views."""
+        keys = {_state_key(here): _state_key(there) for here, there in clones.items()}
+        return clone_view(self.lab.engine, self.request, Pins(), origin.request.view, keys)
+
     def drop(self) -> str:
         owner = self.request.owner
         return drop_incremental_view(self.lab.engine, self.request.view, owner.project, owner.model)
@@ -205,6 +211,10 @@ class View:
         """The frontier in the newest commit that has one."""
         found = [read_frontier(commit.user_metadata) for commit in self.history()]
         return [frontier for frontier in found if frontier is not None][-1]
+
+
+def _state_key(view: str) -> str:
+    return state_table(TableName(SCHEMA, view)).key
 
 
 def refused(view: View, **options: Any) -> str:

@@ -18,6 +18,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.sparkivm.engine import AdapterEngine
+from dbt.adapters.sparkivm.hooks_on_state import on_state
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.connections import SQLConnectionManager
@@ -28,7 +29,7 @@ from sparkivm.changes.source_declaration import DeclaredSources, read_declaratio
 from sparkivm.engine import EngineError, EngineLost
 from sparkivm.errors import DeclarationError, ModelError, SeedError
 from sparkivm.marker import owner_of
-from sparkivm.names import TableName
+from sparkivm.names import TableName, state_table
 from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dbt.adapters.sparkivm.project_check import ProjectCheck
 
     from sparkivm.refresh.operations.status import ViewStatus
+    from sparkivm.refresh.result import RefreshResult
 
 logger = AdapterLogger("SparkIvm")
 
@@ -79,6 +81,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         """Execute the model's `sql_header` in the session that analyses and refreshes the model."""
         self._execute_header(self._options(model))
 
+    @available.parse(lambda relation, model, hook: hook)
+    def hook_on_state(self, relation: BaseRelation, model: Mapping[str, Any], hook: str) -> str:
+        """A hook's statement, about the state if it maintains the view's files."""
+        view = name_of_relation(relation)
+        return on_state(hook, view, state_table(view, self._options(model).layout.catalog))
+
     @available.parse_none
     def refresh_incremental_view(
         self,
@@ -102,6 +110,44 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         )
         with author_errors():
             result = refresh_view(self.ivm_engine(), request, self._shared_pins())
+        return self._reported(relation, result)
+
+    @available.parse_none
+    def clone_incremental_view(
+        self, relation: BaseRelation, origin: BaseRelation, model: Mapping[str, Any]
+    ) -> Refreshed | None:
+        """Make a view as a copy of another environment's; None, with a warning, if that cannot be cloned."""
+        from sparkivm.refresh.refresh_view import clone_view
+        from sparkivm.refresh.run.clone import CannotClone
+
+        request = replace(
+            self._request(name_of_relation(relation), model["unique_id"], "", self._options(model)),
+            takes_over=self._cached(relation) is not None,
+        )
+        clones = self._clones()
+        with author_errors():
+            try:
+                result = clone_view(
+                    self.ivm_engine(), request, self._shared_pins(), name_of_relation(origin), clones
+                )
+            except CannotClone as error:
+                logger.warning(f"{relation} is a plain view until the next run, which builds it: {error}")
+                return None
+        return self._reported(relation, result)
+
+    def _clones(self) -> Mapping[str, str]:
+        """Keys of the states of this environment's views, with those of the other environment's."""
+        found = {}
+        for node in self._view_nodes(None):
+            origin = node.defer_relation
+            if origin is not None:
+                catalog = self._options(node.to_dict()).layout.catalog
+                here, there = (TableName(one.schema, one.alias) for one in (node, origin))
+                found[state_table(here, catalog).key] = state_table(there, catalog).key
+        return found
+
+    def _reported(self, relation: BaseRelation, result: RefreshResult) -> Refreshed:
+        """Tell dbt and the log what was done."""
         if result.put_aside is not None:
             self.cache_renamed(relation, self._relation(result.put_aside, RelationType.Table))
         for warning in result.warnings:

@@ -120,6 +120,7 @@ class _Reader:
     """A model's options, typed; `config` wins over `meta.sparkivm`, which wins over `meta`."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
+        self._model = model
         self._name = model["name"]
         self._config: Mapping[str, Any] = model["config"]
         self._meta: Mapping[str, Any] = self._config.get("meta") or {}
@@ -229,6 +230,11 @@ class _Reader:
             )
         if _is_of_bigquery("partition_by", self._value("partition_by")):
             found.append("partition_by of BigQuery is ignored; write a column or a list of columns")
+        places = (self._model, *(self._model.get("columns") or {}).values())
+        constraints = [one for place in places for one in place.get("constraints") or ()]
+        if unenforced := {str(one["type"]) for one in constraints if one.get("warn_unenforced", True)}:
+            names = ", ".join(sorted(unenforced))
+            found.append(f"Spark enforces no constraints of views ({names}); write data tests instead")
         return tuple(found)
 
 

@@ -12,7 +12,7 @@ from sparkivm.changes.typed_values import WrongType, typed
 from sparkivm.digest import digest
 
 # Increase it when older states could be misread, also when the compiler asks for types in another order.
-STATE_FORMAT = 10
+STATE_FORMAT = 11
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that have a meaning in SQL statements or session settings.
@@ -59,15 +59,26 @@ class Outcome:
     """What the refresh did that committed the frontier, for people.
 
     mode    edited: it made the state of an edited query from the stored rows; no_op: it wrote the frontier
-            again, and changed no row
+            again, and changed no row; clone: it copied another environment's state
     form    the apply form, as in a refresh's result
     reason  code of the reason for a rebuild, with its details
     """
 
-    mode: Literal["", "create", "full", "incremental", "edited", "no_op"] = ""
+    mode: Literal["", "create", "full", "incremental", "edited", "no_op", "clone"] = ""
     form: str = ""
     reason: str = ""
     detail: str = ""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The state that a state was cloned from, at the versions at which it had the same rows.
+
+    versions  ids of the commits, by version
+    """
+
+    table_id: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,10 @@ class Frontier:
     adds_up_auxiliary: bool = False  # the only auxiliary view shows entries, which the view adds up
     drops_auxiliaries: bool = False  # auxiliary views of the former state may still exist
     former_state: str = ""  # key of the state in another catalog that this one replaced; it may still exist
+    origin: Origin = Origin()  # if the commit cloned the state
+    clones: Mapping[str, str] = field(
+        default_factory=dict
+    )  # keys of states: the clone → its origin, a source
     # What names without a schema meant, by name; under "" the current catalog.
     # Functions are `name()`, and were Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)

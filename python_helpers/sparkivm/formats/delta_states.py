@@ -84,6 +84,18 @@ class DeltaStates(StateFormat):
                     run(Write("enable_change_capture", {"table": table.sql}))
                 return done
 
+    def clone(
+        self, table: TableName, origin: RelationFacts, properties: Mapping[str, str], location: str | None
+    ) -> Write | None:
+        arguments = {
+            "state": table.sql,
+            "origin": origin.name.sql,
+            "version": origin.version,
+            "tblproperties": properties,
+            "location": location,
+        }
+        return Write("clone_state", arguments)
+
     def drop(self, table: TableName) -> Write:
         return Write("drop_own_table", {"table": table.sql})
 

@@ -76,6 +76,11 @@ class IcebergStates(StateFormat):
     ) -> Done:
         return make(properties)
 
+    def clone(
+        self, table: TableName, origin: RelationFacts, properties: Mapping[str, str], location: str | None
+    ) -> Write | None:
+        return None
+
     def drop(self, table: TableName) -> Write:
         """With PURGE: otherwise a catalog forgets the table but keeps its files."""
         return Write("drop_own_table", {"table": table.sql, "purge": True})

@@ -109,6 +109,12 @@ class StateFormat(ABC):
         """
 
     @abstractmethod
+    def clone(
+        self, table: TableName, origin: RelationFacts, properties: Mapping[str, str], location: str | None
+    ) -> Write | None:
+        """A statement that creates a copy that shares the files; None if the format has no such statement."""
+
+    @abstractmethod
     def drop(self, table: TableName) -> Write:
         """A statement that drops a table with its files."""
 

@@ -9,11 +9,14 @@ tested  tests/refresh/test_edited_queries.py
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 from sqlglot import exp
 
 from sparkivm.algebra import Project, Relation, Scalar, Scan
 from sparkivm.algebra.project import only
+from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.normalize.pipeline import normalize
@@ -23,10 +26,19 @@ from sparkivm.plan.state import STATE, BagState
 _STORED = f"{RESERVED_PREFIX}stored_"
 
 
-def content_of(plan: ViewPlan, names: Iterable[str]) -> Relation:
-    """Some columns of a plan's state, in the form that is the same for all plans that store the same."""
+def content_of(
+    plan: ViewPlan, names: Iterable[str], named: Mapping[str, str] = MappingProxyType({})
+) -> Relation:
+    """Some columns of a plan's state, in the form that is the same for all plans that store the same.
+
+    named  other keys for some tables
+    """
     columns = tuple(names)
-    content = normalize(only(plan.content, columns), columns)
+
+    def renamed(node: Relation) -> Relation:
+        return replace(node, table=named.get(node.table, node.table)) if isinstance(node, Scan) else node
+
+    content = normalize(only(rewrite(plan.content, renamed), columns), columns)
     return content if content.columns == columns else only(content, columns)
 
 

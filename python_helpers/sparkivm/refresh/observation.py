@@ -15,6 +15,7 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.clones import with_clones
 from sparkivm.refresh.stored.stored_state import StoredState
 
 _NO_VIEWS: Mapping[str, TableName] = MappingProxyType({})
@@ -53,6 +54,7 @@ def observe(
     auxiliaries  views that inner aggregates are read from, by their queries
     Raises: ModelError if Spark refuses the model; EngineError.
     """
+    stored = with_clones(engine, sources, stored)
     frontier = stored.frontier
     same = frontier is not None and dict(frontier.settings) == dict(settings)
     compiled = compiled_for(engine, sources, request, frontier if same else None, auxiliaries)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, is_another
 from sparkivm.errors import ModelError
-from sparkivm.names import name_of, quoted
+from sparkivm.names import TableName, name_of, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
 from sparkivm.refresh.decide.decide import decide
@@ -25,6 +25,7 @@ from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run.attempt import Attempt
+from sparkivm.refresh.run.clone import clone
 from sparkivm.refresh.run.evolve import evolve
 from sparkivm.refresh.run.from_changes import apply_changes, published
 from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild
@@ -48,10 +49,32 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
     Raises: ModelError for errors of the model, before anything is changed; or if the refresh fails in Spark,
     and then the view keeps its contents.
     """
+
+    def refreshed(recording: RecordingEngine) -> RefreshResult:
+        text = query_text(recording, request.view, request.sql)
+        return _first_success(recording, replace(request, sql=text), pins, _attempted)
+
+    return _recorded(engine, refreshed)
+
+
+def clone_view(
+    engine: Engine, request: RefreshRequest, pins: Pins, origin: TableName, clones: Mapping[str, str]
+) -> RefreshResult:
+    """Create or replace a view as a copy of another environment's.
+
+    request  of the view here, whose SQL does not matter
+    clones   keys of states of the project: the clone → its origin
+    Raises: CannotClone, before anything is changed; ModelError; EngineError.
+    """
+    one = partial(clone, origin=origin, clones=clones)
+    return _recorded(engine, lambda recording: _first_success(recording, request, pins, one))
+
+
+def _recorded(engine: Engine, run: Callable[[RecordingEngine], RefreshResult]) -> RefreshResult:
+    """A result with what the engine recorded."""
     started = time.perf_counter()
     recording = RecordingEngine(engine)
-    text = query_text(recording, request.view, request.sql)
-    result = _refreshed(recording, replace(request, sql=text), pins)
+    result = run(recording)
     elapsed_s = time.perf_counter() - started
     return replace(
         result,
@@ -62,7 +85,12 @@ def refresh_view(engine: Engine, request: RefreshRequest, pins: Pins) -> Refresh
     )
 
 
-def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> RefreshResult:
+def _first_success(
+    engine: RecordingEngine,
+    request: RefreshRequest,
+    pins: Pins,
+    run: Callable[[Attempt], RefreshResult],
+) -> RefreshResult:
     """The result of the first attempt without a conflict."""
     refuse_lossy_settings(engine, str(request.view))
     for number in range(_MOST_TRIES):
@@ -71,8 +99,8 @@ def _refreshed(engine: RecordingEngine, request: RefreshRequest, pins: Pins) -> 
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
             warm = pins.begin_refresh()
             learns, started_ms = request.learns_costs and warm, int(time.time() * 1000)
-            again = partial(_refreshed, engine, pins=pins)
-            return _attempted(Attempt(engine, asked, sources, again, started_ms, learns))
+            again = partial(_first_success, engine, pins=pins, run=_attempted)
+            return run(Attempt(engine, asked, sources, again, started_ms, learns))
         except Conflict:
             sources.forget(request.state)
             if number + 1 < _MOST_TRIES:

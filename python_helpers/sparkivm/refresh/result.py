@@ -9,7 +9,7 @@ from typing import Literal
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
 
-Mode = Literal["create", "no_op", "incremental", "full"]
+Mode = Literal["create", "no_op", "incremental", "full", "clone"]
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def evolution(seen: Observation, why: Fallback) -> Evolution | None:
     if any(not type_ or types.get(name) != type_ for name, type_ in known.items()):
         return None
     kept = [name for name in plan.state.names if name in known]
-    if compiled.content_hash(kept) != frontier.content:
+    if compiled.content_hash(kept, frontier.clones) != frontier.content:
         return None
     added = tuple(name for name in plan.state.names if name not in known)
     keeps = seen.request.format.keeps

@@ -33,6 +33,8 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
         return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never, but the state uses some")
     if compiled.decided is not None:
         return compiled.decided.reason
+    if frontier.clones:
+        return Fallback(Reason.QUERY_CHANGED, "the view was cloned, and it reads other views")
     if frontier.plan == compiled.plan_hash and frontier.kind != "full":
         return None
     if frontier.text != digest(request.sql):

@@ -102,10 +102,13 @@ class CompiledView:
         finalizer = self.plan.finalizer.without_run_constants
         return digest(core + finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
 
-    def content_hash(self, columns: Iterable[str]) -> str:
-        """A hash of the meaning of some columns of the state."""
+    def content_hash(self, columns: Iterable[str], named: Mapping[str, str] = MappingProxyType({})) -> str:
+        """A hash of the meaning of some columns of the state.
+
+        named  other keys for some tables
+        """
         assert self.plan is not None
-        return digest(select_text(content_of(self.plan, columns), _NeutralTexts()))
+        return digest(select_text(content_of(self.plan, columns, named), _NeutralTexts()))
 
 
 class _NeutralTexts:

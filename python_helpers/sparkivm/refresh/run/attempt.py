@@ -68,6 +68,12 @@ class Attempt:
     def format(self) -> StateFormat:
         return self.request.format
 
+    @property
+    def state_properties(self) -> Mapping[str, str]:
+        """The properties of a new state."""
+        marker, layout = self.request.state_marker, self.request.layout
+        return {**self.format.properties(), **layout.tblproperties, **marker.properties}
+
     @cached_property
     def public(self) -> PublicView:
         return PublicView(self.engine, self.sources, self.request)

@@ -99,7 +99,7 @@ class Auxiliaries:
         views = auxiliaries_of(self._request.view, queries)
         self._read = {}  # those of another query may be gone
         for query, view in views.items():
-            request = self._request_of(view, query, as_entries=as_entries)
+            request = self.request_of(view, query, as_entries=as_entries)
             result = self._refresh(request)
             for name in (view, request.state):
                 self._sources.forget(name)
@@ -147,7 +147,8 @@ class Auxiliaries:
         known = frontier.sources.get(table.key) if frontier else None
         return read_marker(table.properties) is not None or (known is not None and known.at != table.at)
 
-    def _request_of(self, view: TableName, query: str, *, as_entries: bool) -> RefreshRequest:
+    def request_of(self, view: TableName, query: str, *, as_entries: bool) -> RefreshRequest:
+        """The request that refreshes one of them."""
         layout = self._request.layout
         return replace(
             self._request,

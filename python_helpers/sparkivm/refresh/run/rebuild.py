@@ -359,8 +359,7 @@ def replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, sel
             schema = ".".join(map(quoted, (layout.catalog, attempt.state.schema)))
             attempt.engine.run("create_state_schema", schema=schema)
     location = attempt.request.state_location if stored.facts is None else None  # Delta cannot move a table
-    marker = attempt.request.state_marker
-    properties = {**format.properties(), **layout.tblproperties, **marker.properties}
+    properties = attempt.state_properties
 
     def made(properties: Mapping[str, str]) -> Committed:
         arguments = {

@@ -59,11 +59,15 @@ def read_state(engine: Engine, request: RefreshRequest) -> StoredState:
 
 def newest_frontier(engine: Engine, state: RelationFacts) -> tuple[Commit, Frontier] | None:
     """The newest commit of a state with a readable frontier, and the frontier; None if no commit has one."""
+    return next(frontiers(engine, state), None)
+
+
+def frontiers(engine: Engine, state: RelationFacts) -> Iterator[tuple[Commit, Frontier]]:
+    """The commits of a state with readable frontiers, newest first, and these."""
     for commit in _back(engine, STATE_FORMATS[state.kind], state):
         with suppress(OtherFormat):
             if (frontier := read_frontier(commit.user_metadata)) is not None:
-                return commit, frontier
-    return None
+                yield commit, frontier
 
 
 def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator[Commit]:

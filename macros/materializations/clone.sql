@@ -1,0 +1,32 @@
+{#- `dbt clone`: an incremental view is cloned with its state, so that it stays incremental; all else as dbt-spark does -#}
+{% materialization clone, adapter='sparkivm' -%}
+  {%- if config.get('materialized') == 'incremental_view' -%}
+    {{ return(clone_incremental_view()) }}
+  {%- endif -%}
+  {{ return(materialization_clone_spark()) }}
+{%- endmaterialization %}
+
+{% macro clone_incremental_view() -%}
+  {%- if not defer_relation -%}
+    {%- do log('No relation found in state manifest for ' ~ model.unique_id, info=True) -%}
+    {{ return({'relations': []}) }}
+  {%- endif -%}
+  {%- if this.render() == defer_relation.render() -%}
+    {%- do log('Target relation and defer relation are the same: ' ~ this, info=True) -%}
+    {{ return({'relations': [this]}) }}
+  {%- endif -%}
+  {%- set existing = load_cached_relation(this) -%}
+  {%- if existing and not flags.FULL_REFRESH -%}
+    {%- do log('Relation ' ~ existing ~ ' already exists', info=True) -%}
+    {{ return({'relations': []}) }}
+  {%- endif -%}
+  {%- set cloned = adapter.clone_incremental_view(this, defer_relation, model) -%}
+  {%- if cloned is none -%}
+    {{ return(materialization_view_default()) }}  {#- a view over the other relation; dbt made its SQL -#}
+  {%- endif -%}
+  {%- set view = this.incorporate(type='view') -%}
+  {%- do store_result('main', response=cloned.response) -%}
+  {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
+  {%- do adapter.persist_incremental_view_docs(view, model) -%}
+  {{ return({'relations': cloned.relations}) }}
+{%- endmacro %}
