@@ -71,7 +71,7 @@ def _is_certain(cast: exp.Cast) -> bool:
 
 
 def without_run_constants(root: Relation, kept: Collection[str]) -> tuple[Relation, dict[str, Scalar]]:
-    """A relation without its constant columns, and these; unchanged if no other column with a type would be left.
+    """A relation without its constant columns, and these; unchanged if no other with a type would be left.
 
     kept  columns that always stay
     """
