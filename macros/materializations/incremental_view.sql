@@ -3,8 +3,7 @@
   {%- set view = this.incorporate(type='view') -%}
   {%- set existing = load_cached_relation(this) -%}
 
-  {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {{ run_hooks(adapter.pre_hooks_in_order(pre_hooks)) }}
   {%- do adapter.prepare_incremental_view_session(model) -%}  {#- sql_header -#}
 
   {%- if config.get('contract').enforced -%}
@@ -19,7 +18,6 @@
   {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
   {%- do adapter.persist_incremental_view_docs(view, model) -%}
 
-  {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ run_hooks(adapter.post_hooks_in_order(post_hooks)) }}
   {{ return({'relations': refreshed.relations}) }}
 {%- endmaterialization %}

@@ -74,6 +74,20 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         if options.remarks:
             logger.warning("\n  ".join((f"incremental_view {model['name']}", *options.remarks)))
 
+    @available
+    def pre_hooks_in_order(self, hooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Hooks for before a transaction, then the others; all as one kind, as Spark has no transactions.
+
+        Between the two kinds, dbt would execute COMMIT.
+        """
+        return [{**hook, "transaction": True} for hook in sorted(hooks, key=lambda hook: hook["transaction"])]
+
+    @available
+    def post_hooks_in_order(self, hooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Hooks of a transaction, then those for after it; all as one kind, as Spark has no transactions."""
+        outside_last = sorted(hooks, key=lambda hook: not hook["transaction"])
+        return [{**hook, "transaction": True} for hook in outside_last]
+
     @available.parse_none
     def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:
         """Execute the model's `sql_header` in the session that analyses and refreshes the model."""

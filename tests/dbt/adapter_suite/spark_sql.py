@@ -11,7 +11,7 @@ import pytest
 
 _WORDS = [
     (re.compile(r"\bTIMESTAMP WITHOUT TIME ZONE\b", re.IGNORECASE), "timestamp"),
-    (re.compile(r"\btext\b", re.IGNORECASE), "string"),
+    (re.compile(r"\b(?:text\b|varchar\b(?!\())", re.IGNORECASE), "string"),
     (re.compile(r"\{database\}\.|\{\{\s*target\.database\s*\}\}\."), ""),  # dbt-spark has no databases
 ]
 _QUOTED_COLUMNS = re.compile(r'\("\w+"(?:,\s*"\w+")*\)')

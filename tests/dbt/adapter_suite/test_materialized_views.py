@@ -22,7 +22,7 @@ def relation_type(project, relation):
     }
     if described["Type"] != "VIEW":
         return "table"
-    return "materialized_view" if "sparkivm.made_for" in described["Table Properties"] else "view"
+    return "materialized_view" if "sparkivm.made_for" in described.get("Table Properties", "") else "view"
 
 
 def run_model(*options):
@@ -164,4 +164,4 @@ def state_provider(project, view, catalog):
 
 def partitions(project, view):
     state = f"{view.schema}.{view.identifier}__ivm"
-    return list(project.run_sql(f"describe detail {state}", fetch="one")[8])
+    return list(project.run_sql(f"describe detail {state}", fetch="one")[7])

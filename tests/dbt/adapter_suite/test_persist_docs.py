@@ -26,7 +26,7 @@ def catalog_node(project, name):
     of_relation = {row[0]: row[1] for row in rows[blank:]}
     return {
         "metadata": {"comment": of_relation.get("Comment")},
-        "columns": {row[0]: {"comment": row[2]} for row in rows[:blank]},
+        "columns": {row[0]: {"comment": row[2] or None} for row in rows[:blank]},
     }
 
 
