@@ -14,6 +14,7 @@ _NOT_OFFERED = (
 
 NOT_RUN = {
     "basic.test_get_catalog_for_single_relation.BaseGetCatalogForSingleRelation": "dbt-spark has no catalog of a single relation",
+    "column_types.test_column_types.BasePostgresColumnTypes": "dbt-spark's columns know the names of PostgreSQL's types only",
     "dbt_clone.test_dbt_clone.BaseCloneSameSourceAndTarget": "dbt-spark's clone does not ask whether source and target are the same",
     "functions.test_*.*": _NO_FUNCTIONS,
     "grants.test_*.*": _NO_GRANTS,

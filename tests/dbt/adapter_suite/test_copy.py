@@ -1,8 +1,6 @@
-"""One seed copied by models of each materialization, and the types of columns."""
+"""One seed copied by models of each materialization."""
 
 import pytest
-from dbt.tests.adapter.column_types import fixtures as column_types
-from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
 from dbt.tests.adapter.simple_copy.test_copy_uppercase import BaseSimpleCopyUppercase
 from dbt.tests.adapter.simple_copy.test_simple_copy import EmptyModelsArentRunBase, SimpleCopyBase
 from dbt.tests.util import get_connection
@@ -52,10 +50,3 @@ class TestEmptyModelsInViews(InStrictViews, EmptyModelsArentRunBase):
 
         project.get_tables_in_schema = tables
         return project
-
-
-class TestColumnTypes(InStrictViews, BasePostgresColumnTypes):
-    @pytest.fixture(scope="class")
-    def models(self):
-        model = column_types.model_sql.replace("::double precision", "::double").replace("::text", "::string")
-        return {"model.sql": model, "schema.yml": column_types.schema_yml}

@@ -127,7 +127,17 @@ class CleanedUp:
                 project.adapter.drop_schema(project.adapter.Relation.create(schema=schema))
 
 
-class TestClonePossible(CleanedUp, BaseClonePossible): ...
+class TestClonePossible(CleanedUp, BaseClonePossible):
+    def test_can_clone_true(self, project, unique_schema, other_schema):
+        """The class clones once more with `--full-refresh`; outside Databricks, Delta clones over no table."""
+        project.create_test_schema(other_schema)
+        self.run_and_save_state(project.project_root, with_snapshot=True)
+        command = ["clone", "--state", "state", "--target", "otherschema"]
+        assert len(run_dbt(command)) == 4
+        cloned = project.adapter.list_relations(database=project.database, schema=other_schema)
+        assert sorted(relation.type for relation in cloned) == ["table", "table", "table", "view"]
+        for options in ([], ["--resource-type", "model"]):
+            assert all("no-op" in result.message.lower() for result in run_dbt([*command, *options]))
 
 
 class TestCloneNotPossible(test_dbt_clone.TestPostgresCloneNotPossible): ...
