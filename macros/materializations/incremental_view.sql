@@ -3,8 +3,7 @@
   {%- set view = this.incorporate(type='view') -%}
   {%- set existing = load_cached_relation(this) -%}
 
-  {{ run_hooks_on_state(pre_hooks, inside_transaction=False) }}
-  {{ run_hooks_on_state(pre_hooks, inside_transaction=True) }}
+  {{ run_hooks_on_state(adapter.pre_hooks_in_order(pre_hooks)) }}
   {%- do adapter.prepare_incremental_view_session(model) -%}  {#- sql_header -#}
 
   {%- if config.get('contract').enforced -%}
@@ -19,15 +18,14 @@
   {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
   {%- do adapter.persist_incremental_view_docs(view, model) -%}
 
-  {{ run_hooks_on_state(post_hooks, inside_transaction=True) }}
-  {{ run_hooks_on_state(post_hooks, inside_transaction=False) }}
+  {{ run_hooks_on_state(adapter.post_hooks_in_order(post_hooks)) }}
   {{ return({'relations': refreshed.relations}) }}
 {%- endmaterialization %}
 
 {#- dbt's hooks, but `optimize {{ this }}` and other maintenance is about the state, since a view has no files -#}
-{% macro run_hooks_on_state(hooks, inside_transaction) -%}
-  {%- for hook in hooks | selectattr('transaction', 'equalto', inside_transaction) -%}
+{% macro run_hooks_on_state(hooks) -%}
+  {%- for hook in hooks -%}
     {%- set statement = adapter.hook_on_state(this, model, render(hook.get('sql')) | trim) -%}
-    {{ run_hooks([{'sql': '{% raw %}' ~ statement ~ '{% endraw %}', 'transaction': inside_transaction}], inside_transaction) }}
+    {{ run_hooks([{'sql': '{% raw %}' ~ statement ~ '{% endraw %}', 'transaction': true}]) }}
   {%- endfor -%}
 {%- endmacro %}

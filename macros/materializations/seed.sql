@@ -9,8 +9,7 @@
   {%- set table = this.incorporate(type='table') -%}
   {%- do store_result('agate_table', response='OK', agate_table=rows) -%}  {#- for `dbt seed --show` -#}
 
-  {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {{ run_hooks(adapter.pre_hooks_in_order(pre_hooks)) }}
 
   {%- do store_result('main', response=adapter.update_seed_table(this, model, rows)) -%}
   {%- do apply_grants(table, config.get('grants'), should_revoke(table, full_refresh_mode=False)) -%}
@@ -18,7 +17,6 @@
     {%- do persist_docs(table, model) -%}
   {%- endif -%}
 
-  {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ run_hooks(adapter.post_hooks_in_order(post_hooks)) }}
   {{ return({'relations': [table]}) }}
 {%- endmaterialization %}

@@ -4,6 +4,7 @@ import json
 from importlib.resources import files
 
 import pytest
+from dbt.adapters.sparkivm.column_docs import ColumnDoc, ColumnDocs
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
 from dbt.adapters.sparkivm.option_names import OPTIONS
 from dbt.artifacts.resources.v1.model import ModelConfig
@@ -24,7 +25,7 @@ def test_defaults():
     assert (options.refresh_mode, options.change_capture) == ("auto", "auto")
     assert options.full_refresh_allowed
     assert options.comment == ""
-    assert options.column_comments == {}
+    assert options.column_docs == ColumnDocs()
 
 
 def test_options_may_be_in_meta():
@@ -168,7 +169,7 @@ def test_docs_only_where_asked_for():
         model(persist_docs={"relation": True, "columns": True}, full_refresh=False)
     )
     assert options.comment == "Sales."
-    assert options.column_comments == {"a": "A."}
+    assert options.column_docs == ColumnDocs((ColumnDoc("a", "A."),))
     assert not options.full_refresh_allowed
 
 

@@ -100,3 +100,12 @@ def test_a_query_of_constants_alone(lab):
     at(lab, FIRST, "select 1 as one, 'a' as b from t").build()
     lab.run("insert into t values (4, 2, 8)")
     at(lab, FIRST, "select 1 as one, 'a' as b from t").must_be("incremental")
+
+
+def test_a_null_without_a_type_is_not_all_that_a_state_stores(lab):
+    """Delta stores no table whose columns all lack a type."""
+    sql = "select 1 as one, null as nothing, inner_nothing from (select null as inner_nothing from t)"
+    at(lab, FIRST, sql).build()
+    assert lab.rows("select one from m__ivm") == [(1,)] * 3
+    lab.run("insert into t values (4, 2, 8)")
+    at(lab, FIRST, sql).must_be("incremental")

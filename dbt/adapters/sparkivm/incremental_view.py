@@ -76,6 +76,20 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         if options.remarks:
             logger.warning("\n  ".join((f"incremental_view {model['name']}", *options.remarks)))
 
+    @available
+    def pre_hooks_in_order(self, hooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Hooks for before a transaction, then the others; all as one kind, as Spark has no transactions.
+
+        Between the two kinds, dbt would execute COMMIT.
+        """
+        return [{**hook, "transaction": True} for hook in sorted(hooks, key=lambda hook: hook["transaction"])]
+
+    @available
+    def post_hooks_in_order(self, hooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Hooks of a transaction, then those for after it; all as one kind, as Spark has no transactions."""
+        outside_last = sorted(hooks, key=lambda hook: not hook["transaction"])
+        return [{**hook, "transaction": True} for hook in outside_last]
+
     @available.parse_none
     def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:
         """Execute the model's `sql_header` in the session that analyses and refreshes the model."""
@@ -165,9 +179,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     @available.parse_none
     def persist_incremental_view_docs(self, relation: BaseRelation, model: Mapping[str, Any]) -> None:
-        """Write the column descriptions into the public view, which accepts them only when it is created."""
+        """Write the column descriptions into the public view, which accepts them only when it is created.
+
+        Warns of described columns that the view does not have.
+        """
         options = self._options(model)
-        if not options.column_comments:
+        if not options.column_docs.docs:
             return
         with author_errors():
             engine = self.ivm_engine()
@@ -175,8 +192,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             facts = engine.describe(name)
             if facts is None:
                 return
-            comments = options.column_comments
-            wanted = {field.name: comments.get(field.name.lower(), "") for field in facts.fields}
+            columns = [field.name for field in facts.fields]
+            if missing := options.column_docs.missing(columns):
+                logger.warning(
+                    f"In relation {relation}: The following columns are specified in the schema but are not "
+                    f"present in the database: {', '.join(missing)}"  # what dbt says of a table
+                )
+            wanted = options.column_docs.comments(columns)
             described = engine.query(f"describe table {name.sql}")
             if wanted == {row["col_name"]: row["comment"] or "" for row in described}:
                 return

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Optional, get_args
 
 from dbt.adapters.spark.impl import SparkConfig
+from dbt.adapters.sparkivm.column_docs import ColumnDocs
 from dbt.adapters.sparkivm.option_names import OPTIONS, nearest, remarks
 from dbt_common.exceptions import CompilationError
 
@@ -58,7 +59,7 @@ class IncrementalViewOptions:
     layout: StateLayout
     comment: str
     full_refresh_allowed: bool
-    column_comments: Mapping[str, str]  # by column name in lower case
+    column_docs: ColumnDocs
     stamp_columns: tuple[str, ...] = ()
     header: SqlHeader = NO_HEADER
     remarks: tuple[str, ...] = ()
@@ -86,8 +87,6 @@ class IncrementalViewOptions:
         if format_ == default.file_format:
             catalog = catalog or default.catalog
         comments = read.switches("persist_docs")
-        columns = model.get("columns") or {}
-        described = {c["name"].lower(): c["description"] for c in columns.values() if c.get("description")}
         return cls(
             refresh_mode=read.choice("refresh_mode"),  # type: ignore[arg-type]  # checked by choice
             change_capture=read.choice("change_capture"),  # type: ignore[arg-type]
@@ -102,7 +101,7 @@ class IncrementalViewOptions:
             ),
             comment=model.get("description", "") if comments.get("relation") else "",
             full_refresh_allowed=read.full_refresh() is not False,
-            column_comments=described if comments.get("columns") else {},
+            column_docs=ColumnDocs.of((comments.get("columns") and model.get("columns")) or {}),
             stamp_columns=read.columns("stamp_columns"),
             header=read.header(),
             remarks=read.remarks(format_),

@@ -71,26 +71,26 @@ def _is_certain(cast: exp.Cast) -> bool:
 
 
 def without_run_constants(root: Relation, kept: Collection[str]) -> tuple[Relation, dict[str, Scalar]]:
-    """A relation without its constant columns, and these; unchanged if no other column would be left.
+    """A relation without its constant columns, and these; unchanged if no other with a type would be left.
 
     kept  columns that always stay
     """
-    found = {name: _constant(root, name) for name in root.columns if name not in kept}
-    constants = {name: scalar for name, scalar in found.items() if scalar is not None}
+    found = {name: _literal(root, name) for name in root.columns if name not in kept}
+    constants = {name: scalar for name, scalar in found.items() if scalar and is_run_constant(scalar)}
     columns = tuple(name for name in root.columns if name not in constants)
-    if not constants or not columns:
+    if not constants or all(found.get(name) for name in columns):
         return root, {}
     core = prune_columns(drop_projects(only(root, columns)), columns)
     return core if core.columns == columns else only(core, columns), constants
 
 
-def _constant(node: Relation, name: str) -> Scalar | None:
-    """The constant that a column has in every row; None if it is not constant."""
+def _literal(node: Relation, name: str) -> Scalar | None:
+    """The constant, or the NULL without a type, that a column has in every row; None if it has neither."""
     while True:
         match node:
             case ra.Project():
                 scalar = dict(node.items)[name]
-                if is_run_constant(scalar):
+                if is_run_constant(scalar) or isinstance(scalar.tree, exp.Null):
                     return scalar
                 if scalar.as_column is None:
                     return None

@@ -1,0 +1,66 @@
+"""dbt-spark's incremental models, beside which views stand."""
+
+import pytest
+from dbt.tests.adapter.incremental import test_incremental_predicates
+from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import BaseMergeExcludeColumns
+from dbt.tests.adapter.incremental.test_incremental_microbatch import BaseMicrobatch
+from dbt.tests.adapter.incremental.test_incremental_on_schema_change import BaseIncrementalOnSchemaChange
+from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
+from dbt.tests.util import run_dbt
+
+pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
+
+
+class TestMergeExcludeColumns(BaseMergeExcludeColumns): ...
+
+
+class TestMicrobatch(BaseMicrobatch):
+    """dbt-spark replaces the partitions of a batch."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"models": {"test": {"microbatch_model": {"+partition_by": "date_day"}}}}
+
+
+class TestOnSchemaChange(BaseIncrementalOnSchemaChange):
+    """A Delta table does not lose a column, unless its columns are mapped; dbt-spark says so before it tries."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"models": {"+incremental_strategy": "merge", "+unique_key": "id"}}
+
+    def run_twice_and_assert(self, include, compare_source, compare_target, project):
+        if compare_source in REMOVES_COLUMNS:
+            run_dbt(["run", "--select", include, "--full-refresh"])
+            results = run_dbt(["run", "--select", include], expect_pass=False)
+            assert "Compilation Error" in results[1].message
+        else:
+            super().run_twice_and_assert(include, compare_source, compare_target, project)
+
+
+REMOVES_COLUMNS = ("incremental_sync_all_columns", "incremental_sync_remove_only")
+
+
+class TestPredicates(test_incremental_predicates.BaseIncrementalPredicates):
+    """dbt-spark has no `delete+insert`; in a MERGE the columns of the target have a prefix."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {
+            "models": {
+                "+incremental_predicates": ["dbt_internal_dest.id != 2"],
+                "+incremental_strategy": "merge",
+            }
+        }
+
+
+class TestPredicatesByTheirOtherName(test_incremental_predicates.TestPredicatesDeleteInsert):
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"models": {"+predicates": ["dbt_internal_dest.id != 2"], "+incremental_strategy": "merge"}}
+
+
+class TestUniqueKey(BaseIncrementalUniqueKey):
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"models": {"+incremental_strategy": "merge"}}

@@ -1,0 +1,93 @@
+"""Snapshots. Views over them are tested in tests/dbt/test_seeds.py."""
+
+import pytest
+from dbt.tests.adapter.simple_snapshot import (
+    fixtures,
+    new_record_check_mode,
+    new_record_dbt_valid_to_current,
+    new_record_timestamp_mode,
+    test_ephemeral_snapshot_hard_deletes,
+    test_various_configs,
+)
+from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, BaseSnapshotCheck
+
+from tests.dbt.adapter_suite.in_views import InStrictViews
+from tests.dbt.adapter_suite.spark_sql import constants_in_spark_sql
+
+pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def words_of_spark():
+    with constants_in_spark_sql(
+        fixtures,
+        new_record_check_mode,
+        new_record_dbt_valid_to_current,
+        new_record_timestamp_mode,
+        test_ephemeral_snapshot_hard_deletes,
+        test_various_configs,
+    ):
+        yield
+
+
+class TestSnapshot(BaseSimpleSnapshot):
+    """A Delta table allows no default for a column that is added to it."""
+
+    def add_fact_column(self, column=None, definition=None):
+        super().add_fact_column(column, definition.removesuffix(" default null"))
+
+
+class TestSnapshotCheck(BaseSnapshotCheck): ...
+
+
+class TestColumnNames(test_various_configs.BaseSnapshotColumnNames): ...
+
+
+class TestColumnNamesFromProject(test_various_configs.BaseSnapshotColumnNamesFromDbtProject): ...
+
+
+class TestInvalidColumnNames(test_various_configs.BaseSnapshotInvalidColumnNames): ...
+
+
+class TestValidToCurrent(test_various_configs.BaseSnapshotDbtValidToCurrent): ...
+
+
+class TestMultiUniqueKey(InStrictViews, test_various_configs.BaseSnapshotMultiUniqueKey):
+    """The snapshot reads the model `seed`."""
+
+
+class TestNewRecordTimestampMode(new_record_timestamp_mode.BaseSnapshotNewRecordTimestampMode): ...
+
+
+class TestNewRecordCheckMode(new_record_check_mode.BaseSnapshotNewRecordCheckMode): ...
+
+
+class TestNewRecordValidToCurrent(new_record_dbt_valid_to_current.BaseSnapshotNewRecordDbtValidToCurrent): ...
+
+
+class WithoutDefault:
+    """A Delta table allows no default for a column that is added to it."""
+
+    @pytest.fixture(scope="class")
+    def source_alter_sql(self):
+        return "alter table {schema}.src_customers add column dummy_column varchar(50)"
+
+
+class TestEphemeralHardDeletes(
+    WithoutDefault, test_ephemeral_snapshot_hard_deletes.BaseSnapshotEphemeralHardDeletes
+): ...
+
+
+class TestNewColumnTimestampStrategy(
+    WithoutDefault, test_ephemeral_snapshot_hard_deletes.BaseSnapshotNewColumnTimestampStrategy
+): ...
+
+
+class TestNewColumnSpecificCheckCols(
+    WithoutDefault, test_ephemeral_snapshot_hard_deletes.BaseSnapshotNewColumnSpecificCheckCols
+): ...
+
+
+class TestNewColumnWithDeletes(
+    WithoutDefault, test_ephemeral_snapshot_hard_deletes.BaseSnapshotNewColumnWithDeletes
+): ...
