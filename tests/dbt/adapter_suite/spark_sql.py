@@ -14,7 +14,7 @@ _WORDS = [
     (re.compile(r"\b(?:text\b|varchar\b(?!\())", re.IGNORECASE), "string"),
     (re.compile(r"\{database\}\.|\{\{\s*target\.database\s*\}\}\."), ""),  # dbt-spark has no databases
 ]
-_QUOTED_COLUMNS = re.compile(r'\("\w+"(?:,\s*"\w+")*\)')
+_QUOTED_COLUMNS = re.compile(r'\("\w+"(?:,\s*"\w+"){2,}\)')
 
 
 def spark_sql(text: str) -> str:

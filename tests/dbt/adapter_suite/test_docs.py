@@ -49,4 +49,8 @@ class References:
 class TestReferences(References, BaseDocsGenReferences): ...
 
 
-class TestReferencesInViews(References, InStrictViews, BaseDocsGenReferences): ...
+class TestReferencesInViews(References, InStrictViews, BaseDocsGenReferences):
+    @pytest.fixture(scope="class")
+    def expected_catalog(self, expected_catalog):
+        expected_catalog["nodes"]["model.test.ephemeral_summary"]["metadata"]["type"] = "view"
+        return expected_catalog

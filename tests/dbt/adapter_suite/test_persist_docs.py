@@ -25,7 +25,7 @@ def catalog_node(project, name):
     blank = next(i for i, row in enumerate(rows) if not row[0])
     of_relation = {row[0]: row[1] for row in rows[blank:]}
     return {
-        "metadata": {"comment": of_relation.get("Comment")},
+        "metadata": {"comment": of_relation.get("Comment") or None},
         "columns": {row[0]: {"comment": row[2] or None} for row in rows[:blank]},
     }
 

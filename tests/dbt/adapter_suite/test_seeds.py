@@ -61,7 +61,15 @@ class TestSeedWithWrongDelimiter(BaseSeedWithWrongDelimiter): ...
 class TestSeedWithEmptyDelimiter(BaseSeedWithEmptyDelimiter): ...
 
 
-class TestSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig): ...
+class TestSeedEnabledViaConfig(BaseSimpleSeedEnabledViaConfig):
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        """The class's own fixture is of the whole session, in which its texts are not yet Spark's."""
+        return {
+            "seed_enabled.csv": seeds.seeds__enabled_in_config_csv,
+            "seed_disabled.csv": seeds.seeds__disabled_in_config_csv,
+            "seed_tricky.csv": seeds.seeds__tricky_csv,
+        }
 
 
 class TestSeedParsing(InStrictViews, BaseSeedParsing): ...
@@ -77,13 +85,12 @@ class TestSeedWithBOM(BaseSimpleSeedWithBOM):
 
 
 class TestSeedSpecificFormats(BaseSeedSpecificFormats):
-    """A name with dots is not the name of a table in Spark."""
+    """A name with dots is not the name of a table in Spark. dbt-spark takes minutes for the class's 20,000 rows."""
 
     @pytest.fixture(scope="class")
-    def seeds(self, tmp_path_factory):
-        big = self._make_big_seed(tmp_path_factory.mktemp("seeds") / "big")
+    def seeds(self):
         return {
-            "big_seed.csv": Path(big).read_text(),
+            "big_seed.csv": "\n".join(["seed_id", *map(str, range(2000))]),
             "seed_unicode.csv": seeds.seed__unicode_csv,
             "seed_with_dots.csv": seeds.seed__with_dots_csv,
         }

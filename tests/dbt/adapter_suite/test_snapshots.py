@@ -11,7 +11,6 @@ from dbt.tests.adapter.simple_snapshot import (
 )
 from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, BaseSnapshotCheck
 
-from tests.dbt.adapter_suite.in_views import InStrictViews
 from tests.dbt.adapter_suite.spark_sql import constants_in_spark_sql
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
@@ -46,14 +45,15 @@ class TestColumnNames(test_various_configs.BaseSnapshotColumnNames): ...
 class TestColumnNamesFromProject(test_various_configs.BaseSnapshotColumnNamesFromDbtProject): ...
 
 
-class TestInvalidColumnNames(test_various_configs.BaseSnapshotInvalidColumnNames): ...
+class TestInvalidColumnNames(test_various_configs.BaseSnapshotInvalidColumnNames):
+    @pytest.fixture(scope="class")
+    def models(self):
+        """The test replaces the configuration of snapshots in dbt_project.yml, which has the format too."""
+        properties = fixtures.snapshots_no_column_names_yml
+        return {"snapshots.yml": properties.replace("config:", "config:\n      file_format: delta")}
 
 
 class TestValidToCurrent(test_various_configs.BaseSnapshotDbtValidToCurrent): ...
-
-
-class TestMultiUniqueKey(InStrictViews, test_various_configs.BaseSnapshotMultiUniqueKey):
-    """The snapshot reads the model `seed`."""
 
 
 class TestNewRecordTimestampMode(new_record_timestamp_mode.BaseSnapshotNewRecordTimestampMode): ...
