@@ -5,10 +5,15 @@ from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 from tests.dbt.shop_project import CHANGES, LINES, modes, responses, run_sql
 from tests.dbt.two_environments import CI, STATE, VIEWS, TwoEnvironments, edit
+from tests.docs.examples import example
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
 CLONE = ["clone", *CI]
+
+
+# As docs/dbt_commands.md shows it
+MACRO = example("docs/dbt_commands.md", "{% materialization clone")
 
 
 class TestClone(TwoEnvironments):
@@ -49,3 +54,16 @@ class TestClone(TwoEnvironments):
     def test_of_itself(self, project):
         results = run_dbt(["clone", *STATE, "--full-refresh", "--select", "sums"])
         assert [result.message for result in results] == ["No-op"]
+
+
+@pytest.mark.nightly
+class TestCloneOfTypeSpark(TestClone):
+    """With the project's own macro, since dbt-spark has a `clone` for this type."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, spark):
+        return {"type": "spark", "method": "session", "host": "none", "threads": 2}
+
+    @pytest.fixture(scope="class")
+    def macros(self):
+        return {"clone.sql": MACRO}
