@@ -94,6 +94,7 @@ _BY_TEXT: Sequence[tuple[re.Pattern[str], Callable[[Session, re.Match[str]], Row
         ),
         clone,
     ),
+    (_pattern(r"create schema if not exists {name}"), _nothing),
     (_pattern(r"refresh table {name}"), _nothing),
     (_pattern(r"set (?P<name>[\w.`]+) ?= ?(?P<value>.*)"), set_setting),
     (_pattern(r"use {name}"), use_schema),

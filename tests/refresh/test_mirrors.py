@@ -52,6 +52,15 @@ def test_a_mirror_is_made_and_announced(lab):
     assert lab.properties(MIRROR)["sparkivm.role"] == "mirror"
 
 
+def test_a_schema_that_is_missing_is_created(lab):
+    """The project names the schema; dbt creates only those of models."""
+    lab.engine.fails("create or replace table", "[SCHEMA_NOT_FOUND] The schema mirrors cannot be found.")
+    view = lab.view("m", BY_K, declared=declared(mirror={"schema": "mirrors"}))
+    assert "create schema if not exists `mirrors`" in view.must_be("create").statements
+    lab.run("insert into p values (5, 5, 5)")
+    view.must_be("incremental")
+
+
 def test_what_is_unchanged_makes_no_commit(lab, view):
     assert view.must_be("no_op").explanation == "no source changed"
     assert operations(lab) == ["CREATE OR REPLACE TABLE AS SELECT"]

@@ -20,7 +20,7 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.source_change import floating
 from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
-from sparkivm.names import TableName
+from sparkivm.names import TableName, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.row_differences import apply_differences, commit_alone
@@ -30,6 +30,7 @@ from sparkivm.refresh.stored.owned import drop_own
 
 _MOST_TRIES = 4
 _PAUSE_S = 1.0
+_NO_SCHEMA = "SCHEMA_NOT_FOUND"
 # Spark's error conditions if files vanish between listing and reading, as in an overwrite.
 _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
@@ -217,7 +218,14 @@ class Mirror:
             **marker.properties,
         }
         try:
-            version = format.make(self.name, properties, made, self.engine.write)
+            try:
+                version = format.make(self.name, properties, made, self.engine.write)
+            except EngineError as error:
+                if error.condition != _NO_SCHEMA:
+                    raise
+                schema = ".".join(map(quoted, self.name.parts[:-1]))
+                self.engine.run("create_state_schema", schema=schema)
+                version = format.make(self.name, properties, made, self.engine.write)
         except EngineError as error:
             if _files_changed(error):
                 raise
