@@ -12,18 +12,20 @@ import yaml
 from tests.dbt.adapter_suite.in_views import materialized_as_view
 from tests.dbt.adapter_suite.spark_sql import spark_sql
 
-# What the classes create without dbt is a Delta table too.
-OF_A_PROFILE = {"spark.sql.sources.default": "delta"}
 
-
-@pytest.fixture(scope="class")
-def dbt_profile_target(spark: Any) -> dict[str, Any]:
+def profile() -> dict[str, Any]:
+    """What the classes create without dbt is a Delta table too."""
     return {
         "type": "sparkivm",
         "method": "session",
         "threads": 4,
-        "server_side_parameters": dict(OF_A_PROFILE),
+        "server_side_parameters": {"spark.sql.sources.default": "delta"},
     }
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(spark: Any) -> dict[str, Any]:
+    return profile()
 
 
 @pytest.fixture(scope="class")

@@ -5,31 +5,28 @@ from dbt.tests.adapter.simple_copy.test_copy_uppercase import BaseSimpleCopyUppe
 from dbt.tests.adapter.simple_copy.test_simple_copy import EmptyModelsArentRunBase, SimpleCopyBase
 from dbt.tests.util import get_connection
 
-from tests.dbt.adapter_suite.conftest import OF_A_PROFILE
+from tests.dbt.adapter_suite.conftest import profile
 from tests.dbt.adapter_suite.in_views import InStrictViews
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
 
 
-class InSpark:
+class WithoutMaterializedViews:
     test_simple_copy_with_materialized_views = None  # in NOT_RUN
 
 
-class TestSimpleCopy(InSpark, SimpleCopyBase): ...
+class TestSimpleCopy(WithoutMaterializedViews, SimpleCopyBase): ...
 
 
-class TestSimpleCopyInViews(InSpark, InStrictViews, SimpleCopyBase): ...
+class TestSimpleCopyInViews(WithoutMaterializedViews, InStrictViews, SimpleCopyBase): ...
 
 
 class Uppercase:
+    """The class has a profile of its own."""
+
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, spark):
-        return {
-            "type": "sparkivm",
-            "method": "session",
-            "threads": 4,
-            "server_side_parameters": dict(OF_A_PROFILE),
-        }
+        return profile()
 
 
 class TestUppercase(Uppercase, BaseSimpleCopyUppercase): ...
