@@ -54,7 +54,7 @@ def observe(
     auxiliaries  views that inner aggregates are read from, by their queries
     Raises: ModelError if Spark refuses the model; EngineError.
     """
-    stored = with_clones(engine, sources, stored)
+    stored = with_clones(engine, stored, sources.known)
     frontier = stored.frontier
     same = frontier is not None and dict(frontier.settings) == dict(settings)
     compiled = compiled_for(engine, sources, request, frontier if same else None, auxiliaries)

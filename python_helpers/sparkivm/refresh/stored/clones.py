@@ -5,14 +5,13 @@ tested  tests/refresh/test_clones.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sparkivm.changes.frontier import Origin, SourceFrontier
 from sparkivm.engine import Engine, RelationFacts, is_another
 from sparkivm.formats import STATE_FORMATS, format_of
-from sparkivm.names import name_of
-from sparkivm.refresh.sources.sources import Sources
+from sparkivm.names import TableName, name_of
 from sparkivm.refresh.stored.stored_state import StoredState, frontiers
 
 
@@ -24,14 +23,16 @@ def origin_of(engine: Engine, stored: StoredState) -> Origin:
     return Origin(facts.table_id, {str(one.version): one.id for one in line if one.version >= commit.version})
 
 
-def with_clones(engine: Engine, sources: Sources, stored: StoredState) -> StoredState:
+def with_clones(
+    engine: Engine, stored: StoredState, look_up: Callable[[TableName], RelationFacts | None]
+) -> StoredState:
     """A cloned state whose frontier also names those clones here that have the rows it was computed from."""
     frontier = stored.frontier
     if frontier is None or not frontier.clones:
         return stored
     found: dict[str, SourceFrontier] = {}
     for here, there in frontier.clones.items():
-        facts, known = sources.known(name_of(here)), frontier.sources.get(there)
+        facts, known = look_up(name_of(here)), frontier.sources.get(there)
         if facts is None or facts.kind not in STATE_FORMATS or known is None:
             continue
         if (same := _same_rows(engine, facts, known)) is not None:
