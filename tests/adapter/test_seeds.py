@@ -6,7 +6,9 @@ from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
+from dbt.adapters.sparkivm.impl import SparkIvmAdapter
 from dbt.adapters.sparkivm.seeds import SeedMixin, seed_file
+from dbt_common.clients.agate_helper import table_from_rows
 
 TYPES = {"id": "bigint", "name": "string"}
 ROWS = SimpleNamespace(rows=[(Decimal(1), "a"), (Decimal(2), None)])
@@ -71,3 +73,16 @@ DBTS = {"default__load_csv_rows": "dbt", "spark__load_csv_rows": "dbt_spark", "p
 def test_which_seeds_may_keep_their_tables(file_format, macros, may_keep):
     model = seed(file_format=file_format)
     assert SeedMixin._may_keep(project(DBTS | macros), model) is may_keep
+
+
+def test_types_are_found_once_per_column(monkeypatch):
+    """dbt-spark asks once per value, and an answer for numbers reads the whole column."""
+    rows = table_from_rows([(number, number / 4, "x") for number in range(50)], ["a", "b", "c"])
+    read = []
+    aggregate = type(rows).aggregate
+    monkeypatch.setattr(type(rows), "aggregate", lambda *given: read.append(1) or aggregate(*given))
+    for _ in rows.rows:
+        found = [SparkIvmAdapter.convert_type(rows, column) for column in range(3)]
+        assert found == ["bigint", "double", "string"]
+    assert len(read) <= 3
+    assert SparkIvmAdapter.convert_type(table_from_rows([("x",)], ["a"]), 0) == "string"

@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
@@ -32,8 +33,20 @@ _MACROS_OF_SEEDS = ("create_csv_table", "load_csv_rows", "reset_csv_table", "mat
 _KNOWN_PACKAGES = ("dbt", "dbt_spark", MACROS)
 
 
+# The types of a file's columns, by its table in memory.
+_TYPES: WeakKeyDictionary[Any, dict[int, str | None]] = WeakKeyDictionary()
+
+
 class SeedMixin(IncrementalViewMixin):
     """The methods that the materialization calls; `rows` is dbt's table of the file."""
+
+    @classmethod
+    def convert_agate_type(cls, agate_table: Any, col_idx: int) -> str | None:
+        """As dbt-spark does, which asks once per value; for numbers it reads the whole column each time."""
+        known = _TYPES.setdefault(agate_table, {})
+        if col_idx not in known:
+            known[col_idx] = super().convert_agate_type(agate_table, col_idx)
+        return known[col_idx]
 
     @available.parse(lambda *args, **kwargs: False)
     def keeps_seed_table(self, relation: BaseRelation, model: Mapping[str, Any], rows: Any) -> bool:
