@@ -10,7 +10,7 @@ from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.reasons import Reason
 from tests.refresh.conftest import BY_K
-from tests.refresh.lab import View
+from tests.refresh.lab import View, refused
 
 # explain
 
@@ -129,6 +129,35 @@ def test_explain_as_json_of_what_is_not_incremental(lab):
     following = found["next_refresh"]
     assert (found["incremental"], found["plan"], following["mode"]) == (False, [], "full")
     assert following["reason"] == "STATE_MISSING"
+
+
+@pytest.mark.parametrize(
+    ("sql", "options", "what"),
+    [
+        (
+            "select k, count(*) as n from t group by k",
+            {"refresh_mode": "strict"},
+            "QUERY_CHANGED: the model's SQL changed, but refresh_mode is strict",
+        ),
+        ("select k, rand() as r from t", {"refresh_mode": "strict"}, "but refresh_mode is strict"),
+        (
+            "select k, count(*) as n from t group by k",
+            {"full_refresh_allowed": False},
+            "but its config says full_refresh: false",
+        ),
+    ],
+)
+def test_explain_of_a_refresh_that_is_an_error(lab, sql, options, what):
+    lab.view("m", "select id, x from t where x > 0").build()
+    view = lab.view("m", sql, **options)
+    text = view.explain()
+    assert "next refresh: an error, which leaves the view as it is\n" in text
+    assert what in text
+    assert "step 1" not in text
+    following = json.loads(view.explain("json"))["next_refresh"]
+    assert (following["mode"], following["steps"]) == ("error", [])
+    assert what in following["detail"]
+    assert what in refused(view)
 
 
 # the consistency test

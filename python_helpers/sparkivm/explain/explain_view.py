@@ -26,7 +26,7 @@ from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
 from sparkivm.refresh.run.from_changes import script_of
-from sparkivm.refresh.run.rebuild import script_of_rebuild
+from sparkivm.refresh.run.rebuild import refused, script_of_rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import semantic_settings
 from sparkivm.refresh.sources.pins import Pins
@@ -64,19 +64,22 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         full = PlanNode("full refresh", str(compiled.fallback), ())
         return _PICTURES[format](str(view), root or full)
     decided = _decide(engine, seen)
-    steps = _steps(seen, decided, public.former_state)
+    why = decided.fallback if isinstance(decided, Decision) else None
+    refusal = refused(request, why, compiled.fallback) if why is not None else None
+    steps = _steps(seen, decided, public.former_state) if refusal is None else ()
     if isinstance(decided, Evolution):
         decided = Decision("incremental", {}, explanation="the query was edited")
     if format == "json":
-        return explained(str(view), root, decided, steps)
+        return explained(str(view), root, decided, refusal, steps)
     if compiled.plan is None:
         assert compiled.fallback is not None
         lines = ["not incrementally maintainable", *_reason_lines(compiled.fallback)]
     else:
         lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
-    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), "", *_decision_lines(decided, compiled)]
+    lines = [str(view), "", *lines, *_auxiliary_lines(compiled), ""]
+    lines += _decision_lines(decided, refusal, compiled)
     lines += [f"  step {number}: {label}" for number, label in enumerate(steps, 1)]
-    if isinstance(decided, Decision) and decided.way is not None:
+    if decided.way is not None:
         change = decided.way.change
         lines += delta_steps(change) if format == "steps" else delta_lines(change)
     return "\n".join(lines)
@@ -89,14 +92,16 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
     return lines
 
 
-def _decide(engine: Engine, seen: Observation) -> Decision | Fallback | Evolution:
+def _decide(engine: Engine, seen: Observation) -> Decision | Evolution:
     why = reason_to_rebuild(seen)
-    return decide(engine, seen, NoMemory()) if why is None else evolution(seen, why) or why
+    if why is None:
+        return decide(engine, seen, NoMemory())
+    return evolution(seen, why) or Decision("full", {}, fallback=why)
 
 
-def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> list[str]:
-    if isinstance(decision, Fallback):
-        return ["next refresh: full", *_reason_lines(decision)]
+def _decision_lines(decision: Decision, refusal: ModelError | None, compiled: CompiledView) -> list[str]:
+    if refusal is not None:
+        return ["next refresh: an error, which leaves the view as it is", *str(refusal).splitlines()[1:]]
     form = f" by {decision.way.change.form}" if decision.way else ""
     lines = [f"next refresh: {decision.mode}{form}"]
     if decision.fallback is not None:
@@ -117,15 +122,13 @@ def _decision_lines(decision: Decision | Fallback, compiled: CompiledView) -> li
     return lines
 
 
-def _steps(
-    seen: Observation, decided: Decision | Fallback | Evolution, former_state: TableName | None
-) -> Sequence[str]:
+def _steps(seen: Observation, decided: Decision | Evolution, former_state: TableName | None) -> Sequence[str]:
     """The steps of the next refresh."""
     if isinstance(decided, Evolution):
         return decided.label, "refresh from the changes since the last refresh"
-    if isinstance(decided, Decision) and decided.mode == "no_op":
+    if decided.mode == "no_op":
         return ()
-    if isinstance(decided, Decision) and decided.way is not None:
+    if decided.way is not None:
         return script_of(seen, decided, seen.request.format).labels
     return script_of_rebuild(seen, former_state).labels
 

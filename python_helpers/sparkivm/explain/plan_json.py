@@ -5,27 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from sparkivm.errors import ModelError
 from sparkivm.explain.plan_tree import PlanNode
-from sparkivm.reasons import Fallback
 from sparkivm.refresh.decide.decide import Decision
 
 
-def explained(view: str, root: PlanNode | None, decided: Decision | Fallback, steps: Sequence[str]) -> str:
-    """root  of the plan; None if the view is not incrementally maintainable"""
-    decision = Decision("full", {}, fallback=decided) if isinstance(decided, Fallback) else decided
+def explained(
+    view: str, root: PlanNode | None, decision: Decision, refusal: ModelError | None, steps: Sequence[str]
+) -> str:
+    """
+    root     of the plan; None if the view is not incrementally maintainable
+    refusal  the error with which the refresh would end
+    """
     fallback, place = decision.fallback, decision.fallback.place if decision.fallback else None
+    what, do = "", ""
+    if refusal is not None:
+        what, do = refusal.what, refusal.do
+    elif fallback is not None:
+        what, do = fallback.detail or fallback.reason.happened, fallback.reason.way_out
     found = {
         "view": view,
         "incremental": root is not None,
         "plan": _nodes(root) if root is not None else [],
         "next_refresh": {
-            "mode": decision.mode,
+            "mode": "error" if refusal else decision.mode,
             "form": decision.way.change.form if decision.way else "",
             "reason": fallback.reason.name if fallback else "",
-            "detail": (fallback.detail or fallback.reason.happened) if fallback else "",
+            "detail": what,
             "line": place.line if place else None,
             "column": place.column if place else None,
-            "way_out": fallback.reason.way_out if fallback else "",
+            "way_out": do,
             "explanation": decision.explanation,
             "sources": [
                 {"source": key, "from": c.old, "to": c.new, "read": c.how, "changed_rows": c.rows}

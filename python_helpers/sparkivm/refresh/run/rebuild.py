@@ -25,6 +25,7 @@ from sparkivm.refresh.decide.cost import rebuild_s
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import Observation, compiled_for, recompiled
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
@@ -228,21 +229,27 @@ class DropFormerState(Step[Rebuild]):
 
 
 def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | None) -> None:
-    """Raises: ModelError if the mode is strict, or the model's config forbids a rebuild for this reason."""
-    request = attempt.request
+    """Raises: ModelError if the rebuild is refused."""
+    if (refusal := refused(attempt.request, why, unmaintainable)) is not None:
+        raise refusal
+
+
+def refused(request: RefreshRequest, why: Fallback, unmaintainable: Fallback | None) -> ModelError | None:
+    """The error if the mode is strict, or the model's config forbids a rebuild for this reason."""
     first = why.reason is Reason.STATE_MISSING
     asked = why.reason is Reason.FULL_REFRESH_REQUESTED
     if request.refresh_mode == "strict" and (unmaintainable is not None or not (first or asked)):
         cause = unmaintainable or why
-        raise ModelError(
-            str(attempt.view), f"{cause}, but refresh_mode is strict", cause.reason.way_out, cause.place
+        return ModelError(
+            str(request.view), f"{cause}, but refresh_mode is strict", cause.reason.way_out, cause.place
         )
     if not first and not request.full_refresh_allowed and not asked:
-        raise ModelError(
-            str(attempt.view),
+        return ModelError(
+            str(request.view),
             f"it has to be rebuilt ({why}), but its config says full_refresh: false",
             "remove full_refresh: false for one run",
         )
+    return None
 
 
 def _reported(progress: Rebuild) -> Fallback | None:
