@@ -28,7 +28,7 @@ def state(view: View) -> str:
     return view.request.state.key
 
 
-@pytest.mark.parametrize("states", ["delta", "iceberg"])
+@pytest.mark.parametrize("states", ["delta", pytest.param("iceberg", marks=pytest.mark.nightly)])
 def test_two_layers(spark, states):
     lab = Lab(spark, f"clones_{states}", "delta", states)
     lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, null)", "(4, null, 4)")
