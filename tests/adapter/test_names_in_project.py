@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from dbt.adapters.sparkivm.incremental_view import names_in_project
+from dbt.adapters.sparkivm.project_nodes import names_in_project
 
 
 def test_model():

@@ -23,6 +23,7 @@ from dbt.adapters.sparkivm.connections import (
     IncrementalViewConnections,
     lost_as_one_sentence,
 )
+from dbt.adapters.sparkivm.operations import OperationsMixin
 from dbt.adapters.sparkivm.seeds import SeedMixin
 from dbt.adapters.sparkivm.spark_errors import SparkLost
 from dbt.adapters.sparkivm.sql_settings import default_by_sql
@@ -32,7 +33,7 @@ from dbt.adapters.sql.connections import SQLConnectionManager
 _making = threading.Lock()
 
 
-class BorrowingMixin(SeedMixin):
+class BorrowingMixin(OperationsMixin, SeedMixin):
     """For an adapter with connections of its own."""
 
     _borrowed: BorrowedConnections | None = None

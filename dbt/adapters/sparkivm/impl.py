@@ -7,13 +7,14 @@ from typing import Any
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.model_config import SparkIvmConfig
+from dbt.adapters.sparkivm.operations import OperationsMixin
 from dbt.adapters.sparkivm.seeds import SeedMixin
 from dbt.adapters.sparkivm.session_defaults import SESSION_CATALOG, STATE_CATALOG, is_icebergs
 
 from sparkivm.refresh.request import StateLayout
 
 
-class SparkIvmAdapter(SeedMixin, SparkAdapter):
+class SparkIvmAdapter(OperationsMixin, SeedMixin, SparkAdapter):
     """dbt looks up the version in `dbt.adapters.<class name without Adapter, in lower case>`."""
 
     ConnectionManager = SparkIvmConnectionManager

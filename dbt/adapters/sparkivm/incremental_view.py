@@ -1,15 +1,15 @@
-"""The Python methods for macros: check a model, refresh it, explain it, test it."""
+"""The Python methods that the materialization and the consistency test call, and what all methods share.
+
+tested  tests/adapter/, tests/dbt/test_incremental_view.py
+"""
 
 from __future__ import annotations
 
-import json
 import threading
-import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
@@ -20,6 +20,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.sparkivm.engine import AdapterEngine
 from dbt.adapters.sparkivm.hooks_on_state import on_state
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
+from dbt.adapters.sparkivm.project_nodes import name_of_relation, names_in_project, relations
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt.adapters.sql.impl import SQLAdapter
@@ -34,15 +35,11 @@ from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 
 if TYPE_CHECKING:
-    from dbt.adapters.sparkivm.project_check import ProjectCheck
-
-    from sparkivm.refresh.operations.status import ViewStatus
     from sparkivm.refresh.result import RefreshResult
 
 logger = AdapterLogger("SparkIvm")
 
 _PINS = threading.Lock()
-_MOST_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,6 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     _pins: Any = None
     _declared: DeclaredSources | None = None
     _names: NamesInProject | None = None
-    _check: ProjectCheck | None = None  # while it runs
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
@@ -214,42 +210,6 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             )
 
     @available.parse(lambda *args, **kwargs: "")
-    def explain_incremental_view(self, model: str, format: str = "text") -> str:
-        """What the next refresh of a model would do, without doing it, as text, steps, mermaid or dot."""
-        from sparkivm.explain.explain_view import explain_view
-
-        node = self._compiled(model)
-        options = self._options(node.to_dict())
-        self._execute_header(options)
-        view = TableName(node.schema, node.alias)
-        request = self._request(view, node.unique_id, node.compiled_code, options)
-        with author_errors():
-            return str(explain_view(self.ivm_engine(), request, format))
-
-    @available.parse(lambda *args, **kwargs: ())
-    def incremental_view_check(self, models: Sequence[str] | None = None) -> Iterator[str]:
-        """Which models would be incremental, as lines of JSON: the project, then each model. Builds nothing.
-
-        models  by unique_id; None for all
-        """
-        from dbt.adapters.sparkivm.project_check import ProjectCheck
-
-        with author_errors():
-            self._check = ProjectCheck(self, models)
-            try:
-                yield from self._check.lines()
-            finally:
-                self._check = None
-
-    @available.parse_list
-    def get_columns_in_relation(self, relation: BaseRelation) -> list[Any]:
-        """dbt's own method. In a check, also the columns of models that are not built."""
-        known = self._check.columns(relation) if self._check is not None else None
-        if known is None:
-            return list(super().get_columns_in_relation(relation))  # type: ignore[no-untyped-call]
-        return [self.Column.create(field.name, field.type) for field in known]
-
-    @available.parse(lambda *args, **kwargs: "")
     def incremental_view_consistency_sql(self, relation: object) -> str:
         """A query for the rows in which a view and its SELECT differ, at the view's own source versions.
 
@@ -283,157 +243,6 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 columns_query(self.ivm_engine(), name_of_relation(relation), sql, self._declared_sources())
             )
 
-    @available.parse(lambda *args, **kwargs: "")
-    def capture_incremental_view_changes(
-        self, source: str, remove: bool = False, file_format: str = "delta"
-    ) -> str:
-        """Make a source record its changes, or stop it. `source`: `shop.orders` or a model's name.
-
-        file_format  of a new mirror
-        """
-        from sparkivm.formats import STATE_FORMATS
-        from sparkivm.refresh.operations.capture_changes import capture_changes
-
-        format = STATE_FORMATS.get(file_format)
-        if format is None:
-            raise CompilationError(
-                f"file_format is {file_format}, and has to be one of {', '.join(STATE_FORMATS)}"
-            )
-        name = self._relation_named(source)
-        with author_errors():
-            declared = self._declared_sources()
-            return str(
-                capture_changes(self.ivm_engine(), name, declared, declared.home, format, remove=bool(remove))
-            )
-
-    @available.parse(lambda *args, **kwargs: "")
-    def drop_incremental_view(self, view: str) -> str:
-        """Drop a view and everything that is stored for it; `view` is a model's name, or `schema.view`."""
-        from sparkivm.refresh.stored.drop_view import drop_incremental_view
-
-        name = self._relation_named(view)
-        model = self._views().get(name.key)
-        catalogs = self._state_catalogs([model] if model else [])
-        with author_errors():
-            return str(
-                drop_incremental_view(self.ivm_engine(), name, self.config.project_name, model, catalogs)
-            )
-
-    @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_status(self, views: Sequence[str] | None = None) -> str:
-        """JSON: how up to date the project's views are, or those with these names; reads only metadata."""
-        return as_json(self._statuses(views))
-
-    def _statuses(self, views: Sequence[str] | None) -> list[ViewStatus]:
-        from sparkivm.refresh.operations.status import ViewStatus, view_status
-        from sparkivm.refresh.sources.pins import Pins
-
-        nodes, pins, now_ms = self._view_nodes(views), Pins(), int(1000 * time.time())
-        found: list[ViewStatus] = []
-        with author_errors():
-            engine = self.ivm_engine()
-            for node in nodes:
-                view = TableName(node.schema, node.alias)
-                try:
-                    request = self._request(view, node.unique_id, "", self._options(node.to_dict()))
-                except CompilationError as error:
-                    found.append(ViewStatus(str(view), node.unique_id, "broken", str(error.msg)))
-                else:
-                    found.append(view_status(engine, request, pins, now_ms))
-        return found
-
-    @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_history(self, view: str, limit: int = 20) -> str:
-        """JSON: the last refreshes of a view, newest first."""
-        from sparkivm.refresh.operations.history import history
-
-        with author_errors():
-            return as_json(history(self.ivm_engine(), self._stored_request(view), _positive("limit", limit)))
-
-    @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_changes(self, view: str, limit: int = 100) -> str:
-        """JSON: the rows that the last refresh added to a view and removed from it."""
-        from sparkivm.refresh.operations.changes import changed_rows
-
-        with author_errors():
-            request = self._stored_request(view)
-            return as_json(changed_rows(self.ivm_engine(), request, _positive("limit", limit)))
-
-    @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_report(self, views: Sequence[str] | None = None, limit: int = 40) -> str:
-        """JSON for the report of a run: status, refreshes and plan of each view, or what is in the way."""
-        from sparkivm.refresh.operations.history import history
-
-        found = []
-        for status in self._statuses(views):
-            refreshes, plan, problem = [], "", ""
-            try:
-                if status.last_refresh is not None:
-                    refreshes = history(self.ivm_engine(), self._stored_request(status.model), limit)
-                plan = self.explain_incremental_view(status.model, "svg")
-            except (ModelError, EngineError, DbtRuntimeError) as error:
-                problem = str(error)
-            found.append({"status": status, "history": refreshes, "plan": plan, "problem": problem})
-        return as_json(found)
-
-    def _stored_request(self, view: str) -> RefreshRequest:
-        """A request that says where a view is stored, without its SQL."""
-        node = self._view_node(view)
-        name = TableName(node.schema, node.alias)
-        return self._request(name, node.unique_id, "", self._options(node.to_dict()))
-
-    @available.parse(lambda *args, **kwargs: "")
-    def incremental_view_leftovers(self, drop: bool = False, format: str = "text") -> str:
-        """List relations that this package made for the project and no model needs; `drop` drops them.
-
-        format  text; json: the relations, dropped or not
-        """
-        from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
-
-        read = {name.key for _, name in _relations(self.get_macro_resolver())}
-        with author_errors():
-            engine = self.ivm_engine()
-            found = leftovers(engine, self.config.project_name, self._schemas(), self._views(), read)
-            lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
-        if format == "json":
-            return as_json([one.as_json() for one in found])
-        return "\n".join(lines) or "there are no leftovers"
-
-    @available.parse(lambda *args, **kwargs: "")
-    def expire_incremental_view_snapshots(self, days: float = 5) -> str:
-        """Expire snapshots of Iceberg states and mirrors that are older than some days and not needed."""
-        from sparkivm.refresh.operations.expire_snapshots import expire_snapshots
-
-        if not isinstance(days, (int, float)) or not 0 <= days <= _MOST_DAYS:
-            raise CompilationError(f"days is {days}, and has to be a number from 0 to {_MOST_DAYS}")
-        now_ms = int(1000 * time.time())
-        with author_errors():
-            engine = self.ivm_engine()
-            project = self.config.project_name
-            lines = expire_snapshots(engine, project, self._schemas(), now_ms, float(days))
-        return "\n".join(lines) or "no snapshot is expired"
-
-    def _schemas(self) -> list[TableName]:
-        """Where relations of the project may be: names without an identifier."""
-        declared = self._declared_sources()
-        relations = [name for _, name in _relations(self.get_macro_resolver())]
-        homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
-        schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*relations, *homes)}
-        catalogs = self._state_catalogs(self._views().values())
-        elsewhere = [replace(schema, catalog=catalog) for schema in schemas.values() for catalog in catalogs]
-        return [*schemas.values(), *elsewhere]
-
-    def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
-        """The catalogs that contain states of models, given by unique_id."""
-        nodes = self.get_macro_resolver().nodes  # type: ignore[union-attr]  # dbt's manifest
-        layouts = [self._options(nodes[model].to_dict()).layout for model in models]
-        return frozenset(layout.catalog for layout in layouts if layout.catalog)
-
-    def _views(self) -> dict[str, str]:
-        """The project's incremental views: view key → unique_id of the model."""
-        built = self._names_in_project().built.values()
-        return {one.name.key: one.who for one in built if one.incremental}
-
     def _names_in_project(self) -> NamesInProject:
         if self._names is None:
             self._names = NamesInProject(self._built())
@@ -442,7 +251,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def _built(self) -> Iterator[Built]:
         """Everything that a run of the project may build, mirrors included."""
         manifest: Any = self.get_macro_resolver()
-        for node, name in _relations(manifest):
+        for node, name in relations(manifest):
             if node.resource_type != "source" and node.config.materialized != "ephemeral":
                 yield Built(node.unique_id, name, node.config.materialized == "incremental_view")
         for source, mirror in self._mirrors():
@@ -451,7 +260,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def _mirrors(self) -> Iterator[tuple[TableName, TableName]]:
         """Sources that may get a mirror, and its name; whether they do depends on the source's format."""
         declared = self._declared_sources()
-        for _, source in _relations(self.get_macro_resolver()):
+        for _, source in relations(self.get_macro_resolver()):
             with suppress(DeclarationError):  # reported by the views that read the source
                 if declared.of(source).may_be_mirrored:
                     yield source, declared.mirror_name(source, declared.home)
@@ -505,7 +314,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         if self._declared is None:
             manifest: Any = self.get_macro_resolver()
             metas: dict[str, Any] = {}
-            for node, name in _relations(manifest):
+            for node, name in relations(manifest):
                 meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
                 said = meta.get("sparkivm")
                 if said and getattr(node.config, "materialized", "") == "incremental_view":
@@ -515,22 +324,6 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             home, project = str(self.config.credentials.schema), self.config.project_name
             self._declared = DeclaredSources(home, metas, project)
         return self._declared
-
-    def _relation_named(self, source: str) -> TableName:
-        """A relation by its name in the project or in the catalog."""
-        found = {
-            name.key: name
-            for node, name in _relations(self.get_macro_resolver())
-            if source in names_in_project(node)
-        }
-        if len(found) > 1:
-            raise CompilationError(f"{source} is ambiguous: {', '.join(found)}; name one of them")
-        if found:
-            return next(iter(found.values()))
-        parts = source.split(".")
-        if len(parts) not in (2, 3):
-            raise CompilationError(f"there is no source or model named {source}")
-        return TableName(parts[-2], parts[-1], parts[0] if len(parts) == 3 else None)
 
     def cleanup_connections(self) -> None:
         """At the end of an invocation, free what it kept in Spark's memory."""
@@ -627,33 +420,6 @@ def author_errors() -> Generator[None, None, None]:
         raise DbtDatabaseError(str(error)) from error
 
 
-def as_json(value: Any) -> str:
-    """The values of an operation as JSON, times in ISO 8601."""
-
-    def plain(one: Any) -> Any:
-        if isinstance(one, datetime):
-            return one.isoformat()
-        return {field.name: getattr(one, field.name) for field in fields(one)}
-
-    return json.dumps(value, default=plain, ensure_ascii=False)
-
-
-def _positive(name: str, value: object) -> int:
-    """Raises: CompilationError."""
-    if type(value) is not int or value < 1:
-        raise CompilationError(f"{name} is {value}, and has to be a whole number above 0")
-    return value
-
-
-def names_in_project(node: Any) -> tuple[str, ...]:
-    """The names of a node for operations; a versioned model also has `fct.v2` and its alias."""
-    if node.resource_type == "source":
-        return node.unique_id, f"{node.source_name}.{node.name}"
-    if getattr(node, "version", None) is None:
-        return node.unique_id, node.name
-    return node.unique_id, node.name, f"{node.name}.v{node.version}", node.alias
-
-
 def _failing_sql(message: str) -> str:
     """A query without rows that fails with a message."""
     from sqlglot import exp
@@ -661,17 +427,3 @@ def _failing_sql(message: str) -> str:
     message = message.replace("${", "$ {")  # otherwise Spark would substitute a session value
     # In a filter, because dbt counts rows, and Spark drops columns that nobody reads.
     return f"select 1 as which_diff where raise_error({exp.Literal.string(message).sql('spark')}) is null"
-
-
-def _relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
-    """All relations of a project that a model can read, and their names."""
-    for source in manifest.sources.values():
-        yield source, TableName(str(source.schema), str(source.identifier))
-    for node in manifest.nodes.values():
-        if node.resource_type in ("model", "seed", "snapshot"):
-            yield node, TableName(str(node.schema), str(node.alias))
-
-
-def name_of_relation(relation: BaseRelation) -> TableName:
-    """The name of dbt's relation for the compiler."""
-    return TableName(str(relation.schema), str(relation.identifier))

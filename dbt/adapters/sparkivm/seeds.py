@@ -15,7 +15,8 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.engine import MACROS
-from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_errors, name_of_relation
+from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_errors
+from dbt.adapters.sparkivm.project_nodes import name_of_relation
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt_common.exceptions import DbtRuntimeError
 
