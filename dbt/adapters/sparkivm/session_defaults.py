@@ -10,6 +10,8 @@ from typing import Literal
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from sparkivm.refresh.session.planning_settings import EXACT_UNIONS
+
 StateFormat = Literal["delta", "iceberg"]
 DELTA_VERSION, _ICEBERG_VERSION = "4.4.0", "1.11.0"
 _SPARK_VERSIONS = ("4.1", "4.2")  # each needs its own build of Delta
@@ -46,6 +48,7 @@ def session_settings(
         **DEFAULTS_OF_DELTA,
         # Versions older than seven days may be read as long as their files exist.
         "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+        **EXACT_UNIONS,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -15,7 +15,11 @@ from types import MappingProxyType
 from sparkivm.engine import Engine, session_with
 
 # Versions older than seven days may be read while their files exist; later, the read fails.
-OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"}
+_OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"}
+# Spark 4.1 may return wrong rows for UNION ALL of inputs partitioned alike, if it reuses an exchange. Spark
+# 4.0 never takes such a union for partitioned.
+EXACT_UNIONS = {"spark.sql.unionOutputPartitioning": "false"}
+OF_EACH_STATEMENT = {**_OLD_VERSIONS, **EXACT_UNIONS}
 
 _MUCH_READ_BYTES = 8 << 30
 _BYTES_PER_PARTITION = 256 << 20  # bytes read; only changes and their matches are exchanged
@@ -27,7 +31,7 @@ def planned_for_changes(
     engine: Engine, read_bytes: float, others: Mapping[str, str] = MappingProxyType({})
 ) -> Generator[None, None, None]:
     """Settings for statements that read so many bytes of tables, with `others` set too."""
-    settings = {**OLD_VERSIONS, **others}
+    settings = {**OF_EACH_STATEMENT, **others}
     if read_bytes <= _MUCH_READ_BYTES:
         partitions = max(_FEWEST_PARTITIONS, math.ceil(read_bytes / _BYTES_PER_PARTITION))
         settings["spark.sql.adaptive.enabled"] = "false"

@@ -10,7 +10,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, EngineError, Row, session_with
 from sparkivm.formats.state_format import StateFormat, Tag, Write
 from sparkivm.names import TableName
-from sparkivm.refresh.session.planning_settings import OLD_VERSIONS
+from sparkivm.refresh.session.planning_settings import OF_EACH_STATEMENT
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.stored_state import StoredState, foreign_commit
 
@@ -61,7 +61,7 @@ def commit_tagged(
     Raises: Conflict if the format accepted another one; EngineError.
     """
     write, settings = format.tagged(write, tag)
-    with session_with(engine, {**OLD_VERSIONS, **settings}):
+    with session_with(engine, {**OF_EACH_STATEMENT, **settings}):
         try:
             rows = engine.write(write)
         except EngineError as error:
