@@ -3,7 +3,7 @@
   {%- set view = this.incorporate(type='view') -%}
   {%- set existing = load_cached_relation(this) -%}
 
-  {{ run_hooks_on_state(adapter.pre_hooks_in_order(pre_hooks)) }}
+  {{ run_hooks_on_state(adapter.hooks_in_order(pre_hooks, outside_first=true)) }}
   {%- do adapter.prepare_incremental_view_session(model) -%}  {#- sql_header -#}
 
   {%- if config.get('contract').enforced -%}
@@ -18,7 +18,7 @@
   {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
   {%- do adapter.persist_incremental_view_docs(view, model) -%}
 
-  {{ run_hooks_on_state(adapter.post_hooks_in_order(post_hooks)) }}
+  {{ run_hooks_on_state(adapter.hooks_in_order(post_hooks, outside_first=false)) }}
   {{ return({'relations': refreshed.relations}) }}
 {%- endmaterialization %}
 

@@ -9,7 +9,7 @@
   {%- set table = this.incorporate(type='table') -%}
   {%- do store_result('agate_table', response='OK', agate_table=rows) -%}  {#- for `dbt seed --show` -#}
 
-  {{ run_hooks(adapter.pre_hooks_in_order(pre_hooks)) }}
+  {{ run_hooks(adapter.hooks_in_order(pre_hooks, outside_first=true)) }}
 
   {%- do store_result('main', response=adapter.update_seed_table(this, model, rows)) -%}
   {%- do apply_grants(table, config.get('grants'), should_revoke(table, full_refresh_mode=False)) -%}
@@ -17,6 +17,6 @@
     {%- do persist_docs(table, model) -%}
   {%- endif -%}
 
-  {{ run_hooks(adapter.post_hooks_in_order(post_hooks)) }}
+  {{ run_hooks(adapter.hooks_in_order(post_hooks, outside_first=false)) }}
   {{ return({'relations': [table]}) }}
 {%- endmaterialization %}

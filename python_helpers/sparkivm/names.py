@@ -1,8 +1,9 @@
-"""Reserved names: the prefix of hidden columns, the state table of a view."""
+"""Names of tables and columns, and those that we reserve."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 RESERVED_PREFIX = "__ivm_"
@@ -35,7 +36,12 @@ class TableName:
     @property
     def sql(self) -> str:
         """The name as quoted SQL."""
-        return ".".join(quoted(part) for part in self.parts)
+        return _dotted(self.parts)
+
+    @property
+    def schema_sql(self) -> str:
+        """The name of its schema as quoted SQL."""
+        return _dotted(self.parts[:-1])
 
     @property
     def key(self) -> str:
@@ -67,6 +73,10 @@ def as_in_changes(column: str) -> str:
     """A SELECT item: a source's column under that name."""
     inside = in_changes(column)
     return quoted(column) if inside == column else f"{quoted(column)} as {quoted(inside)}"
+
+
+def _dotted(parts: Iterable[str]) -> str:
+    return ".".join(quoted(part) for part in parts)
 
 
 def quoted(identifier: str) -> str:

@@ -11,12 +11,12 @@ HOOKS = [
 
 
 def test_before_a_model():
-    hooks = IncrementalViewMixin.pre_hooks_in_order(None, HOOKS)
+    hooks = IncrementalViewMixin.hooks_in_order(None, HOOKS, outside_first=True)
     assert [hook["sql"] for hook in hooks] == ["b", "d", "a", "c"]
     assert all(hook["transaction"] for hook in hooks)
 
 
 def test_after_a_model():
-    hooks = IncrementalViewMixin.post_hooks_in_order(None, HOOKS)
+    hooks = IncrementalViewMixin.hooks_in_order(None, HOOKS, outside_first=False)
     assert [hook["sql"] for hook in hooks] == ["a", "c", "b", "d"]
     assert all(hook["transaction"] for hook in hooks)

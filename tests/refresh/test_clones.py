@@ -6,7 +6,7 @@ Production builds `m`, `m2`; the clones are `ci_m`, `ci_m2`.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -16,6 +16,7 @@ from sparkivm.reasons import Reason
 from sparkivm.refresh.run.clone import CannotClone
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import Lab, View, kinds
+from tests.refresh.two_tables import changes, two_tables
 
 GROUPS = "select k, sum(x) as s, count(*) as n, max(x) as m from t group by k"
 JOIN = "select t.id, t.x, u.y from t left join u on t.k = u.k"
@@ -26,28 +27,35 @@ OVER = {
     "a join with a source": "select m.k, m.s, u.y from {} m left join u on m.k = u.k",
     "a window": "select k, s, row_number() over (order by s, k) as r from {}",
 }
+NAMES = {"ci_m": "m", "ci_m2": "m2"}  # clone → origin
 
 
 @pytest.fixture
 def lab() -> Lab:
-    lab = Lab()
-    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", "(4, null, null)")
-    lab.table("u", "k int, y int", "(1, 10)", "(1, 11)")
-    return lab
+    return two_tables()
 
 
-def changes(lab: Lab) -> None:
-    lab.run(
-        "insert into t values (5, 2, 8), (6, 3, 1)",
-        "delete from t where id = 1",
-        "update t set x = 7 where id = 2",
-        "insert into u values (2, 12)",
+@dataclass(frozen=True)
+class Layers:
+    """Production's view and the view over it, both built; and the clones to be made of them."""
+
+    lower: View
+    upper: View
+    lower_clone: View
+    upper_clone: View
+
+    def clone(self) -> None:
+        self.lower_clone.clone_of(self.lower, NAMES)
+        self.upper_clone.clone_of(self.upper, NAMES)
+
+
+def layers(lab: Lab, over: str = OVER["an aggregate"]) -> Layers:
+    return Layers(
+        lab.view("m", GROUPS).build(),
+        lab.view("m2", over.format("m")).build(),
+        lab.view("ci_m", GROUPS),
+        lab.view("ci_m2", over.format("ci_m")),
     )
-
-
-def two_layers(lab: Lab, over: str) -> tuple[View, View]:
-    """Production's views, built."""
-    return lab.view("m", GROUPS).build(), lab.view("m2", over.format("m")).build()
 
 
 class TestOneView:
@@ -137,94 +145,82 @@ class TestOneView:
 
 class TestViewsOverViews:
     @pytest.mark.parametrize("over", OVER)
-    @pytest.mark.parametrize("first", ["ci_m", "ci_m2"])
-    def test_both_go_on(self, lab, over, first):
+    @pytest.mark.parametrize("upper_first", [False, True])
+    def test_both_go_on(self, lab, over, upper_first):
         """In whatever order they are cloned."""
-        m, m2 = two_layers(lab, OVER[over])
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER[over].format("ci_m"))
-        names = {"ci_m": "m", "ci_m2": "m2"}
-        for clone, origin in sorted([(ci_m, m), (ci_m2, m2)], key=lambda pair: pair[0].name != first):
-            clone.clone_of(origin, names)
+        views = layers(lab, OVER[over])
+        if upper_first:
+            views.upper_clone.clone_of(views.upper, NAMES)
+            views.lower_clone.clone_of(views.lower, NAMES)
+        else:
+            views.clone()
         changes(lab)
-        ci_m.must_be("incremental")
-        assert "only the public view changes" in ci_m2.must_be("incremental").explanation
-        ci_m2.must_be("no_op")
+        views.lower_clone.must_be("incremental")
+        assert "only the public view changes" in views.upper_clone.must_be("incremental").explanation
+        views.upper_clone.must_be("no_op")
         lab.run("insert into t values (8, 2, 8)")
-        ci_m.must_be("incremental")
-        ci_m2.must_be("incremental")
+        views.lower_clone.must_be("incremental")
+        views.upper_clone.must_be("incremental")
 
     def test_without_changes(self, lab):
-        m, m2 = two_layers(lab, OVER["an aggregate"])
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m.clone_of(m)
-        ci_m2.clone_of(m2, {"ci_m": "m"})
-        ci_m.must_be("no_op")
-        ci_m2.must_be("incremental")
-        ci_m2.must_be("no_op")
+        views = layers(lab)
+        views.clone()
+        views.lower_clone.must_be("no_op")
+        views.upper_clone.must_be("incremental")
+        views.upper_clone.must_be("no_op")
 
     def test_strict(self, lab):
-        m, m2 = two_layers(lab, OVER["an aggregate"])
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m.clone_of(m)
-        ci_m2.clone_of(m2, {"ci_m": "m"})
+        views = layers(lab)
+        views.clone()
         changes(lab)
-        ci_m.must_be("incremental", refresh_mode="strict")
-        ci_m2.must_be("incremental", refresh_mode="strict")
+        views.lower_clone.must_be("incremental", refresh_mode="strict")
+        views.upper_clone.must_be("incremental", refresh_mode="strict")
 
     def test_maintenance_of_the_origin_between(self, lab):
         """Commits without rows make other versions with the same rows."""
-        m, m2 = two_layers(lab, OVER["an aggregate"])
+        views = layers(lab)
         lab.run("alter table m__ivm set tblproperties ('a' = 'b')")
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m.clone_of(m)
-        ci_m2.clone_of(m2, {"ci_m": "m"})
+        views.clone()
         changes(lab)
-        ci_m.must_be("incremental")
-        ci_m2.must_be("incremental")
+        views.lower_clone.must_be("incremental")
+        views.upper_clone.must_be("incremental")
 
     def test_an_origin_that_was_refreshed_between(self, lab):
         """The lower view is ahead of what the upper one was computed from: the upper one is built."""
-        m, m2 = two_layers(lab, OVER["an aggregate"])
+        views = layers(lab)
         changes(lab)
-        m.must_be("incremental")
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m.clone_of(m)
-        ci_m2.clone_of(m2, {"ci_m": "m"})
-        ci_m.must_be("no_op")
-        ci_m2.must_be("full", Reason.QUERY_CHANGED)
+        views.lower.must_be("incremental")
+        views.clone()
+        views.lower_clone.must_be("no_op")
+        views.upper_clone.must_be("full", Reason.QUERY_CHANGED)
 
     def test_a_lower_view_that_was_built_here(self, lab):
-        _m, m2 = two_layers(lab, OVER["an aggregate"])
-        lab.view("ci_m", GROUPS).build()
-        ci_m2 = lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m2.clone_of(m2, {"ci_m": "m"})
-        ci_m2.must_be("full", Reason.QUERY_CHANGED)
+        views = layers(lab)
+        views.lower_clone.build()
+        views.upper_clone.clone_of(views.upper, NAMES)
+        views.upper_clone.must_be("full", Reason.QUERY_CHANGED)
 
     def test_a_lower_view_that_is_read_where_it_is(self, lab):
         """As with --favor-state: the query reads production's view."""
-        m, m2 = two_layers(lab, OVER["an aggregate"])
-        ci_m2 = lab.view("ci_m2", OVER["an aggregate"].format("m"))
-        ci_m2.clone_of(m2, {"ci_m": "m"})
+        views = layers(lab)
+        clone = lab.view("ci_m2", OVER["an aggregate"].format("m"))
+        clone.clone_of(views.upper, NAMES)
         changes(lab)
-        m.must_be("incremental")
-        ci_m2.must_be("incremental")
+        views.lower.must_be("incremental")
+        clone.must_be("incremental")
 
     def test_a_lower_view_that_was_refreshed_first_several_times(self, lab):
-        m, m2 = two_layers(lab, OVER["an aggregate"])
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m.clone_of(m)
-        ci_m2.clone_of(m2, {"ci_m": "m"})
+        views = layers(lab)
+        views.clone()
         for number in range(3):
             lab.run(f"insert into t values ({number}, {number}, {number})")
-            ci_m.must_be("incremental")
-        ci_m2.must_be("incremental")
+            views.lower_clone.must_be("incremental")
+        views.upper_clone.must_be("incremental")
 
     def test_explain(self, lab):
-        m, m2 = two_layers(lab, OVER["an aggregate"])
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        ci_m.clone_of(m)
-        ci_m2.clone_of(m2, {"ci_m": "m"})
-        assert "next refresh: incremental" in ci_m2.explain()
+        views = layers(lab)
+        views.clone()
+        assert "next refresh: incremental" in views.upper_clone.explain()
 
 
 class TestAuxiliaryViews:
@@ -251,21 +247,21 @@ class TestKilled:
     @pytest.mark.parametrize("then", ["cloned again", "refreshed"])
     @pytest.mark.parametrize("when", ["before", "after"])
     @pytest.mark.parametrize("at", [1, 2])
-    @pytest.mark.parametrize("layers", ["lower", "upper"])
-    def test_at_each_statement(self, lab, layers, at, when, then):
-        m, m2 = two_layers(lab, OVER["an aggregate"])
-        ci_m, ci_m2 = lab.view("ci_m", GROUPS), lab.view("ci_m2", OVER["an aggregate"].format("ci_m"))
-        if layers == "upper":
-            ci_m.clone_of(m)
-        clone, origin = (ci_m, m) if layers == "lower" else (ci_m2, m2)
+    @pytest.mark.parametrize("layer", ["lower", "upper"])
+    def test_at_each_statement(self, lab, layer, at, when, then):
+        views = layers(lab)
+        if layer == "upper":
+            views.lower_clone.clone_of(views.lower, NAMES)
+        origin: View = getattr(views, layer)
+        clone: View = getattr(views, f"{layer}_clone")
         lab.engine.is_killed(at, when)
         with suppress(Killed):
-            clone.clone_of(origin, {"ci_m": "m"})
+            clone.clone_of(origin, NAMES)
         clone = clone.on(lab.another())
         if then == "cloned again":
-            clone.clone_of(origin, {"ci_m": "m"})
+            clone.clone_of(origin, NAMES)
         changes(lab)
-        ci_m.on(clone.lab).refresh()
+        views.lower_clone.on(clone.lab).refresh()
         clone.refresh()
         clone.check()
         clone.must_be("no_op")

@@ -8,6 +8,7 @@ import pytest
 
 from sparkivm.reasons import Reason
 from tests.refresh.lab import Lab, View, kinds
+from tests.refresh.two_tables import changes, two_tables
 
 # (before, after): the stored rows stay, only the public view and the frontier change
 KEPT = {
@@ -75,27 +76,13 @@ REBUILT = {
 
 @pytest.fixture
 def lab() -> Lab:
-    lab = Lab()
-    lab.table(
-        "t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)", "(3, 2, 4)", "(4, null, null)"
-    )
-    lab.table("u", "k int, y int", "(1, 10)", "(1, 11)")
-    return lab
+    return two_tables()
 
 
 def edited(lab: Lab, texts: tuple[str, str]) -> View:
     before, after = texts
     lab.view("m", before).build()
     return lab.view("m", after)
-
-
-def changes(lab: Lab) -> None:
-    lab.run(
-        "insert into t values (5, 2, 8), (6, 3, 1)",
-        "delete from t where id = 1",
-        "update t set x = 7 where id = 2",
-        "insert into u values (2, 12)",
-    )
 
 
 @pytest.mark.parametrize("name", KEPT)

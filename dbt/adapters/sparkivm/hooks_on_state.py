@@ -1,4 +1,7 @@
-"""Maintenance statements in hooks: a view has no files, so OPTIMIZE of the model means its state."""
+"""Maintenance statements in hooks: a view has no files, so OPTIMIZE of the model means its state.
+
+tested  tests/adapter/test_hooks_on_state.py
+"""
 
 from __future__ import annotations
 

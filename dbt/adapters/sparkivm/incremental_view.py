@@ -73,18 +73,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             logger.warning("\n  ".join((f"incremental_view {model['name']}", *options.remarks)))
 
     @available
-    def pre_hooks_in_order(self, hooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Hooks for before a transaction, then the others; all as one kind, as Spark has no transactions.
+    def hooks_in_order(self, hooks: Sequence[Mapping[str, Any]], outside_first: bool) -> list[dict[str, Any]]:
+        """Hooks of a transaction, before or after those outside it; all as one kind.
 
-        Between the two kinds, dbt would execute COMMIT.
+        Between the two kinds dbt would execute COMMIT, and Spark has no transactions.
         """
-        return [{**hook, "transaction": True} for hook in sorted(hooks, key=lambda hook: hook["transaction"])]
-
-    @available
-    def post_hooks_in_order(self, hooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Hooks of a transaction, then those for after it; all as one kind, as Spark has no transactions."""
-        outside_last = sorted(hooks, key=lambda hook: not hook["transaction"])
-        return [{**hook, "transaction": True} for hook in outside_last]
+        inside_last = sorted(hooks, key=lambda hook: hook["transaction"] is outside_first)
+        return [{**hook, "transaction": True} for hook in inside_last]
 
     @available.parse_none
     def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:

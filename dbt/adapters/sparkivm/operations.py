@@ -122,10 +122,10 @@ class OperationsMixin(IncrementalViewMixin):
         with author_errors():
             engine = self.ivm_engine()
             for node in nodes:
-                view = TableName(node.schema, node.alias)
                 try:
-                    request = self._request(view, node.unique_id, "", self._options(node.to_dict()))
+                    request = self._stored_request(node)
                 except CompilationError as error:
+                    view = TableName(node.schema, node.alias)
                     found.append(ViewStatus(str(view), node.unique_id, "broken", str(error.msg)))
                 else:
                     found.append(view_status(engine, request, pins, now_ms))
@@ -137,7 +137,8 @@ class OperationsMixin(IncrementalViewMixin):
         from sparkivm.refresh.operations.history import history
 
         with author_errors():
-            return as_json(history(self.ivm_engine(), self._stored_request(view), _positive("limit", limit)))
+            request = self._stored_request(self._view_node(view))
+            return as_json(history(self.ivm_engine(), request, _positive("limit", limit)))
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_changes(self, view: str, limit: int = 100) -> str:
@@ -145,7 +146,7 @@ class OperationsMixin(IncrementalViewMixin):
         from sparkivm.refresh.operations.changes import changed_rows
 
         with author_errors():
-            request = self._stored_request(view)
+            request = self._stored_request(self._view_node(view))
             return as_json(changed_rows(self.ivm_engine(), request, _positive("limit", limit)))
 
     @available.parse(lambda *args, **kwargs: "")
@@ -158,18 +159,18 @@ class OperationsMixin(IncrementalViewMixin):
             refreshes, plan, problem = [], "", ""
             try:
                 if status.last_refresh is not None:
-                    refreshes = history(self.ivm_engine(), self._stored_request(status.model), limit)
+                    request = self._stored_request(self._view_node(status.model))
+                    refreshes = history(self.ivm_engine(), request, limit)
                 plan = self.explain_incremental_view(status.model, "svg")
             except (ModelError, EngineError, DbtRuntimeError) as error:
                 problem = str(error)
             found.append({"status": status, "history": refreshes, "plan": plan, "problem": problem})
         return as_json(found)
 
-    def _stored_request(self, view: str) -> RefreshRequest:
+    def _stored_request(self, node: Any) -> RefreshRequest:
         """A request that says where a view is stored, without its SQL."""
-        node = self._view_node(view)
-        name = TableName(node.schema, node.alias)
-        return self._request(name, node.unique_id, "", self._options(node.to_dict()))
+        view = TableName(node.schema, node.alias)
+        return self._request(view, node.unique_id, "", self._options(node.to_dict()))
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_leftovers(self, drop: bool = False, format: str = "text") -> str:

@@ -1,4 +1,7 @@
-"""The names of dbt's nodes and relations, for operations and for the compiler."""
+"""The names of dbt's nodes and relations, for operations and for the compiler.
+
+tested  tests/adapter/test_names_in_project.py
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from sparkivm.refresh.session.planning_settings import EXACT_UNIONS
+from sparkivm.refresh.session.planning_settings import OF_EACH_STATEMENT
 
 StateFormat = Literal["delta", "iceberg"]
 DELTA_VERSION, _ICEBERG_VERSION = "4.4.0", "1.11.0"
@@ -46,9 +46,7 @@ def session_settings(
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
         **DEFAULTS_OF_DELTA,
-        # Versions older than seven days may be read as long as their files exist.
-        "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
-        **EXACT_UNIONS,
+        **OF_EACH_STATEMENT,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

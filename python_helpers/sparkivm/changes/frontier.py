@@ -117,9 +117,7 @@ class Frontier:
     drops_auxiliaries: bool = False  # auxiliary views of the former state may still exist
     former_state: str = ""  # key of the state in another catalog that this one replaced; it may still exist
     origin: Origin = Origin()  # if the commit cloned the state
-    clones: Mapping[str, str] = field(
-        default_factory=dict
-    )  # keys of states: the clone → its origin, a source
+    clones: Mapping[str, str] = field(default_factory=dict)  # keys of states: clone → its origin, a source
     # What names without a schema meant, by name; under "" the current catalog.
     # Functions are `name()`, and were Spark's own.
     resolved: Mapping[str, str] = field(default_factory=dict)

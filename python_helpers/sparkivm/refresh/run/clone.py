@@ -20,7 +20,7 @@ from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
 from sparkivm.refresh.run.rebuild import replace_state
-from sparkivm.refresh.stored.clones import origin_of, sources_cloned
+from sparkivm.refresh.stored.clones import origin_of
 from sparkivm.refresh.stored.ownership import check_state_is_ours
 from sparkivm.refresh.stored.stored_state import StoredState, read_state
 
@@ -56,7 +56,8 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
     select = _over(request.state, view.view_text.strip(), theirs)
     former = attempt.public.former_state
     had = stored.frontier.auxiliaries if stored.frontier is not None else ()
-    mine = sources_cloned(clones, found.frontier.sources)
+    read = found.frontier.sources
+    mine = {here: there for here, there in clones.items() if there in read and here != there}
     auxiliaries = () if mine else found.frontier.auxiliaries  # otherwise their queries name the origins
     views = auxiliaries_of(request.view, auxiliaries)
     for number, (query, auxiliary) in enumerate(views.items(), 1):

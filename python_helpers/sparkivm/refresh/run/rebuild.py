@@ -363,8 +363,7 @@ def replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, sel
             drop_own(attempt.engine, stored.facts)  # no statement can replace it
             stored = replace(stored, facts=None, frontier_commit=None)
         if layout.catalog:
-            schema = ".".join(map(quoted, (layout.catalog, attempt.state.schema)))
-            attempt.engine.run("create_state_schema", schema=schema)
+            attempt.engine.run("create_state_schema", schema=attempt.state.schema_sql)
     location = attempt.request.state_location if stored.facts is None else None  # Delta cannot move a table
     properties = attempt.state_properties
 

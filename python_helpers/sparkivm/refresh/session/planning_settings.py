@@ -14,12 +14,13 @@ from types import MappingProxyType
 
 from sparkivm.engine import Engine, session_with
 
-# Versions older than seven days may be read while their files exist; later, the read fails.
-_OLD_VERSIONS = {"spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"}
-# Spark 4.1 may return wrong rows for UNION ALL of inputs partitioned alike, if it reuses an exchange. Spark
-# 4.0 never takes such a union for partitioned.
-EXACT_UNIONS = {"spark.sql.unionOutputPartitioning": "false"}
-OF_EACH_STATEMENT = {**_OLD_VERSIONS, **EXACT_UNIONS}
+OF_EACH_STATEMENT = {
+    # Versions older than seven days may be read while their files exist; later, the read fails.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+    # Spark 4.1 may return wrong rows for UNION ALL of inputs partitioned alike, if it reuses an exchange.
+    # Spark 4.0 never takes such a union for partitioned.
+    "spark.sql.unionOutputPartitioning": "false",
+}
 
 _MUCH_READ_BYTES = 8 << 30
 _BYTES_PER_PARTITION = 256 << 20  # bytes read; only changes and their matches are exchanged

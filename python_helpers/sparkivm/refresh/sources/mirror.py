@@ -20,7 +20,7 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.source_change import floating
 from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
-from sparkivm.names import TableName, quoted
+from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.row_differences import apply_differences, commit_alone
@@ -217,15 +217,18 @@ class Mirror:
             **self._retention(format),
             **marker.properties,
         }
-        try:
+
+        def in_its_schema() -> int:
             try:
-                version = format.make(self.name, properties, made, self.engine.write)
+                return format.make(self.name, properties, made, self.engine.write)
             except EngineError as error:
                 if error.condition != _NO_SCHEMA:
                     raise
-                schema = ".".join(map(quoted, self.name.parts[:-1]))
-                self.engine.run("create_state_schema", schema=schema)
-                version = format.make(self.name, properties, made, self.engine.write)
+            self.engine.run("create_state_schema", schema=self.name.schema_sql)
+            return format.make(self.name, properties, made, self.engine.write)
+
+        try:
+            version = in_its_schema()
         except EngineError as error:
             if _files_changed(error):
                 raise

@@ -5,7 +5,7 @@ tested  tests/refresh/test_clones.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from sparkivm.changes.frontier import Origin, SourceFrontier
@@ -42,7 +42,7 @@ def with_clones(
 
 def _same_rows(engine: Engine, clone: RelationFacts, known: SourceFrontier) -> SourceFrontier | None:
     """The version of a clone with the rows of its origin's version; None if there is none."""
-    types = {field.name: field for field in clone.fields}
+    has = {field.name: field for field in clone.fields}
     for commit, frontier in frontiers(engine, clone):
         origin = frontier.origin
         cloned_as = {name: type_ for name, type_, _ in frontier.columns}
@@ -50,10 +50,10 @@ def _same_rows(engine: Engine, clone: RelationFacts, known: SourceFrontier) -> S
             origin.table_id == known.table_id
             and (id_ := origin.versions.get(str(known.version))) is not None
             and _is(known.commit_id, id_)
-            and all(name in types and cloned_as.get(name) == types[name].type for name in known.fields)
+            and all(name in has and cloned_as.get(name) == has[name].type for name in known.fields)
         ):
             identity = format_of(clone).identity
-            fields = {name: identity(types[name]) for name in known.fields}
+            fields = {name: identity(has[name]) for name in known.fields}
             is_newest = commit.version == clone.version
             id_here = clone.commit_id if is_newest and _is(clone.commit_id, commit.id) else commit.id
             return SourceFrontier(
@@ -65,8 +65,3 @@ def _same_rows(engine: Engine, clone: RelationFacts, known: SourceFrontier) -> S
 def _is(known: str, id_: str) -> bool:
     """Whether the id of a relation's newest commit, which may also name the schema, is that of a commit."""
     return known.startswith(f"{id_}:") or not is_another(known, id_)
-
-
-def sources_cloned(clones: Mapping[str, str], sources: Mapping[str, SourceFrontier]) -> dict[str, str]:
-    """Those of a project's clones whose origins are sources of a view."""
-    return {here: there for here, there in clones.items() if there in sources and here != there}
