@@ -24,6 +24,7 @@ from sparkivm.names import WEIGHT, quoted
 from sparkivm.refresh.operations.bag_difference import MORE, bag_difference
 from sparkivm.refresh.operations.history import Refresh, built_state, frontiers_in, refresh_of
 from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.session.planning_settings import OF_EACH_STATEMENT
 from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import all_commits
 
@@ -72,7 +73,7 @@ def changed_rows(engine: Engine, request: RefreshRequest, limit: int) -> Changed
     columns = [field.name for field in public.fields]
     new = _text_at(request, text, state, after)
     old = _text_at(request, text, state, before) if before is not None else None
-    with session_with(engine, public.view_settings):
+    with session_with(engine, {**public.view_settings, **OF_EACH_STATEMENT}):
         found = engine.query(_difference(list(map(quoted, columns)), new, old, limit + 1))
     rows = [
         ChangedRow(
