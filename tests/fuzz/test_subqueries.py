@@ -30,6 +30,11 @@ WORLDS = {
     "both sides change": world(
         {"r": _R, "s": [(3, 3)]}, {"r": [(3, 3)], "s": [(3, 3)]}, {"r": [(1, None)], "s": [(1, 4)]}
     ),
+    "duplicates beside a third table": world(
+        {"r": _R, "s": [(3, 3), (3, 3), (3, 1), (1, 1)], "t": [(3, 0), (1, 0)]},
+        {"s": [(3, 3)]},
+        {"s": [(1, 3), (1, None)], "t": [(3, 0)]},
+    ),
 }
 _IN = {
     "in": "select k, a from r where a in (select s.a from s)",
@@ -71,6 +76,9 @@ _OTHERS = {
     "a null-safe count of a join": "select k, (select count(*) from (select a from s where s.k <=> r.k) as x, (select b from s where s.k <=> r.k) as y) as n from r",
     "a count of in": "select k, (select count(*) from s where s.k = r.k and s.a in (select x.k from s as x)) as n from r",
     "rows made of an outer column": "select k, (select count(*) from s lateral view explode(array(s.a, r.a)) x as x where s.k = r.k and x > 1) as n from r",
+    "a count of intersect all": "select k, (select count(x) from (select s.a as x from s where s.k = r.k intersect all select u.k from t as u)) as n from r",
+    "a sum of except all": "select k, (select sum(x) from (select s.a as x from s where s.k = r.k except all select u.k from t as u)) as n from r",
+    "exists of intersect all": "select k, a from r where exists (select s.a from s where s.k = r.k intersect all select u.k from t as u)",
     "a condition": "select k, a from r where (select max(s.a) > 1 from s)",
     "an outer column beside no row": "select r.k, l.x from r left join lateral (select r.a as x from s where s.k = r.k) as l on true",
     "an outer column in it": "select k, (select max(s.a + r.a) from s where s.k = r.k) as n from r",
