@@ -64,6 +64,8 @@ _OTHERS = {
     "exists as a value": "select k, exists (select 1 from s where s.k = r.k) as x from r",
     "exists less": "select k, a from r where exists (select 1 from s where s.a < r.a and s.k = r.k)",
     "a count": "select k, (select count(*) from s where s.k = r.k) as n from r",
+    "a count by a formula": "select k, (select count(*) from s where s.k + 1 = r.k) as n from r",
+    "a count by one column for two": "select k, (select count(*) from s where s.k = r.k and s.k = r.a) as n from r",
     "a count of values": "select k, (select count(s.a) from s where s.k <=> r.k) as n from r",
     "a sum": "select k, (select sum(s.a) from s where s.k = r.k) as n from r",
     "an expression over groups": "select k, (select coalesce(max(s.a), 7) + count(*) from s where s.k = r.k) as n from r",

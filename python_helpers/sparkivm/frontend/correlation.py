@@ -187,30 +187,30 @@ class Correlation:
             if found is None:
                 rest.append(predicate)
                 continue
-            of, mine = found
-            name, relation = mine.as_column, bound.relation
-            if name is None or name in bound.columns.values():
+            of, own = found
+            name, relation = own, bound.relation
+            if name in bound.columns.values():
                 name = self._names.fresh(of)
                 passed = tuple((c, column(c)) for c in relation.columns)
-                relation = Project(relation, (*passed, (name, mine)))
+                relation = Project(relation, (*passed, (name, column(own))))
             inside.append(is_not_null(name))
             bound = Bound(relation, {**bound.columns, of: name}, bound.strict | {of})
         bound = self._with(bound, map(self._outside, rest))
         kept = conjunction([*inside, *(predicate.rename(bound.columns) for predicate in rest)])
         return replace(bound, relation=Filter(bound.relation, kept)) if kept else bound
 
-    def _equality(self, predicate: Scalar, bound: Bound) -> tuple[str, Scalar] | None:
-        """(outer column not bound yet, expression over the relation) that a predicate equates."""
+    def _equality(self, predicate: Scalar, bound: Bound) -> tuple[str, str] | None:
+        """(outer column not bound yet, own column) that a predicate equates."""
         tree = predicate.tree
         if not isinstance(tree, exp.EQ):
             return None
         for one, other in ((tree.this, tree.expression), (tree.expression, tree.this)):
-            of, mine = Scalar(one).as_column, Scalar(other)
-            if of not in self._columns or of in bound.columns or self._outside(mine):
+            of, own = Scalar(one).as_column, Scalar(other).as_column
+            if of not in self._columns or of in bound.columns or own is None or own in self._columns:
                 continue
-            # From here on the subquery reads the expression instead of the outer column.
-            if self._names.same_to_expressions((self._outer, column(of)), (bound.relation, mine)):
-                return of, mine
+            # From here on the subquery reads its own column instead of the outer one.
+            if self._names.same_to_expressions((self._outer, column(of)), (bound.relation, column(own))):
+                return of, own
         return None
 
     def _with(self, bound: Bound, wanted: Iterable[frozenset[str]]) -> Bound:
