@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import random
 
-SEED = os.environ.get("SPARKIVM_SEED", "1")
+DEFAULT = "1"
+SEED = os.environ.get("SPARKIVM_SEED", DEFAULT)
 
 
 def seed(name: str) -> int:

@@ -38,7 +38,7 @@ def parser(spark):
     return spark._jvm.org.apache.spark.sql.types.DataType.fromDDL
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(type_=nested(st.sampled_from(LEAVES).map(spark_type), names))
 def test_the_structure_is_that_of_spark(parser, type_):
     """Both ways: our text as Spark parses it, read back from the schema's JSON; and Spark's own text of it."""

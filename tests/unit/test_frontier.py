@@ -45,7 +45,7 @@ FRONTIER = Frontier(
     auxiliaries=("select 1",),
 )
 WHOLE: dict[str, Any] = json.loads(FRONTIER.to_json())
-EXAMPLES = settings(max_examples=1000, deadline=None, derandomize=True)
+EXAMPLES = settings(max_examples=1000)
 
 _values = st.recursive(
     st.none()
