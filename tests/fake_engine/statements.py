@@ -64,7 +64,7 @@ def _nothing(session: Session, found: re.Match[str]) -> None:
 
 def _pattern(text: str) -> re.Pattern[str]:
     """A pattern in which `{x}` matches a name, and a blank any white space."""
-    text = re.sub(r"{(\w+)}", lambda found: f"(?P<{found[1]}>(?:`[^`]*`|[^\\s(`]+)+)", text)
+    text = re.sub(r"{(\w+)}", lambda found: f"(?P<{found[1]}>(?:`[^`]*`|[^\\s(`])+)", text)
     return re.compile(re.sub(r" (?!\?)", r"\\s+", text).replace(" ?", r"\s*"), re.IGNORECASE | re.DOTALL)
 
 
