@@ -31,6 +31,7 @@ def dbt_profile_target(port):
     return {"type": "sparkivm", "method": "connect", "host": "127.0.0.1", "port": port, "threads": 2}
 
 
+@pytest.mark.nightly
 class TestOverConnect(ServerProject):
     pass
 

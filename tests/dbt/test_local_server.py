@@ -66,12 +66,14 @@ def test_processes_use_it_at_once(project):
     assert "nobody" in used_by(project)
 
 
+@pytest.mark.nightly
 def test_the_next_process_finds_what_the_last_one_built(project):
     code, said = output(dbt(project, "run", "--select", "one"))
     assert code == 0, said
     assert "NO_OP" in said
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl_c"])
 def test_what_a_process_was_running_ends_with_it(project, number):
     with endless_run(project, log=f"logs{number}") as run:
@@ -86,6 +88,7 @@ def test_what_a_process_was_running_ends_with_it(project, number):
     assert USES in said
 
 
+@pytest.mark.nightly
 def test_other_settings_are_not_used_silently(project):
     profile = project / "profiles.yml"
     text = profile.read_text()
