@@ -96,6 +96,19 @@ def test_one_of_several_equal_rows(lab):
     view.must_be("incremental")
 
 
+def test_equal_rows_of_one_of_two_sources(lab):
+    """One question reads the changes of both. Without duplicates, those of tags would cancel."""
+    lab.table("tags", "name string", "('x'), ('y'), ('y')")
+    lab.resize("tags", LARGE)
+    view = lab.view("tagged", "select o.id, t.name from orders o cross join tags t").build()
+    lab.run(
+        "update orders set note = 'z'",
+        "update tags set name = case name when 'x' then 'y' else 'x' end",
+    )
+    view.must_be("incremental")
+    view.check()
+
+
 @pytest.mark.parametrize(
     "write", ["insert into customers values (3, 'Eve', 1)", "delete from customers where id = 2"]
 )
