@@ -59,6 +59,8 @@ _IN = {
 _OTHERS = {
     "exists": "select k, a from r where exists (select 1 from s where s.a = r.a)",
     "not exists": "select k, a from r where not exists (select 1 from s where s.a = r.a)",
+    "exists of groups": "select k, a from r where exists (select 1 from (select s.k from s group by s.k) as x where x.k = r.k)",
+    "not exists of groups": "select k, a from r where not exists (select 1 from (select s.k from s group by s.k) as x where x.k = r.k)",
     "not exists of any": "select k, a from r where not exists (select 1 from s)",
     "exists or": "select k, a from r where exists (select 1 from s where s.a = r.a) or k = 3",
     "exists as a value": "select k, exists (select 1 from s where s.k = r.k) as x from r",
