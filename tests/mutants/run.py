@@ -123,7 +123,8 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
         tests = uses.tests_of(mutant) & suite.items.keys()
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
-        waiting.append(Trial(mutant, within(options.seconds, in_order(tests, known), known)))
+        ordered = in_order(tests, known, Path(mutant.module).stem)
+        waiting.append(Trial(mutant, within(options.seconds, ordered, known)))
     done: list[Trial] = []
     for trial in _tried(suite, waiting, known, options.processes):
         done.append(trial)

@@ -143,9 +143,11 @@ def test_a_case_of_each_test_comes_first():
         "b::h[2]": 2.0,
         "tests/golden/c::i": 0.0,
     }
-    assert in_order(seconds, Known(seconds, {})) == [
+    known = Known(seconds, {})
+    assert in_order(seconds, known, "other") == [
         *("a::f[2]", "b::h[1]", "a::g", "a::f[1]", "b::h[2]", "a::f[3]", "tests/golden/c::i"),
     ]
+    assert in_order(seconds, known, "b")[:3] == ["b::h[1]", "b::h[2]", "a::f[2]"]
 
 
 def test_a_mutant_is_tried_for_some_time():
