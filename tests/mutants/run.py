@@ -3,6 +3,9 @@
 Tries a sample of each module's mutants, the same in each run. Each mutant runs in its own process, with the
 tests that execute its line, until one fails: first one case of each test, for a minute at most. Survivors
 are listed in survivors.txt with the reason why they change no row; an unlisted survivor is an error.
+
+What was killed before is not tried again while its module and the file of the test that killed it stay the same,
+so an interrupted run goes on (.build/mutants/killed.json).
 """
 
 from __future__ import annotations
@@ -118,16 +121,23 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
         )
     known = _known(suite, options.processes)
     uses = _Uses(known)
+    before = Before(ROOT / ".build" / "mutants" / "killed.json")
+    known_outcomes = (before.of(mutant) for mutant in chosen)
+    done = [one for one in known_outcomes if one and not (options.no_texts and one.outcome == "text")]
+    names = {trial.name for trial in done}
+    print(f"{len(done)} were killed before", flush=True)
     waiting = []
     for mutant in chosen:
+        if mutant.name in names:
+            continue
         tests = uses.tests_of(mutant) & suite.items.keys()
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
         ordered = in_order(tests, known, Path(mutant.module).stem)
         waiting.append(Trial(mutant, within(options.seconds, ordered, known)))
-    done: list[Trial] = []
     for trial in _tried(suite, waiting, known, options.processes):
         done.append(trial)
+        before.add(trial)
         if trial.outcome != "killed":
             print(
                 f"{trial.outcome:11} {trial.name}  [{len(trial.tests)} tests, {time.monotonic() - trial.started:.0f} s]",
@@ -177,12 +187,36 @@ def _known(suite: Suite, processes: int) -> Known:
     return known
 
 
+class Before:
+    """The mutants that were killed, with a digest of what this depends on; kept in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._killed: dict[str, list[str]] = json.loads(path.read_text()) if path.exists() else {}
+
+    def of(self, mutant: Mutant) -> Trial | None:
+        outcome, test, digest = self._killed.get(mutant.name, ("", "", ""))
+        trial = Trial(mutant, [], outcome=outcome, test=test)
+        return trial if digest and digest == self._digest(trial) else None
+
+    def add(self, trial: Trial) -> None:
+        if trial.outcome in ("killed", "text"):
+            self._killed[trial.name] = [trial.outcome, trial.test, self._digest(trial)]
+            self._path.write_text(json.dumps(self._killed, indent=1))
+
+    def _digest(self, trial: Trial) -> str:
+        """Of the module, and of the file of the test that killed it with the data and modules beside that file."""
+        test = ROOT / trial.test.split("::")[0]
+        beside = [test, *_files(test.parent)] if test.is_file() else []  # no file: killed at import
+        return _digest([PRODUCT / trial.mutant.module, *beside])
+
+
 def _digest_of_tests(file: str, items: Sequence[pytest.Item]) -> str:
     names = " ".join(item.nodeid for item in items)
     return hashlib.sha256((ROOT / file).read_bytes() + names.encode()).hexdigest()[:16]
 
 
-def _files(folder: str) -> Iterator[Path]:
+def _files(folder: str | Path) -> Iterator[Path]:
     """What tests use: all files except the tests themselves, this tool and files written by a run."""
     for file in sorted((ROOT / folder).rglob("*")):
         is_test = file.name.startswith("test_") and file.suffix == ".py"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
-from tests.mutants.run import PRODUCT, known_survivors
+from tests.mutants.run import PRODUCT, Before, Trial, known_survivors
 from tests.mutants.suite import Known, in_fork, in_order, within
 
 TEXT = '''
@@ -163,3 +163,17 @@ def test_survivors_have_reasons():
         "m.py f: c → d": "cost only",
         "m.py g: a → b": "equivalent",
     }
+
+
+def test_what_was_killed_is_not_tried_again(tmp_path):
+    path, module = tmp_path / "killed.json", "plan/align_unions.py"
+    killed, survivor, *_ = mutants_of(module, (PRODUCT / module).read_text())
+    test = "tests/unit/test_align_unions.py::test_every_branch_has_the_type_of_the_whole"
+    Before(path).add(Trial(killed, [], outcome="killed", test=test))
+    Before(path).add(Trial(survivor, [], outcome="survived"))
+    trial = Before(path).of(killed)
+    assert trial is not None
+    assert (trial.outcome, trial.test) == ("killed", test)
+    assert Before(path).of(survivor) is None
+    path.write_text(path.read_text().replace(test, "tests/unit/test_names.py::test_it"))  # of another digest
+    assert Before(path).of(killed) is None
