@@ -309,6 +309,11 @@ def test_they_are_kept_at_once_where_the_other_side_is_a_view(lab):
     assert kept(lab) == AUX
 
 
+def test_they_are_not_kept_below_windows_that_a_reader_computes(lab):
+    always(lab, f"select name, n, rank() over (order by n, name) as place from ({BELOW})").build()
+    assert kept(lab) == []
+
+
 @pytest.mark.parametrize("message", ["[DISK_FULL] no space", "[INTERNAL_ERROR] in a plan"])
 def test_a_state_that_cannot_be_built_over_new_ones_leaves_none(lab, message):
     """The state as it is does not read them."""
