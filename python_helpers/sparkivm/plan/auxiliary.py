@@ -39,12 +39,9 @@ def candidates(plan: ViewPlan) -> tuple[Aggregate, ...]:
 
 def below_join(plan: ViewPlan) -> BelowJoin | None:
     """The other form of the state's groups, if its inner groups can be a view."""
-    written, state = plan.written, plan.state
-    if plan.finalizer.split.windows is not None or not isinstance(state, GroupState):
+    if not isinstance(plan.state, GroupState):
         return None
-    if state.core.calls != getattr(written, "calls", None):  # some calls have DISTINCT arguments
-        return None
-    found = aggregate_below_join(written, state.types)
+    found = aggregate_below_join(plan.written, plan.state.types)
     return found if found is not None and can_be_view(found.inner) else None
 
 

@@ -137,12 +137,11 @@ def _read(call: Call) -> tuple[QueryAggregate, Values] | None:
     condition = tree.expression.this if isinstance(tree, exp.Filter) else None
     inner = tree.this if isinstance(tree, exp.Filter) else tree
     function = FUNCTIONS.get(spark_name(inner))
-    arguments = arguments_of(inner)
     if function is None or not function.may_add_up or function.name != spark_name(inner):
         return None  # COUNT_IF's argument differs from COUNT's
-    if len(arguments) != 1 or not isinstance(arguments[0], exp.Distinct):
-        return None
-    values = [Scalar(value) for value in arguments[0].expressions]
+    (distinct,) = arguments_of(inner)
+    assert isinstance(distinct, exp.Distinct), "only DISTINCT makes its calls `Evaluated`"
+    values = [Scalar(value) for value in distinct.expressions]
     if condition is not None:
         values = [expression("case when c then x end", c=Scalar(condition), x=value) for value in values]
     return function, tuple(values)
