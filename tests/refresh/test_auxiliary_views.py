@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import Lab, View, kinds, refused
@@ -287,6 +288,15 @@ def test_groups_below_a_join_are_kept_where_the_other_side_changes(lab):
     result = view.must_be("incremental")
     assert "`shop`.`t`" not in result.statements[-1]
     assert "`m__ivm_aux_1__ivm`" in result.statements[-1]
+
+
+def test_groups_below_a_join_are_shown_in_entries(lab):
+    """The view over them adds up, so that their own view need not."""
+    always(lab, BELOW).build()
+    facts = lab.engine.describe(TableName("shop", "m__ivm_aux_1"))
+    assert facts is not None
+    assert facts.view_text is not None
+    assert "sum(" not in facts.view_text
 
 
 def test_they_are_kept_once_the_other_side_has_changed(lab):
