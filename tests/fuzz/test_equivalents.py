@@ -159,6 +159,7 @@ SAME = {
     **UNIONS,
     **WINDOWS,
     **POSITIONS,
+    "select k from r where a = a": "select k from r where a is not null",
     _OUTER_OPERAND: _OUTER_OPERAND,
     **{sql: sql for sql in _KEYS_IN_HAVING},
 }
