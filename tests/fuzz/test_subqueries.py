@@ -12,6 +12,7 @@ from tests.fuzz.database import Database
 from tests.fuzz.random_data import World
 from tests.fuzz.view import View
 from tests.laws.small_tables import world
+from tests.reading import read
 
 # The old rows of r and s, and their changes. Columns: k, a, b.
 _R = [(1, 1), (2, None), (None, 1), (3, 3), (3, 3)]
@@ -78,10 +79,13 @@ _OTHERS = {
     "exists of a join": "select k, a from r where exists (select 1 from (select a from s where s.k = r.k) as x join s as y on x.a = y.a)",
     "a count of a join": "select k, (select count(*) from (select a from s where s.k = r.k) as x, (select b from s where s.k = r.k) as y) as n from r",
     "a null-safe count of a join": "select k, (select count(*) from (select a from s where s.k <=> r.k) as x, (select b from s where s.k <=> r.k) as y) as n from r",
+    "a count of a left join": "select k, (select count(x.a) from s as y left join (select s.a from s where s.k = r.k) as x on x.a = y.a) as n from r",
+    "a comparison above a null-safe one": "select k, (select count(*) from (select s.a from s where s.k <=> r.k) as x where x.a < r.a + 1) as n from r",
     "a count of in": "select k, (select count(*) from s where s.k = r.k and s.a in (select x.k from s as x)) as n from r",
     "rows made of an outer column": "select k, (select count(*) from s lateral view explode(array(s.a, r.a)) x as x where s.k = r.k and x > 1) as n from r",
     "a count of intersect all": "select k, (select count(x) from (select s.a as x from s where s.k = r.k intersect all select u.k from t as u)) as n from r",
     "a sum of except all": "select k, (select sum(x) from (select s.a as x from s where s.k = r.k except all select u.k from t as u)) as n from r",
+    "copies left by except all": "select k, (select count(x) from (select y.a as x from r as y where y.k = r.k except all select u.k from t as u)) as n from r",
     "exists of intersect all": "select k, a from r where exists (select s.a from s where s.k = r.k intersect all select u.k from t as u)",
     "a condition": "select k, a from r where (select max(s.a) > 1 from s)",
     "an outer column beside no row": "select r.k, l.x from r left join lateral (select r.a as x from s where s.k = r.k) as l on true",
@@ -101,6 +105,13 @@ def test_a_view_with_a_subquery(name, fuzzer):
         case = Case(len(label), MODELS[name], content)
         failure = fuzzer.failure_of(case)
         assert failure is None, f"{label}\n{reproducer(case, failure)}"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_relation_has_two_columns_of_one_name(name):
+    """In Spark the name would be ambiguous."""
+    for node in read(MODELS[name]).root.walk():
+        assert len(set(node.columns)) == len(node.columns), node.label
 
 
 SINGLE = {

@@ -39,6 +39,7 @@ equal_null(x, y)
 shiftleft(x, 1)
 from_json(s, 'a int')
 s like any ('a', 'b')
+s ilike all ('a', 'b')
 nvl(s, 'a')
 substr(s, 1, 2)
 date_sub(d, 1)
@@ -64,11 +65,16 @@ REFUSED = {
     "shuffle(a)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "current_date()": Reason.NON_DETERMINISTIC_EXPRESSION,
     "unix_timestamp()": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "to_unix_timestamp()": Reason.NON_DETERMINISTIC_EXPRESSION,
     "date 'today'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "timestamp ' Now'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "date_add(date 'yesterday', 1)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "not any(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "not all(x)": Reason.EXPRESSION_NOT_SUPPORTED,
+    "any(x) = true": Reason.EXPRESSION_NOT_SUPPORTED,
+    "any(x) or y": Reason.EXPRESSION_NOT_SUPPORTED,
+    "s || any(x)": Reason.EXPRESSION_NOT_SUPPORTED,
+    "any(s) like 'a'": Reason.EXPRESSION_NOT_SUPPORTED,
     "my_udf(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "my_udf(a, y -> y + 1)": Reason.EXPRESSION_NOT_SUPPORTED,
 }
@@ -101,6 +107,18 @@ def test_refused(text):
     with pytest.raises(NotIncremental) as refusal:
         check_accepted(parsed(text).selects[0])
     assert refusal.value.fallback.reason is REFUSED[text]
+
+
+@pytest.mark.parametrize("word", ["any", "all"])
+def test_a_quantified_subquery_is_no_scalar_subquery(word):
+    sql = f"select a > {word} (select a from s) as x from r"
+    assert_refused(sql, Reason.EXPRESSION_NOT_SUPPORTED, "ANY is not supported")
+
+
+def test_the_time_of_the_refresh_is_the_default_of_some_functions():
+    for name in ("unix_timestamp", "to_unix_timestamp"):
+        assert not repeatable(parsed(f"{name}()"))
+        assert repeatable(parsed(f"{name}(s)"))
 
 
 @pytest.mark.parametrize("text", [text for text, reason in REFUSED.items() if "NON" in reason.name])

@@ -74,10 +74,39 @@ def test_the_name_of_an_alias_of_a_cast():
         ("explode(array(a, b))", ("col",)),
         ("explode(map(a, b))", ("key", "value")),
         ("posexplode(sequence(1, a))", ("pos", "col")),
+        ("stack(2, a, b, k)", ("col0", "col1")),
     ],
 )
 def test_names_of_what_is_made_of_a_value(call, names):
     assert read(f"select {call} from r").output == names
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        ("range(3)", ("id",)),
+        ("range(3) as t (x)", ("x",)),
+        ("range(9, 1, -3)", ("id",)),
+        ("explode(array(1, 2))", ("col",)),
+        ("explode(array(1, 2)) as t (x)", ("x",)),
+    ],
+)
+def test_names_of_what_a_table_function_makes(table, names):
+    assert read(f"select * from {table}").output == names
+
+
+@pytest.mark.parametrize(
+    ("item", "detail"),
+    [
+        ("* from range(- -3)", "RANGE of anything but integer literals"),
+        ("* from range(1 + 1)", "RANGE of anything but integer literals"),
+        ("* from range(3, 3)", "RANGE over an empty interval"),
+        ("* from lower('a')", "a table function in FROM"),
+        ("stack(0, a) from r", "stack without names for its columns"),
+    ],
+)
+def test_rows_that_are_not_made(item, detail):
+    assert_refused(f"select {item}", Reason.OPERATOR_NOT_SUPPORTED, detail)
 
 
 @pytest.mark.parametrize("row", ["(struct(1, 2), 3)", "(named_struct('a', 1), 3)"])

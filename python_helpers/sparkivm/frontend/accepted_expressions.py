@@ -82,7 +82,7 @@ def check_accepted(expression: exp.Expr) -> None:
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION, "the literal depends on the time of the refresh", node
             )
-        if isinstance(node, (exp.Any, exp.All)) and not isinstance(node.parent, exp.Binary):
+        if isinstance(node, (exp.Any, exp.All)) and not _quantifies_like(node):
             raise not_incremental(
                 Reason.EXPRESSION_NOT_SUPPORTED, "ANY is not supported as an aggregate; write BOOL_OR", node
             )
@@ -138,6 +138,11 @@ def repeatable(tree: exp.Expr) -> bool:
 
 def _of_the_session(node: exp.Expr, name: str) -> bool:
     return name in _OF_THE_SESSION or (name in _NOW_BY_DEFAULT and not node.expressions)
+
+
+def _quantifies_like(node: exp.Expr) -> bool:
+    """Whether ANY or ALL stands between LIKE and its patterns. Elsewhere Spark takes ANY for an aggregate."""
+    return isinstance(node.parent, (exp.Like, exp.ILike)) and node.arg_key == "expression"
 
 
 def _moves(node: exp.Expr) -> bool:

@@ -13,9 +13,9 @@ from sparkivm.algebra.spark_text import SparkText
 # Words before a parenthesis that are part of the language.
 _SYNTAX = frozenset(
     """
-    select from where having by on using in and or not between all when then else case over within group
-    as values union except intersect minus join lateral with distinct limit offset sets rollup cube
-    partition pivot unpivot for tablesample is div cast try_cast extract timestampadd timestampdiff decimal
+    select from where having by on using in and or not between all when then else case over group
+    as values union except intersect minus join lateral distinct limit offset sets rollup cube
+    pivot unpivot for tablesample div cast try_cast extract timestampadd timestampdiff decimal
     dec numeric varchar character
     """.split()
 )

@@ -147,7 +147,6 @@ class FromReader:
         if on is not None:
             both = left_scope.joined(right_scope)
             predicates.extend(conjuncts(self._condition(on, both, subqueries.column)))
-        above = [p for p in predicates if inner and p.columns & subqueries.waiting]
         if subqueries.waiting and not inner:
             left, right = subqueries.beside(left, right, join)
         if kind in ("SEMI", "ANTI"):
@@ -161,6 +160,7 @@ class FromReader:
             return LeftJoin(left, right, JoinCondition.of(predicates, left.columns, right.columns)), scope
         if side == "RIGHT":
             return LeftJoin(right, left, JoinCondition.of(predicates, right.columns, left.columns)), scope
+        above = [p for p in predicates if p.columns & subqueries.waiting]
         joined: Relation = InnerJoin((left, right), tuple(p for p in predicates if p not in above))
         for predicate in above:
             joined = subqueries.filtered(joined, predicate)

@@ -58,7 +58,7 @@ def generated(
 
 def is_table_function(node: exp.Expr) -> bool:
     """Whether a node calls a function in FROM that makes rows from its arguments alone."""
-    return isinstance(node, exp.Func) and spark_name(node) in TABLE_FUNCTIONS
+    return spark_name(node) in TABLE_FUNCTIONS
 
 
 def made_in_from(
