@@ -25,6 +25,7 @@ KNOWN = (
     "regr_count(a, b)",
     "mode(a)",
     "listagg(s)",
+    "mode() within group (order by a)",
 )
 
 
