@@ -180,10 +180,10 @@ def test_other_formats(format_):
 @pytest.mark.parametrize(
     "text",
     [
-        None, "", "sparkivm", '"sparkivm"', '["sparkivm"]', '{"sparkivm', '{"sparkivm_mirror":1}',
+        None, "", "written by hand", '{"batchId": 7}', "sparkivm", '"sparkivm"', '["sparkivm"]', '{"sparkivm', '{"sparkivm_mirror":1}',
         '{"sparkivm":' + "[" * 100_000 + "]" * 100_000 + "}", '{"sparkivm":' + "9" * 5000 + "}",
     ],
-    ids=range(9),
+    ids=range(11),
 )  # fmt: skip
 def test_what_is_no_frontier(text):
     assert read_frontier(text) is None
