@@ -110,6 +110,23 @@ def test_copies_of_a_row_turn_together_where_on_is_no_equality():
     assert change == {(1, 5, 7): -2, (1, 5, None): +2}
 
 
+@pytest.mark.parametrize(
+    "on", ["r.k = r.a and r.k = s.k", "r.k = s.k and r.k = r.a", "r.k = s.k and r.k <=> r.a"]
+)
+def test_on_may_compare_two_columns_of_the_preserved_row(on):
+    sql = f"select r.k, r.a, s.a as b from r left join s on {on}"
+    rows = {"r": [(1, 1), (1, 2)]}
+    change = change_of(sql, rows, come={"r": [(2, 2), (2, 3)], "s": [(1, 7), (2, 8)]})
+    assert change == {(1, 1, None): -1, (1, 1, 7): +1, (2, 2, 8): +1, (2, 3, None): +1}
+
+
+@pytest.mark.parametrize("on", ["s.k = s.a and r.k = s.k", "r.k = s.k and s.k = s.a"])
+def test_on_may_compare_two_columns_of_a_match(on):
+    sql = f"select r.k, s.a as b from r left join s on {on}"
+    change = change_of(sql, rows={"r": [(1,), (2,)]}, come={"s": [(1, 1), (2, 3)]})
+    assert change == {(1, None): -1, (1, 1): +1}
+
+
 @pytest.mark.parametrize("copies", [1, 2])
 def test_on_true_pads_while_the_other_side_is_empty(copies):
     rows = {"r": [(1,)] * copies}

@@ -107,6 +107,17 @@ def test_changed_rows_looked_up_in_a_whole_relation(name, worlds: Worlds):
         worlds.expect_nothing(world, text, f"delta of {name}")
 
 
+@pytest.mark.parametrize("name", ["left_join", "semi_join_by_key"])
+def test_a_whole_relation_is_not_restricted_to_changed_rows(name):
+    query = over_a_table(name)
+
+    def lookups(narrowing: Narrowing) -> int:
+        delta = Derivation({"r"}, narrowing).delta(query)
+        return sum(isinstance(node, Restricted) for node in delta.walk())
+
+    assert lookups(Whole()) < lookups(NoNarrowing())
+
+
 def test_groups_kept_by_a_semi_join_are_read_by_the_keys_that_change():
     delta = prune_empty(Derivation({"s"}).delta(OPERATORS["semi_join_by_key"](over_a_table("totals"))))
     narrowed = [node.input for node in delta.walk() if isinstance(node, Restricted)]

@@ -55,11 +55,19 @@ def _replace_values(tree: ast.Module, mutant: Mutant, file: Path) -> None:
     module = next(m for m in sys.modules.values() if getattr(m, "__file__", None) == str(file))
     product = file.parents[mutant.module.count("/")]
     (statement,) = (one for one in tree.body if one.lineno == mutant.first_line)
-    _execute(statement, module, product)
+    replaced: set[str] = set()
+    _execute(statement, module, product, replaced)
+    functions = (one.__code__ for one in gc.get_objects() if isinstance(one, FunctionType))
+    if not any(replaced & set(code.co_names) for one in functions for code in (one, *_codes(one))):
+        raise NotApplied(mutant.name)
 
 
-def _execute(statement: ast.stmt, module: ModuleType, product: Path) -> None:
-    """Execute a module's assignment again, and the assignments in all modules that read its names."""
+def _execute(statement: ast.stmt, module: ModuleType, product: Path, replaced: set[str]) -> None:
+    """Execute a module's assignment again, and the assignments in all modules that read its names.
+
+    replaced  gets the names
+    """
+    replaced.update(defined(statement))
     values = dict(vars(module))
     exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), values)
     for name in defined(statement):
@@ -70,4 +78,4 @@ def _execute(statement: ast.stmt, module: ModuleType, product: Path) -> None:
             setattr(one, name, values[name])
             if product in Path(getattr(one, "__file__", None) or "").parents:
                 for made in statements_made_of(name, ast.parse(Path(str(one.__file__)).read_text())):
-                    _execute(made, one, product)
+                    _execute(made, one, product, replaced)

@@ -10,7 +10,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, repeatable
 from sparkivm.frontend.parse import parse_model
 from sparkivm.reasons import Reason
-from tests.reading import assert_refused
+from tests.reading import assert_refused, read
 
 ACCEPTED = """
 date_format(d, 'yyyy-MM')
@@ -49,6 +49,8 @@ date '2024-01-01'
 timestamp '2024-01-01 10:00:00'
 timestamp_ntz '2024-01-01 10:00:00'
 timestamp_ltz '2024-01-01 10:00:00'
+overlay(s placing 'x' from 2)
+overlay(s placing 'x' from a + 1 for 2)
 transform(a, y -> y + x)
 filter(a, (y, i) -> i > y)
 exists(a, y -> y is null)
@@ -102,6 +104,11 @@ def test_accepted(text):
     assert printed.lower() == f"select {text} as c from t".lower()
 
 
+def test_transform_between_backticks():
+    """Elsewhere it is a keyword, and may start a clause."""
+    check_accepted(parsed("`transform`(a, y -> y + x)").selects[0])
+
+
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused(text):
     with pytest.raises(NotIncremental) as refusal:
@@ -143,6 +150,25 @@ def test_repeatable_though_no_scalar(text):
 
 def test_a_function_that_is_not_known_is_not_repeatable():
     assert not repeatable(parsed("of_the_user(a)"))
+
+
+def test_table_functions():
+    arguments = {
+        "range": "3",
+        "inline": "array(struct(1 as x))",
+        "json_tuple": "'{}', 'x'",
+        "stack": "2, 1, 2",
+    }
+    for name in ("explode", "posexplode", *arguments):
+        for call in [name] if name == "range" else [name, f"{name}_outer"]:
+            names = "i, x" if name == "posexplode" else "x"
+            sql = f"select x from {call}({arguments.get(name, 'array(1, 2)')}) as t({names})"
+            assert read(sql).output
+            assert repeatable(parse_model("model", sql))
+    assert_refused(
+        "select x from of_the_user(3) as t(x)", Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM"
+    )
+    assert not repeatable(parse_model("model", "select x from of_the_user(3) as t(x)"))
 
 
 def test_a_program_is_not_repeatable():

@@ -13,6 +13,7 @@ from sparkivm.algebra import (
     JoinCondition,
     Keys,
     LeftJoin,
+    Lookup,
     Ordering,
     Pair,
     Project,
@@ -20,6 +21,7 @@ from sparkivm.algebra import (
     Restricted,
     Scalar,
     Scan,
+    Slice,
     Window,
     WindowCall,
 )
@@ -62,6 +64,18 @@ def test_what_an_operator_holds_can_be_changed(node, texts):
         return scalar.rename({"x": "p", "y": "q", "z": "r"})
 
     assert node.with_scalars(renamed).scalars == [renamed(scalar) for scalar in found]
+
+
+def test_a_window_of_which_only_rows_are_read_is_left_out():
+    """No row depends on a partition then, and its columns are not read."""
+    window, _ = OPERATORS["window"]
+    (read,), made = window.pruned(frozenset({"y"}))
+    assert (read, made((A,))) == ({"y"}, A)
+
+
+def test_a_slice_is_shown_by_what_is_looked_up():
+    lookups = (Lookup(B, (Pair("x", "z"), Pair("y", "z"))), Lookup(B, (Pair("y", "z"),)))
+    assert Slice(A, lookups).label == "Slice by x, y or y"
 
 
 NODES: dict[str, Relation] = {

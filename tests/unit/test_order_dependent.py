@@ -22,6 +22,7 @@ DECIDED = {
     f"select max(v) as most from {SUMS}": "SUM of DOUBLE",
     f"select bit_xor(cast(v as bigint)) as x from {SUMS}": "SUM of DOUBLE",
     f"select m, sum(cast(v as bigint)) as x from {SUMS} group by m": "SUM of DOUBLE",
+    f"select m, avg(cast(v as int)) as x from {SUMS} group by m": "SUM of DOUBLE",
     f"select count_if(v > 1) as n from {SUMS}": "SUM of DOUBLE",
     f"select distinct v from {SUMS}": "SUM of DOUBLE",
     f"select f from s where f in (select v from {SUMS})": "SUM of DOUBLE",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.algebra.sql_expression import expression
 from sparkivm.reasons import Reason
 from tests.reading import assert_refused, read
 
@@ -64,3 +65,15 @@ def test_what_is_refused(text):
 )
 def test_what_is_read(text):
     assert read(f"select {text} as x from r").output
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ("x = false", "(`a` IN (1, 2)) = FALSE"),
+        ("x is null", "(`a` IN (1, 2)) IS NULL"),
+        ("not x", "NOT (`a` IN (1, 2))"),
+    ],
+)
+def test_an_operand_gets_parentheses(condition, text):
+    assert expression(condition, x=expression("a in (1, 2)", a="a")).sql("spark") == text

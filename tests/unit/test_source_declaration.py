@@ -37,12 +37,30 @@ def test_mirror_options():
     assert [read_declaration("s", {"mirror": one}).mirrored for one in (True, False)] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("meta", "may_be"),
+    [
+        ({}, True),
+        ({"key": "id"}, True),
+        ({"mirror": True}, True),
+        ({"mirror": {"name": "m"}}, True),
+        ({"mirror": False}, False),
+        ({"key": "id", "change_log": "debezium"}, False),
+        ({"key": "id", "change_log": "debezium", "mirror": False}, False),
+    ],
+)
+def test_which_source_may_get_a_mirror(meta, may_be):
+    assert read_declaration("s", meta).may_be_mirrored is may_be
+
+
 def test_kept_snapshots():
     texts = ("14 days", "1 day", "2 hours", "90 Minutes")
     assert [read_declaration("s", {"keep_snapshots": one}).kept_minutes for one in texts] == [
         20160, 1440, 120, 90,
     ]  # fmt: skip
     assert not DeclaredSources("a", {"shop.orders": {"key": "id"}, "shop.odd": "yes"}).keeps_snapshots
+    for odd in (7, True, ["keep_snapshots"], "keep_snapshots: 1 day"):
+        assert not DeclaredSources("a", {"shop.odd": odd}).keeps_snapshots
     assert DeclaredSources("a", {"shop.orders": {"keep_snapshots": "1 day"}}).keeps_snapshots
 
 

@@ -160,7 +160,7 @@ def read_frontier(metadata: str | None) -> Frontier | None:
 
 def _marked(metadata: str | None) -> dict[str, Any] | None:
     """The JSON of a frontier; None for other metadata."""
-    if not metadata or _MARK not in metadata:
+    if not metadata:
         return None
     try:
         values = json.loads(metadata)

@@ -247,7 +247,7 @@ def _columns(source: str, option: str, value: object) -> tuple[str, ...]:
 
 def _values(source: str, option: str, value: object) -> tuple[str, ...]:
     values = [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
-    if not all(isinstance(one, (str, bool, int)) for one in values):
+    if not all(isinstance(one, (str, int)) for one in values):
         raise DeclarationError(source, f"{option} is {value!r}", "write a value, or a list of values")
     # YAML reads `true` as a boolean; Spark prints booleans the same way.
     return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in values)
