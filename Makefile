@@ -71,7 +71,7 @@ packages: .venv  ## all models of dbt projects as incremental views, compared: o
 chaos: .venv java  ## disturb every kind of refresh at each statement, kill dbt; writes docs/reliability.md; goes on where it was interrupted; PARTS
 	$(BIN)/python -u -m tests.chaos.run --page docs/reliability.md --results docs/reliability.json $(if $(PARTS),--parts $(PARTS))
 
-mutants: .venv  ## how many small mistakes in the compiler the fast tests find
+mutants: .venv  ## how many small mistakes in the compiler the fast tests find; goes on where it was interrupted
 	$(BIN)/python -m tests.mutants.run
 
 bench: .venv java  ## measure: SUITE (demo, fixed, tpch, project, seeds or growth), SF, KEYS, ROWS, THREADS, UPDATED, STATE, JSON

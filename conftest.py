@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.one_at_a_time import starting_spark
-from tests.seeds import DEFAULT, SEED
+from tests.seeds import DEFAULT_SEED, SEED
 from tests.spark_settings import LAKE, SETTINGS, catalog_of_iceberg
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
@@ -17,7 +17,7 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 # The same examples in each run with the default seed, and no failure because a machine is slow.
 settings.register_profile(
     "sparkivm",
-    derandomize=SEED == DEFAULT,
+    derandomize=SEED == DEFAULT_SEED,
     database=None,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

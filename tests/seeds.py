@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import random
 
-DEFAULT = "1"
-SEED = os.environ.get("SPARKIVM_SEED", DEFAULT)
+DEFAULT_SEED = "1"
+SEED = os.environ.get("SPARKIVM_SEED", DEFAULT_SEED)
 
 
 def seed(name: str) -> int:

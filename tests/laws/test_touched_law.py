@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
 
 import pytest
 
@@ -43,12 +42,8 @@ ROUNDS = 60
 EVERYTHING = frozenset({*TABLES, DAY})
 
 
-def violation(query: Relation, columns: tuple[str, ...], changed: Collection[str] = EVERYTHING) -> str:
+def violation(query: Relation, columns: tuple[str, ...], d: Derivation) -> str:
     """SQL that finds delta rows whose values in `columns` no touched row has."""
-    return _violation(query, columns, Derivation(changed))
-
-
-def _violation(query: Relation, columns: tuple[str, ...], d: Derivation) -> str:
     delta = select_text(Consolidate(prune_empty(d.delta(query))), WorldSources(), DUCKDB)
     touched = select_text(prune_empty(d.touched(query, columns)), WorldSources(), DUCKDB)
     equal = " and ".join(f'x."{name}" is not distinct from y."{name}"' for name in columns)
@@ -64,7 +59,7 @@ def column_sets(query: Relation) -> list[tuple[str, ...]]:
 def test_an_operator_over_tables_misses_no_key(name, worlds: Worlds):
     query = over_a_table(name)
     derivation = Derivation(EVERYTHING)  # it may be asked for several sets of columns
-    texts = [_violation(query, columns, derivation) for columns in column_sets(query)]
+    texts = [violation(query, columns, derivation) for columns in column_sets(query)]
     for world in range(ROUNDS):
         worlds.expect_nothing(world, texts[world % len(texts)], f"touched of {name}")
 
@@ -73,7 +68,7 @@ def test_an_operator_over_tables_misses_no_key(name, worlds: Worlds):
 def test_an_operator_over_others_misses_no_key(name, worlds: Worlds):
     rng = random.Random(f"{worlds.seed} {name}")
     for label, query in over_other_operators(name, rng, NESTED_SHARE):
-        text = violation(query, rng.choice(column_sets(query)))
+        text = violation(query, rng.choice(column_sets(query)), Derivation(EVERYTHING))
         for world in rng.sample(range(len(worlds)), 6):
             worlds.expect_nothing(world, text, f"touched of {label}")
 
@@ -107,7 +102,7 @@ def test_an_expression_reads_a_value_itself(join, between, worlds: Worlds):
     """0.00 equals 0 but prints differently: we take no key from a column that is only equal."""
     joined = between(join(table("r"), decimals()))
     query = Project(joined, (("x", expression("cast(d as string)", d="d")),))
-    text = violation(query, ("x",), {"r"})  # if both changed, their union would have one type
+    text = violation(query, ("x",), Derivation({"r"}))  # if both changed, their union would have one type
     for world in range(ROUNDS):
         worlds.expect_nothing(world, text, "touched of an expression")
 
@@ -132,5 +127,5 @@ def test_a_key_that_is_missed_is_found(monkeypatch, worlds: Worlds):
         ),
     )
     query = over_a_table("left_join")
-    text = violation(query, query.columns[:1])
+    text = violation(query, query.columns[:1], Derivation(EVERYTHING))
     assert worlds.anywhere(text)

@@ -55,19 +55,18 @@ def _replace_values(tree: ast.Module, mutant: Mutant, file: Path) -> None:
     module = next(m for m in sys.modules.values() if getattr(m, "__file__", None) == str(file))
     product = file.parents[mutant.module.count("/")]
     (statement,) = (one for one in tree.body if one.lineno == mutant.first_line)
-    replaced: set[str] = set()
-    _execute(statement, module, product, replaced)
+    replaced = _execute(statement, module, product)
     functions = (one.__code__ for one in gc.get_objects() if isinstance(one, FunctionType))
     if not any(replaced & set(code.co_names) for one in functions for code in (one, *_codes(one))):
         raise NotApplied(mutant.name)
 
 
-def _execute(statement: ast.stmt, module: ModuleType, product: Path, replaced: set[str]) -> None:
+def _execute(statement: ast.stmt, module: ModuleType, product: Path) -> set[str]:
     """Execute a module's assignment again, and the assignments in all modules that read its names.
 
-    replaced  gets the names
+    Returns: the names that have new values.
     """
-    replaced.update(defined(statement))
+    replaced = set(defined(statement))
     values = dict(vars(module))
     exec(compile(ast.Module([statement], []), str(module.__file__), "exec"), values)
     for name in defined(statement):
@@ -78,4 +77,5 @@ def _execute(statement: ast.stmt, module: ModuleType, product: Path, replaced: s
             setattr(one, name, values[name])
             if product in Path(getattr(one, "__file__", None) or "").parents:
                 for made in statements_made_of(name, ast.parse(Path(str(one.__file__)).read_text())):
-                    _execute(made, one, product, replaced)
+                    replaced |= _execute(made, one, product)
+    return replaced

@@ -4,8 +4,8 @@ Tries a sample of each module's mutants, the same in each run. Each mutant runs 
 tests that execute its line, until one fails: first one case of each test, for a minute at most. Survivors
 are listed in survivors.txt with the reason why they change no row; an unlisted survivor is an error.
 
-What was killed before is not tried again while its module and the file of the test that killed it stay the same,
-so an interrupted run goes on (.build/mutants/killed.json).
+What was killed before is not tried again while its module stays the same, and so do the file of the test that
+killed it and the helpers and data beside it. So an interrupted run goes on (.build/mutants/killed.json).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import pytest
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, made_of, mutants_of, sample_of
 from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order, within
-from tests.seeds import DEFAULT
+from tests.seeds import DEFAULT_SEED
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
     parser.add_argument("--json", type=Path, help="write all outcomes")
     options = parser.parse_args(argv)
-    os.environ["SPARKIVM_SEED"] = DEFAULT  # the same random cases in each run
+    os.environ["SPARKIVM_SEED"] = DEFAULT_SEED  # the same random cases in each run
     os.chdir(ROOT)
     chosen = _chosen(options)
     print(f"{len(chosen)} mutants", flush=True)
@@ -122,19 +122,19 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
     known = _known(suite, options.processes)
     uses = _Uses(known)
     before = Before(ROOT / ".build" / "mutants" / "killed.json")
-    known_outcomes = (before.of(mutant) for mutant in chosen)
-    done = [one for one in known_outcomes if one and not (options.no_texts and one.outcome == "text")]
-    names = {trial.name for trial in done}
-    print(f"{len(done)} were killed before", flush=True)
-    waiting = []
+    done: list[Trial] = []
+    waiting: list[Trial] = []
     for mutant in chosen:
-        if mutant.name in names:
+        killed = before.of(mutant)
+        if killed is not None and not (options.no_texts and killed.outcome == "text"):
+            done.append(killed)
             continue
         tests = uses.tests_of(mutant) & suite.items.keys()
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
         ordered = in_order(tests, known, Path(mutant.module).stem)
         waiting.append(Trial(mutant, within(options.seconds, ordered, known)))
+    print(f"{len(done)} were killed before", flush=True)
     for trial in _tried(suite, waiting, known, options.processes):
         done.append(trial)
         before.add(trial)
@@ -195,9 +195,11 @@ class Before:
         self._killed: dict[str, list[str]] = json.loads(path.read_text()) if path.exists() else {}
 
     def of(self, mutant: Mutant) -> Trial | None:
-        outcome, test, digest = self._killed.get(mutant.name, ("", "", ""))
+        if mutant.name not in self._killed:
+            return None
+        outcome, test, digest = self._killed[mutant.name]
         trial = Trial(mutant, [], outcome=outcome, test=test)
-        return trial if digest and digest == self._digest(trial) else None
+        return trial if digest == self._digest(trial) else None
 
     def add(self, trial: Trial) -> None:
         if trial.outcome in ("killed", "text"):

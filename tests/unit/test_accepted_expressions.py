@@ -152,23 +152,33 @@ def test_a_function_that_is_not_known_is_not_repeatable():
     assert not repeatable(parsed("of_the_user(a)"))
 
 
-def test_table_functions():
-    arguments = {
-        "range": "3",
-        "inline": "array(struct(1 as x))",
-        "json_tuple": "'{}', 'x'",
-        "stack": "2, 1, 2",
-    }
-    for name in ("explode", "posexplode", *arguments):
-        for call in [name] if name == "range" else [name, f"{name}_outer"]:
-            names = "i, x" if name == "posexplode" else "x"
-            sql = f"select x from {call}({arguments.get(name, 'array(1, 2)')}) as t({names})"
-            assert read(sql).output
-            assert repeatable(parse_model("model", sql))
-    assert_refused(
-        "select x from of_the_user(3) as t(x)", Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM"
-    )
-    assert not repeatable(parse_model("model", "select x from of_the_user(3) as t(x)"))
+@pytest.mark.parametrize(
+    "call",
+    [
+        "range(3) as t(x)",
+        *(
+            call.format(outer)
+            for outer in ("", "_outer")
+            for call in (
+                "explode{}(array(1, 2)) as t(x)",
+                "posexplode{}(array(1, 2)) as t(i, x)",
+                "inline{}(array(struct(1 as x))) as t(x)",
+                "json_tuple{}('{{}}', 'x') as t(x)",
+                "stack{}(2, 1, 2) as t(x)",
+            )
+        ),
+    ],
+)
+def test_table_functions(call):
+    sql = f"select x from {call}"
+    assert read(sql).output
+    assert repeatable(parse_model("model", sql))
+
+
+def test_a_table_function_of_the_user():
+    sql = "select x from of_the_user(3) as t(x)"
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM")
+    assert not repeatable(parse_model("model", sql))
 
 
 def test_a_program_is_not_repeatable():

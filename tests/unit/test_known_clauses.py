@@ -31,10 +31,12 @@ def test_an_unread_clause_is_refused_where_it_stands(sql, what):
     assert found.place is not None
 
 
-def test_columns_are_never_matched_by_name():
-    for operation in ("union", "union all", "intersect", "intersect all", "except", "except all"):
-        sql = f"select k, a from r {operation} by name select a, k from s"
-        assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "BY NAME")
+@pytest.mark.parametrize(
+    "operation", ["union", "union all", "intersect", "intersect all", "except", "except all"]
+)
+def test_columns_are_never_matched_by_name(operation):
+    sql = f"select k, a from r {operation} by name select a, k from s"
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "BY NAME")
 
 
 @pytest.mark.parametrize(
