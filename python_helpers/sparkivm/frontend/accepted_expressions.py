@@ -84,7 +84,10 @@ def check_accepted(expression: exp.Expr) -> None:
             )
         if isinstance(node, (exp.Any, exp.All)) and not _quantifies_like(node):
             raise not_incremental(
-                Reason.EXPRESSION_NOT_SUPPORTED, "ANY is not supported as an aggregate; write BOOL_OR", node
+                Reason.EXPRESSION_NOT_SUPPORTED,
+                "ANY and ALL are supported only after LIKE; for the aggregate ANY write BOOL_OR, "
+                "for a comparison with a subquery write EXISTS or NOT EXISTS",
+                node,
             )
         if type(node) in _ACCEPTED:
             continue
