@@ -36,6 +36,7 @@ EOF
   --conf spark.sql.warehouse.dir="$directory/warehouse" \
   --conf "spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName=$directory/catalog;create=true" \
   --conf spark.sql.session.timeZone=UTC --conf spark.sql.shuffle.partitions=2 \
+  --conf spark.sql.unionOutputPartitioning=false \
   --conf spark.databricks.delta.snapshotPartitions=2 --conf spark.ui.enabled=false \
   --conf spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration=false \
   --conf spark.hadoop.hive.server2.thrift.port="$port" \
