@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Starts Spark's thrift server with Delta, from the jars of the installed pyspark, and waits until it answers.
 # Usage: start_thrift_server.sh [port, 10077] [directory, a new temporary one] [options of spark-submit ...]
-# Environment: PYTHON, the one that has pyspark (default .venv/bin/python or python3).
+# Environment: PYTHON, the one that has pyspark (default .venv/bin/python or python3);
+# PACKAGES, further Maven packages for the class paths, separated by commas.
 set -euo pipefail
 port="${1:-10077}"
 directory="${2:-$(mktemp -d)}"
@@ -16,20 +17,23 @@ export SPARK_HOME PATH="$(dirname "$python"):$PATH" # spark-submit looks for a P
 
 # On the server's own class path: its sessions do not see jars that come with --packages. Spark fetches them once.
 jars="$("$python" 2>"$directory/jars.log" <<'EOF'
+import os
+
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparkivm.session_defaults import delta_package
 
-settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.jars.packages": delta_package()}
+packages = ",".join(filter(None, (delta_package(), os.environ.get("PACKAGES"))))
+settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.jars.packages": packages}
 spark = SparkSession.builder.config(map=settings).getOrCreate()
 jars = spark.conf.get("spark.jars").removeprefix("file://").split(",file://")
-print(":".join(jar for jar in jars if "io.delta_" in jar))
+print(":".join(jar for jar in jars if "org.antlr_" not in jar))  # Spark has its own
 EOF
 )"
 
 "$SPARK_HOME/bin/spark-submit" \
   --class org.apache.spark.sql.hive.thriftserver.HiveThriftServer2 --name thrift-server --master 'local[2]' \
-  --driver-class-path "$jars" \
+  --driver-class-path "$jars" --conf spark.executor.extraClassPath="$jars" \
   --driver-java-options "-Duser.timezone=UTC -Dderby.stream.error.file=$directory/derby.log" \
   --conf spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension \
   --conf spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog \

@@ -34,14 +34,20 @@ chaos:
       method: session
       schema: chaos
       threads: 2
-      server_side_parameters: {spark.master: "local[2]", spark.driver.memory: 1g}
+      server_side_parameters:
+        spark.master: "local[2]"
+        spark.driver.memory: 1g
+        spark.driver.extraJavaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """,
     "macros/change.sql": """
 {% macro change(number) %}
-  {%- if execute and number | int > 0 -%}
-    {%- do run_query("insert into chaos.t values (" ~ number ~ ", " ~ (number | int) % 5 ~ ", " ~ number ~ ")") -%}
-    {%- do run_query("update chaos.t set x = x + 1 where k = " ~ (number | int) % 4) -%}
-    {%- do run_query("delete from chaos.t where id % 7 = " ~ (number | int) % 7) -%}
+  {%- set n = number | int -%}
+  {%- if execute and n > 0 -%}
+    {%- do run_query([
+      "insert into chaos.t values (" ~ n ~ ", " ~ n % 5 ~ ", " ~ n ~ ")",
+      "update chaos.t set x = x + 1 where k = " ~ n % 4,
+      "delete from chaos.t where id % 7 = " ~ n % 7,
+    ][n % 3]) -%}
   {%- endif -%}
 {% endmacro %}
 {% macro setup() %}
@@ -81,13 +87,17 @@ class Project:
         assert process.returncode == 0, text
         return text
 
+    def seconds_of_models(self, *arguments: str) -> float:
+        """Run dbt. Returns: the time from the start of the first model to the end."""
+        process = self._at_the_first_model(*arguments)
+        started = time.monotonic()
+        text, _ = process.communicate()
+        assert process.returncode == 0, text
+        return time.monotonic() - started
+
     def killed(self, after_s: float, *arguments: str) -> bool:
         """Kill dbt and its JVM this long after the first model starts. Returns whether dbt was still running."""
-        process = self._started(*arguments)
-        assert process.stdout is not None
-        for line in process.stdout:
-            if " START " in line:
-                break
+        process = self._at_the_first_model(*arguments)
         deadline = time.monotonic() + after_s
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.01)
@@ -99,6 +109,14 @@ class Project:
 
     def remove(self) -> None:
         shutil.rmtree(self._directory)
+
+    def _at_the_first_model(self, *arguments: str) -> subprocess.Popen[str]:
+        process = self._started(*arguments)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if " START sql " in line:
+                break
+        return process
 
     def _started(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -121,20 +139,19 @@ def kills(directory: Path, number: int, seed: int) -> tuple[int, list[str]]:
     project = Project(directory)
     project.run("run-operation", "setup")
     project.run("build")
-    started = time.monotonic()
-    project.run("run", "--vars", "{change: 5}")
-    longest_s = time.monotonic() - started
+    longest_s = project.seconds_of_models("run", "--vars", "{change: 3}")
     done, wrong = 0, []
     turns = iter(range(10, 10 + 3 * number))  # more than `number`, because some runs end before the kill
     while done < number and (in_a_row := list(islice(turns, draw.randint(1, _MOST_IN_A_ROW)))):
         killed = 0
         for turn in in_a_row:
-            killed += project.killed(draw.uniform(0, longest_s / 2), "run", "--vars", f"{{change: {turn}}}")
+            killed += project.killed(draw.uniform(0, longest_s), "run", "--vars", f"{{change: {turn}}}")
         done += killed
         try:
             if killed:
                 project.run("build")
         except AssertionError as error:
             wrong.append(f"kill {done}: {str(error)[-2000:]}")
+        print(f"{done} killed, {len(wrong)} not healed", flush=True)
     project.remove()
     return done, wrong

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.one_at_a_time import starting_spark
@@ -14,16 +15,22 @@ from tests.spark_settings import SHORTCUTS
 _SCRIPT = Path(__file__).parents[2] / "integration_tests" / "start_thrift_server.sh"
 
 
-def start_server(directory: Path) -> tuple[int, int]:
-    """Returns: its port and its process id; the caller must end the process."""
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = [option for key, value in SHORTCUTS.items() for option in ("--conf", f"{key}={value}")]
+        return int(free.getsockname()[1])
+
+
+def start_server(
+    directory: Path, settings: Mapping[str, str] = SHORTCUTS, packages: Sequence[str] = ()
+) -> tuple[int, int]:
+    """Returns: its port and its process id; the caller must end the process."""
+    port = free_port()
+    options = [option for key, value in settings.items() for option in ("--conf", f"{key}={value}")]
     with starting_spark():
         started = subprocess.run(
             [_SCRIPT, str(port), directory, *options],
-            env={**os.environ, "PYTHON": sys.executable},
+            env={**os.environ, "PYTHON": sys.executable, "PACKAGES": ",".join(packages)},
             capture_output=True,
             text=True,
         )
