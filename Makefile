@@ -24,7 +24,7 @@ BY_FORMAT := $(addprefix tests/spark/test_,$(addsuffix .py,operators random_quer
 AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2 SPARKIVM_ADAPTIVE=true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly lint format golden fuzz packages mutants chaos bench java clean
+.PHONY: help demo test test-fast nightly nightly-later nightly-marked nightly-ansi-off nightly-formats nightly-fuzz seed lint format golden fuzz packages mutants chaos bench java clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -38,15 +38,27 @@ test: lint java  ## what each change has to pass: compiler, Spark, Delta, dbt, w
 test-fast: .venv  ## what needs no Java, three minutes on two cores
 	$(BIN)/python -m pytest --numprocesses auto -m "$(FAST)"
 
-nightly: .venv java  ## all constructs and queries, a thousand random ones on Spark, 50,000 embedded; SEED repeats a run
-	@echo "SEED=$(SEED)"
+nightly: nightly-later nightly-marked nightly-ansi-off nightly-formats nightly-fuzz  ## all constructs and queries, a thousand random ones on Spark, 50,000 embedded; in parts; SEED repeats a run
+
+nightly-later: .venv java seed  ## part of it: the Spark tests that `make test` leaves out
 	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(LATER)
+
+nightly-marked: .venv java seed  ## part of it: tests marked `nightly`
 	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 -m nightly
+
+nightly-ansi-off: .venv java seed  ## part of it: the Spark tests of `make test` with ANSI off
 	$(AT_NIGHT) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
+
+nightly-formats: .venv java seed  ## part of it: tests that compare rows, with Iceberg as format of sources, of states, of both
 	for formats in delta:iceberg iceberg:delta iceberg:iceberg; do \
 	  $(AT_NIGHT) SPARKIVM_SOURCES=$${formats%:*} SPARKIVM_STATES=$${formats#*:} \
 	  $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(BY_FORMAT) || exit 1; done
-	$(BIN)/python -m tests.fuzz.run --trees 50000 --seed $(SEED)
+
+nightly-fuzz: .venv seed  ## part of it: 50,000 random queries
+	$(AT_NIGHT) $(BIN)/python -m tests.fuzz.run --trees 50000 --seed $(SEED)
+
+seed:
+	@echo "SEED=$(SEED)"
 
 lint: .venv  ## format, style, types, layers
 	$(BIN)/ruff check .
