@@ -2,7 +2,7 @@
 # Starts Spark's thrift server with Delta, from the jars of the installed pyspark, and waits until it answers.
 # Usage: start_thrift_server.sh [port, 10077] [directory, a new temporary one] [options of spark-submit ...]
 # Environment: PYTHON, the one that has pyspark (default .venv/bin/python or python3);
-# PACKAGES, further Maven packages for the class paths, separated by commas.
+# PACKAGES, further Maven packages for the class paths, separated by commas (of what they need, only jars of their groups).
 set -euo pipefail
 port="${1:-10077}"
 directory="${2:-$(mktemp -d)}"
@@ -27,7 +27,8 @@ packages = ",".join(filter(None, (delta_package(), os.environ.get("PACKAGES"))))
 settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.jars.packages": packages}
 spark = SparkSession.builder.config(map=settings).getOrCreate()
 jars = spark.conf.get("spark.jars").removeprefix("file://").split(",file://")
-print(":".join(jar for jar in jars if "org.antlr_" not in jar))  # Spark has its own
+groups = tuple({package.partition(":")[0] + "_" for package in packages.split(",")})
+print(":".join(jar for jar in jars if os.path.basename(jar).startswith(groups)))  # Spark has the rest in other versions
 EOF
 )"
 

@@ -20,7 +20,8 @@ import pyspark
 from tests.dbt.thrift_server import free_port, start_server
 
 SPARK_HOME = Path(pyspark.__file__).parent
-HADOOP_AWS = "org.apache.hadoop:hadoop-aws:3.4.2"  # the Hadoop of pyspark 4.1
+# For the Hadoop of pyspark 4.1.
+S3A = ("org.apache.hadoop:hadoop-aws:3.4.2", "software.amazon.awssdk:bundle:2.29.52")
 _BUCKET = "lake"
 _DEADLINE_S = 120
 
@@ -64,11 +65,11 @@ class Cluster:
 
     def __init__(self, directory: Path, store: Store, workers: int) -> None:
         self._directory, self._store = directory, store
-        self._address = f"spark://127.0.0.1:{free_port()}"
-        port = self._address.rpartition(":")[2]
-        self._master = self._spark_class("master", "--port", port)
+        port = free_port()
+        self._address = f"spark://127.0.0.1:{port}"
+        self._master = self._spark_class("master", "--port", str(port))
         self._workers = [self._worker() for _ in range(workers)]
-        self.start_driver()
+        self._driver: int | None = None
 
     def start_driver(self) -> None:
         settings = {
@@ -78,10 +79,12 @@ class Cluster:
             "spark.executor.memory": "1g",
             "spark.python.worker.reuse": "false",
         }
-        self.port, self._driver = start_server(self._directory / "driver", settings, [HADOOP_AWS])
+        self.port, self._driver = start_server(self._directory / "driver", settings, S3A)
 
     def kill_driver(self) -> None:
+        assert self._driver is not None
         os.kill(self._driver, signal.SIGKILL)
+        self._driver = None
 
     def replace_worker(self) -> None:
         """Kill a worker with its executor; a new one joins the cluster."""
@@ -94,7 +97,8 @@ class Cluster:
         return len(list(self._directory.glob("work*/app-*/*")))
 
     def stop(self) -> None:
-        os.kill(self._driver, signal.SIGTERM)
+        if self._driver is not None:
+            self.kill_driver()
         for process in (*self._workers, self._master):
             _end(process)
 

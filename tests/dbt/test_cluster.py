@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.thrift, pytest.mark.slow, pytest.mark.nightly]
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "integration_tests" / "tpch"
 SCALE = 0.01
-KILLED_AT = "revenue_by_customer"
+LAYERS = ("customer_nation", "revenue_by_customer", "segment_summary")  # each over the one before
 CHANGES = (
     "insert into tpch.lineitem select * from tpch.lineitem where l_orderkey % 500 = {batch}",
     "update tpch.lineitem set l_returnflag = 'R', l_discount = 0.05 where l_orderkey % 300 = {batch}",
@@ -44,8 +45,9 @@ class Project:
         self._directory, self._cluster = directory, cluster
         shutil.copytree(PROJECT, directory, ignore=shutil.ignore_patterns(".spark", "target", "logs"))
 
-    def run(self, command: str = "run") -> None:
-        process = self._started(command)
+    def run(self, command: str = "run", models: Sequence[str] = ()) -> None:
+        """A dbt command that succeeds, for some models or all."""
+        process = self._started(command, models)
         output, _ = process.communicate()
         assert process.returncode == 0, output
 
@@ -56,30 +58,31 @@ class Project:
         }
 
     def run_disturbed(self, disturb) -> int:
-        """Call `disturb` when the run has begun to refresh one of the views. Returns: the exit code."""
-        process = self._started("run")
+        """Call `disturb` when a run of the layers has begun to refresh the second one. Returns: the exit code."""
+        process = self._started("run", LAYERS)
         for line in process.stdout:
-            if "START" in line and KILLED_AT in line:
+            if "START" in line and LAYERS[1] in line:
                 break
         assert process.poll() is None
         disturb()
         process.communicate()
         return process.returncode
 
-    def _started(self, command: str) -> subprocess.Popen[str]:
+    def _started(self, command: str, models: Sequence[str]) -> subprocess.Popen[str]:
         target = {"method": "thrift", "host": "127.0.0.1", "port": self._cluster.port, "user": "dbt"}
         outputs = {"views": {"type": "spark", "schema": "analytics", "threads": 2, **target}}
         profile = {"tpch": {"target": "views", "outputs": outputs}}
         (self._directory / "profiles.yml").write_text(yaml.safe_dump(profile))
-        variables = json.dumps({"states": "delta"})
+        options = ["--profiles-dir", ".", "--vars", json.dumps({"states": "delta"})]
+        selection = ["--select", *models] if models else []
         return subprocess.Popen(
-            [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", command, "--profiles-dir", ".", "--vars", variables],
+            [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", command, *options, *selection],
             cwd=self._directory,
             env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'python_helpers'}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-        )  # fmt: skip
+        )
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +90,12 @@ def cluster(tmp_path_factory):
     directory = tmp_path_factory.mktemp("cluster")
     store = Store(directory)
     cluster = Cluster(directory, store, workers=2)
-    yield cluster
-    cluster.stop()
-    store.stop()
+    try:
+        cluster.start_driver()
+        yield cluster
+    finally:
+        cluster.stop()
+        store.stop()
 
 
 @pytest.fixture(scope="module")
@@ -131,12 +137,12 @@ def test_worker_is_killed_during_a_refresh(cluster, project):
     started = cluster.executors
     assert project.run_disturbed(cluster.replace_worker) == 0
     assert cluster.executors > started
-    project.run("test")
+    project.run("test", LAYERS)
 
 
 def test_driver_is_killed_during_a_refresh(cluster, project):
     change(cluster, 3)
     assert project.run_disturbed(cluster.kill_driver) == 1
     cluster.start_driver()
-    project.run()
-    project.run("test")
+    project.run(models=LAYERS)
+    project.run("test", LAYERS)
