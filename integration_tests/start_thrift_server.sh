@@ -33,7 +33,7 @@ EOF
 )"
 
 "$SPARK_HOME/bin/spark-submit" \
-  --class org.apache.spark.sql.hive.thriftserver.HiveThriftServer2 --name thrift-server --master 'local[2]' \
+  --class org.apache.spark.sql.hive.thriftserver.HiveThriftServer2 --name thrift-server --conf spark.master='local[2]' \
   --driver-class-path "$jars" --conf spark.executor.extraClassPath="$jars" \
   --driver-java-options "-Duser.timezone=UTC -Dderby.stream.error.file=$directory/derby.log" \
   --conf spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension \
