@@ -30,7 +30,7 @@ import pytest
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, made_of, mutants_of, sample_of
-from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, in_order, within
+from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, to_try
 from tests.seeds import DEFAULT_SEED
 
 HERE = Path(__file__).parent
@@ -93,9 +93,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     os.environ["SPARKIVM_SEED"] = DEFAULT_SEED  # the same random cases in each run
     os.chdir(ROOT)
-    chosen = _chosen(options)
-    print(f"{len(chosen)} mutants", flush=True)
-    return collected(options.tests or ["tests"], lambda suite: _try_all(suite, chosen, options))
+    mutants = _chosen(options)
+    print(f"{len(mutants)} mutants", flush=True)
+    return collected(options.tests or ["tests"], lambda suite: _try_all(suite, mutants, options))
 
 
 def _chosen(options: argparse.Namespace) -> list[Mutant]:
@@ -114,8 +114,8 @@ def _chosen(options: argparse.Namespace) -> list[Mutant]:
     return result
 
 
-def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
-    for mutant in chosen:
+def _try_all(suite: Suite, mutants: Sequence[Mutant], options: argparse.Namespace) -> int:
+    for mutant in mutants:
         import_module(
             f"sparkivm.{mutant.module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
         )
@@ -124,7 +124,7 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
     before = Before(ROOT / ".build" / "mutants" / "killed.json")
     done: list[Trial] = []
     waiting: list[Trial] = []
-    for mutant in chosen:
+    for mutant in mutants:
         killed = before.of(mutant)
         if killed is not None and not (options.no_texts and killed.outcome == "text"):
             done.append(killed)
@@ -132,8 +132,7 @@ def _try_all(suite: Suite, chosen: Sequence[Mutant], options: argparse.Namespace
         tests = uses.tests_of(mutant) & suite.items.keys()
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
-        ordered = in_order(tests, known, Path(mutant.module).stem)
-        waiting.append(Trial(mutant, within(options.seconds, ordered, known)))
+        waiting.append(Trial(mutant, to_try(tests, known, Path(mutant.module).stem, options.seconds)))
     print(f"{len(done)} were killed before", flush=True)
     for trial in _tried(suite, waiting, known, options.processes):
         done.append(trial)

@@ -110,22 +110,29 @@ class Suite:
         return self._reports.failed, time.process_time() - started
 
 
-def in_order(names: Iterable[str], known: Known, module: str) -> list[str]:
+def in_order(names: Iterable[str], known: Known) -> list[str]:
     """The fastest case of each test function, fastest first; then the second case of each; and so on.
 
-    Tests whose names contain that of the module come first, those that compare texts last.
+    Tests that compare texts come last.
     """
     cases: Counter[str] = Counter()
-    places: dict[str, tuple[bool, bool, int]] = {}
+    places: dict[str, tuple[bool, int]] = {}
     fastest = sorted(names, key=lambda name: (known.seconds[name], name))
     for name in fastest:
         function = name.partition("[")[0]
-        places[name] = (name.startswith(TEXTS), module not in name, cases[function])
+        places[name] = (name.startswith(TEXTS), cases[function])
         cases[function] += 1
     return sorted(fastest, key=places.__getitem__)
 
 
-def within(seconds: float, names: Sequence[str], known: Known) -> list[str]:
+def to_try(names: Iterable[str], known: Known, module: str, seconds: float) -> list[str]:
+    """The tests to try a module's mutant with: half of the time for tests that are named after the module."""
+    ordered = in_order(names, known)
+    first = _within(seconds / 2, [name for name in ordered if module in name], known)
+    return first + _within(seconds / 2, [name for name in ordered if name not in first], known)
+
+
+def _within(seconds: float, names: Sequence[str], known: Known) -> list[str]:
     """The first tests that fit into this time."""
     ends = accumulate(known.seconds[name] for name in names)
     return [name for name, end in zip(names, ends, strict=True) if end <= seconds]

@@ -13,7 +13,7 @@ import pytest
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
 from tests.mutants.run import PRODUCT, Before, Trial, known_survivors
-from tests.mutants.suite import Known, in_fork, in_order, within
+from tests.mutants.suite import Known, in_fork, in_order, to_try
 
 TEXT = '''
 LIMIT = 3
@@ -155,16 +155,16 @@ def test_a_case_of_each_test_comes_first():
         "tests/golden/c::i": 0.0,
     }
     known = Known(seconds, {})
-    assert in_order(seconds, known, "other") == [
+    assert in_order(seconds, known) == [
         *("a::f[2]", "b::h[1]", "a::g", "a::f[1]", "b::h[2]", "a::f[3]", "tests/golden/c::i"),
     ]
-    assert in_order(seconds, known, "b")[:3] == ["b::h[1]", "b::h[2]", "a::f[2]"]
 
 
 def test_a_mutant_is_tried_for_some_time():
-    known = Known({"a": 1.0, "b": 2.0, "c": 3.0})
-    assert within(3.0, ["a", "b", "c"], known) == ["a", "b"]
-    assert within(0.5, ["a", "b", "c"], known) == []
+    known = Known({"a": 1.0, "b": 2.0, "c": 3.0, "of_m": 2.5, "more_of_m": 2.6})
+    assert to_try(known.seconds, known, "m", 6.0) == ["of_m", "a", "b"]
+    assert to_try(known.seconds, known, "other", 6.0) == ["a", "b"]
+    assert to_try(known.seconds, known, "m", 1.0) == []
 
 
 def test_survivors_have_reasons():
