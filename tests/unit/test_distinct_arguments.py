@@ -6,7 +6,9 @@ import pytest
 
 from sparkivm.algebra import Aggregate, Scan, Totals, UnionAll
 from sparkivm.plan.auxiliary import candidates
-from tests.golden.compiled import compiled, new_engine
+from sparkivm.spark_sql.dialects import DUCKDB
+from sparkivm.spark_sql.relations import select_text
+from tests.golden.compiled import Empty, compiled, new_engine
 
 LINES = "tpch.lineitem"
 
@@ -52,6 +54,29 @@ def test_what_needs_the_whole_group_reads_it(engine, sql):
     plan = compiled(engine, sql)
     assert plan.core.calls == plan.written.calls
     assert plan.state.recomputed
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select n_regionkey as k, count(distinct n_name) as n, sum(n_nationkey) as s, count(*) as c from nation group by 1",
+        "select n_regionkey as k, count(distinct n_name, n_nationkey) as n, sum(distinct n_nationkey) as s from nation group by 1",
+        "select n_regionkey as k, count(distinct n_name) filter (where n_nationkey > 1) as n, "
+        "count(distinct n_name) as m, count(n_name) as c from nation group by 1",
+        "select sum(distinct n_nationkey) as s, count(distinct n_name) as n, count(*) as c from nation",
+        "select sum(distinct n_nationkey) as s, count(*) as c from nation where n_regionkey > 100",
+    ],
+)
+def test_the_groups_stay_the_same(engine, sql):
+    values = [(x, y, k, "") for k in (1, 2, None) for x in (1, 2, None) for y in ("a", "b", None)]
+    engine.execute("delete from nation")
+    engine.executemany("insert into nation values (?, ?, ?, ?)", values[1:] + values[3:12])
+    plan = compiled(engine, sql)
+    assert isinstance(plan.core, Aggregate)
+    assert isinstance(plan.core.input, UnionAll)
+    apart, whole = (select_text(one, Empty(), DUCKDB) for one in (plan.core, plan.written))
+    for one, other in ((apart, whole), (whole, apart)):
+        assert engine.execute(f"({one}) except all ({other})").fetchall() == []
 
 
 def test_arguments_are_taken_apart_once(engine):

@@ -31,6 +31,8 @@ def engine():
         "select n_regionkey, count(*) as n from nation group by n_regionkey having count(*) > 1 order by n_regionkey",
         "select n_regionkey, sum(n_nationkey) as s from nation group by n_regionkey order by s desc limit 1 offset 1",
         "select n_regionkey, n_regionkey % 2 as odd, max(n_name) as last from nation group by n_regionkey order by 1",
+        # ORDER BY means the key, not the column with its name.
+        "select -max(n_nationkey) as n_regionkey, n_regionkey as r from nation group by n_regionkey order by r",
         "select n_regionkey, count(*) as n, rank() over (order by count(*) desc, n_regionkey) as r from nation "
         "group by n_regionkey order by r",
     ],
@@ -57,6 +59,23 @@ def test_each_column_may_be_null(engine, output, may_be_null):
     plan = compiled(engine, f"select n_regionkey, {output} as x from nation group by n_regionkey")
     _, text = plan.finalizer.text("state", "one").split("\nfrom ")[0].split(", ", 1)
     assert text.startswith("cast(if(true, ") is not may_be_null, text
+
+
+@pytest.mark.parametrize(
+    ("sql", "wanted"),
+    [
+        ("select n_regionkey as k, count(*) as n from nation group by 1", ["n_regionkey", "__ivm_n"]),
+        ("select count(*) as n, n_regionkey as k from nation group by 2", ["__ivm_n", "n_regionkey"]),
+        ("select n_regionkey + 1 as k, count(*) as n from nation group by n_regionkey", None),
+        ("select n_regionkey as k, max(n_name) as n from nation group by 1", None),
+        ("select n_regionkey as k, count(*) as n from nation group by 1 having count(*) > 1", None),
+        ("select n_regionkey as k from nation", None),
+    ],
+)
+def test_entries_can_be_read_if_they_add_up(engine, sql, wanted):
+    text = compiled(engine, sql).finalizer.text_of_entries("state", DUCKDB)
+    shown = text and [item.split(" as ")[0].strip('"') for item in text.split("\nfrom ")[0][7:].split(", ")]
+    assert shown == wanted
 
 
 def test_columns_that_are_stored_as_others_are_cast_back(engine):
