@@ -31,6 +31,8 @@ DECIDED = {
     "select k from r where f > (select avg(f) from s where s.k = r.k)": "AVG of DOUBLE",
     "select k from r where b > (select avg(b) from s)": "AVG of BIGINT",
     "select s.b from s join (select k, stddev(a) as v from r group by k) as x on s.k = x.k and v < 2": "STDDEV",
+    f"select v, count(*) as n from (select v from {SUMS} union all select f from s) group by v": "SUM of DOUBLE",
+    "select v + w as x, count(*) as n from (select k, sum(f) as v, avg(f) as w from r group by k) group by 1": "AVG of DOUBLE",
     f"select w, count(*) as n from (select avg(v) as w from {SUMS} group by m) group by w": "AVG of DOUBLE",
 }
 NOT_DECIDED = [
@@ -95,6 +97,21 @@ def test_lists_of_any_order(value):
     found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
     what = LISTS[value]
     assert (found is None) if what is None else (found is not None and what in found.reason.detail)
+
+
+def test_only_what_decides_has_to_be_stored(database):
+    counts = "(select k, count(*) as n from r group by k)"
+    sql = f"select s.b from s join {SUMS} as x on s.k = x.k join {counts} as y on s.k = y.k where x.v > 0.5 and y.n > 1"
+    found = decided(sql, database)
+    assert found is not None
+    assert [len(node.calls) for node in found.by] == [1]
+    assert found.by[0].calls[0].function.name == "sum"
+
+
+def test_a_value_of_groups_and_windows_is_no_view(database):
+    windows = f"(select k, v + sum(f) over (partition by a) as w from {SUMS} join s using (k))"
+    with pytest.raises(NotIncremental, match=r"depends on the order of the rows"):
+        decided(f"select k from {windows} where w > 1", database)
 
 
 def test_window_functions_are_no_views(database):

@@ -36,6 +36,7 @@ from sparkivm.plan.run_constants import is_run_constant
         ("cast('2023-02-29' as date)", False),
         ("cast('24-02-01' as date)", False),
         ("cast('x' as int)", False),
+        ("cast('2024-02-29' as int)", False),
         ("null", False),
         ("upper('a')", False),
         ("-1", False),
