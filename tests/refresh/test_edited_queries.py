@@ -39,6 +39,7 @@ DERIVED = {
     "of a formula": ("select id, x + k as s from t", "select id, x + k as s, (x + k) * 10 as d from t"),
     "by its alias": ("select id, x + k as s from t", "select id, x + k as s, s * 10 as d from t"),
     "twice": ("select id, x from t", "select id, x, x as y from t"),
+    "of the only column": ("select x from t", "select x, x + 1 as y from t"),
     "of a join": (
         "select t.id, t.x, u.y from t left join u on t.k = u.k",
         "select t.id, t.x, u.y, coalesce(u.y, t.x) as z from t left join u on t.k = u.k",
