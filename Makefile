@@ -44,7 +44,7 @@ nightly-later: .venv java seed  ## part of it: the Spark tests that `make test` 
 	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(LATER)
 
 nightly-marked: .venv java seed  ## part of it: tests marked `nightly`
-	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 -m nightly
+	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup -m nightly
 
 nightly-ansi-off: .venv java seed  ## part of it: the Spark tests of `make test` with ANSI off
 	$(AT_NIGHT) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"

@@ -22,7 +22,7 @@ from benchmarks.tpch_data import TABLES, generate
 from tests.dbt.cluster import Cluster, Store
 from tests.dbt.shop_project import responses_in
 
-pytestmark = [pytest.mark.thrift, pytest.mark.slow, pytest.mark.nightly]
+pytestmark = [pytest.mark.thrift, pytest.mark.slow, pytest.mark.nightly, pytest.mark.xdist_group("cluster")]
 
 ROOT = Path(__file__).parents[2]
 PROJECT = ROOT / "integration_tests" / "tpch"
