@@ -77,7 +77,6 @@ class Cluster:
             "spark.master": self._address,
             "spark.driver.host": "127.0.0.1",
             "spark.executor.memory": "1g",
-            "spark.python.worker.reuse": "false",
         }
         self.port, self._driver = start_server(self._directory / "driver", settings, S3A)
 
