@@ -1,8 +1,9 @@
 """Measures how many small mistakes in the compiler the fast tests find: `make mutants`.
 
 Tries a sample of each module's mutants, the same in each run. Each mutant runs in its own process, with the
-tests that execute its line, until one fails: first one case of each test, for a minute at most. Survivors
-are listed in survivors.txt with the reason why they change no row; an unlisted survivor is an error.
+tests that execute its line, until one fails, for a minute at most: first those that found another mistake in
+its module, then one case of each test. Survivors are listed in survivors.txt with the reason why they change
+no row; an unlisted survivor is an error.
 
 What was killed before is not tried again while its module stays the same, and so do the file of the test that
 killed it and the helpers and data beside it. So an interrupted run goes on (.build/mutants/killed.json).
@@ -24,13 +25,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, made_of, mutants_of, sample_of
-from tests.mutants.suite import TEXTS, Known, Suite, collected, in_fork, to_try
+from tests.mutants.suite import TEXTS, Known, Suite, collected, function_of, in_fork, to_try
 from tests.seeds import DEFAULT_SEED
 
 HERE = Path(__file__).parent
@@ -122,21 +124,28 @@ def _try_all(suite: Suite, mutants: Sequence[Mutant], options: argparse.Namespac
     known = _known(suite, options.processes)
     uses = _Uses(known)
     before = Before(ROOT / ".build" / "mutants" / "killed.json")
+    killers = Killers()
     done: list[Trial] = []
-    waiting: list[Trial] = []
+    waiting: list[tuple[Mutant, set[str]]] = []
     for mutant in mutants:
         killed = before.of(mutant)
         if killed is not None and not (options.no_texts and killed.outcome == "text"):
             done.append(killed)
+            killers.add(killed)
             continue
         tests = uses.tests_of(mutant) & suite.items.keys()
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
-        waiting.append(Trial(mutant, to_try(tests, known, Path(mutant.module).stem, options.seconds)))
+        waiting.append((mutant, tests))
     print(f"{len(done)} were killed before", flush=True)
-    for trial in _tried(suite, waiting, known, options.processes):
+    trials = (
+        Trial(mutant, to_try(tests, known, killers.are_likely(mutant.module), options.seconds))
+        for mutant, tests in waiting
+    )
+    for trial in _tried(suite, trials, known, options.processes):
         done.append(trial)
         before.add(trial)
+        killers.add(trial)
         if trial.outcome != "killed":
             print(
                 f"{trial.outcome:11} {trial.name}  [{len(trial.tests)} tests, {time.monotonic() - trial.started:.0f} s]",
@@ -184,6 +193,22 @@ def _known(suite: Suite, processes: int) -> Known:
     for cache in caches.values():
         known.update(Known.of_text(cache.read_text()))
     return known
+
+
+class Killers:
+    """The test functions that found mistakes in each module: they are likely to find more there."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, set[str]] = defaultdict(set)
+
+    def add(self, trial: Trial) -> None:
+        if trial.outcome == "killed":
+            self._found[trial.mutant.module].add(function_of(trial.test))
+
+    def are_likely(self, module: str) -> Callable[[str], bool]:
+        """Whether a test is one of them, or is named after the module."""
+        stem, found = Path(module).stem, self._found[module]
+        return lambda name: stem in name or function_of(name) in found
 
 
 class Before:
@@ -268,16 +293,16 @@ class _Uses:
         return names
 
 
-def _tried(suite: Suite, waiting: list[Trial], known: Known, processes: int) -> Iterator[Trial]:
-    """The trials, in the order in which they end."""
+def _tried(suite: Suite, trials: Iterator[Trial], known: Known, processes: int) -> Iterator[Trial]:
+    """The trials, in the order in which they end; each is made when it starts."""
     running: dict[int, tuple[Trial, int]] = {}  # by pipe
-    waiting = list(reversed(waiting))
-    while waiting or running:
-        while waiting and len(running) < processes:
-            trial = waiting.pop()
+    while True:
+        for trial in islice(trials, processes - len(running)):
             trial.started = time.monotonic()
             pid, pipe = in_fork(lambda send, trial=trial: _try(suite, trial, known, send))  # type: ignore[misc]  # a default
             running[pipe] = (trial, pid)
+        if not running:
+            return
         ready, _, _ = select.select(list(running), [], [], 5)
         for pipe in list(running):
             trial, pid = running[pipe]

@@ -110,6 +110,11 @@ class Suite:
         return self._reports.failed, time.process_time() - started
 
 
+def function_of(name: str) -> str:
+    """The test function of a case."""
+    return name.partition("[")[0]
+
+
 def in_order(names: Iterable[str], known: Known) -> list[str]:
     """The fastest case of each test function, fastest first; then the second case of each; and so on.
 
@@ -119,16 +124,16 @@ def in_order(names: Iterable[str], known: Known) -> list[str]:
     places: dict[str, tuple[bool, int]] = {}
     fastest = sorted(names, key=lambda name: (known.seconds[name], name))
     for name in fastest:
-        function = name.partition("[")[0]
+        function = function_of(name)
         places[name] = (name.startswith(TEXTS), cases[function])
         cases[function] += 1
     return sorted(fastest, key=places.__getitem__)
 
 
-def to_try(names: Iterable[str], known: Known, module: str, seconds: float) -> list[str]:
-    """The tests to try a module's mutant with: half of the time for tests that are named after the module."""
+def to_try(names: Iterable[str], known: Known, is_likely: Callable[[str], bool], seconds: float) -> list[str]:
+    """The tests to try a mutant with: half of the time for those that are likely to find it."""
     ordered = in_order(names, known)
-    first = _within(seconds / 2, [name for name in ordered if module in name], known)
+    first = _within(seconds / 2, [name for name in ordered if is_likely(name)], known)
     return first + _within(seconds / 2, [name for name in ordered if name not in first], known)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
-from tests.mutants.run import PRODUCT, Before, Trial, known_survivors
+from tests.mutants.run import PRODUCT, Before, Killers, Trial, known_survivors
 from tests.mutants.suite import Known, in_fork, in_order, to_try
 
 TEXT = '''
@@ -161,10 +161,20 @@ def test_a_case_of_each_test_comes_first():
 
 
 def test_a_mutant_is_tried_for_some_time():
-    known = Known({"a": 1.0, "b": 2.0, "c": 3.0, "of_m": 2.5, "more_of_m": 2.6})
-    assert to_try(known.seconds, known, "m", 6.0) == ["of_m", "a", "b"]
-    assert to_try(known.seconds, known, "other", 6.0) == ["a", "b"]
-    assert to_try(known.seconds, known, "m", 1.0) == []
+    known = Known({"a": 1.0, "b": 2.0, "c": 3.0, "d": 2.5, "e": 2.6})
+    assert to_try(known.seconds, known, {"d", "e"}.__contains__, 6.0) == ["d", "a", "b"]
+    assert to_try(known.seconds, known, set().__contains__, 6.0) == ["a", "b"]
+    assert to_try(known.seconds, known, {"d"}.__contains__, 1.0) == []
+
+
+def test_what_found_a_mistake_is_likely_to_find_another_one_in_the_module():
+    killers, module = Killers(), "plan/align_unions.py"
+    mutant, *_ = mutants_of(module, (PRODUCT / module).read_text())
+    killers.add(Trial(mutant, [], outcome="killed", test="a::f[1]"))
+    killers.add(Trial(mutant, [], outcome="survived", test="a::g"))
+    names = ("a::f[2]", "a::g", "test_align_unions.py::h")
+    assert list(map(killers.are_likely(module), names)) == [True, False, True]
+    assert list(map(killers.are_likely("plan/split.py"), names)) == [False, False, False]
 
 
 def test_survivors_have_reasons():
