@@ -61,7 +61,7 @@ def test_what_needs_the_whole_group_reads_it(engine, sql):
     [
         "select n_regionkey as k, count(distinct n_name) as n, sum(n_nationkey) as s, count(*) as c from nation group by 1",
         "select n_regionkey as k, count(distinct n_name, n_nationkey) as n, sum(distinct n_nationkey) as s from nation group by 1",
-        "select n_regionkey as k, count(distinct n_name) filter (where n_nationkey > 1) as n, "
+        "select n_regionkey as k, count(distinct n_name) filter (where n_name < 'b') as n, "
         "count(distinct n_name) as m, count(n_name) as c from nation group by 1",
         "select sum(distinct n_nationkey) as s, count(distinct n_name) as n, count(*) as c from nation",
         "select sum(distinct n_nationkey) as s, count(*) as c from nation where n_regionkey > 100",
