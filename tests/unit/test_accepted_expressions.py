@@ -119,7 +119,7 @@ def test_refused(text):
 @pytest.mark.parametrize("word", ["any", "all"])
 def test_a_quantified_subquery_is_no_scalar_subquery(word):
     sql = f"select a > {word} (select a from s) as x from r"
-    assert_refused(sql, Reason.EXPRESSION_NOT_SUPPORTED, "ANY is not supported")
+    assert_refused(sql, Reason.EXPRESSION_NOT_SUPPORTED, "write EXISTS or NOT EXISTS")
 
 
 def test_the_time_of_the_refresh_is_the_default_of_some_functions():
