@@ -27,7 +27,7 @@ packages = ",".join(filter(None, (delta_package(), os.environ.get("PACKAGES"))))
 settings = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.jars.packages": packages}
 spark = SparkSession.builder.config(map=settings).getOrCreate()
 jars = spark.conf.get("spark.jars").removeprefix("file://").split(",file://")
-groups = tuple({package.partition(":")[0] + "_" for package in packages.split(",")})
+groups = tuple(package.partition(":")[0] + "_" for package in packages.split(","))
 print(":".join(jar for jar in jars if os.path.basename(jar).startswith(groups)))  # Spark has the rest in other versions
 EOF
 )"

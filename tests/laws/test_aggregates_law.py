@@ -10,27 +10,21 @@ import pytest
 from sparkivm.algebra import HiddenColumn
 from sparkivm.algebra.aggregates.count import ROWS
 from sparkivm.algebra.aggregates.functions import FUNCTIONS
-from sparkivm.algebra.aggregates.stored_aggregate import StoredAggregate
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.spark.data_types import spark_type
 from tests.fuzz.database import Database
+from tests.hidden_by_word import HiddenByWord
 
 TYPES = ("tinyint", "int", "bigint", "decimal(12,2)", "decimal(30,2)", "double")
 BAGS = 6
-
-
-class _Columns(dict[str, StoredAggregate]):
-    def add(self, word: str, function: StoredAggregate) -> str:
-        self[word] = function
-        return word
 
 
 def _additive() -> Iterator[tuple[str, HiddenColumn]]:
     """Each additive hidden column that some aggregate uses, with the type of its argument."""
     yield "int", HiddenColumn("s", ROWS)
     for type_ in TYPES:
-        columns = _Columns()
+        columns = HiddenByWord()
         for function in dict.fromkeys(FUNCTIONS.values()):
             function.formula(columns, spark_type(type_))
         hidden = (HiddenColumn("s", function, column("x")) for function in columns.values())
@@ -50,7 +44,7 @@ ADDITIVE = list(_additive())
     ],
 )
 def test_what_is_not_exact_is_recomputed(name, type_):
-    columns = _Columns()
+    columns = HiddenByWord()
     FUNCTIONS[name].formula(columns, spark_type(type_))
     assert [one.shown for one in columns.values()] == ["recomputed"]
 

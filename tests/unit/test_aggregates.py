@@ -10,18 +10,13 @@ from sparkivm.algebra.aggregates.functions import FUNCTIONS
 from sparkivm.algebra.aggregates.recomputed import Recomputed
 from sparkivm.algebra.aggregates.stored_aggregate import Additive, StoredAggregate
 from sparkivm.spark.data_types import spark_type
+from tests.hidden_by_word import HiddenByWord
 
 TYPES = ("int", "bigint", "double", "decimal(12,2)", "string")
 
 
-class _Columns(dict[str, StoredAggregate]):
-    def add(self, word: str, function: StoredAggregate) -> str:
-        self[word] = function
-        return word
-
-
 def stored(function: QueryAggregate, type_: str) -> frozenset[StoredAggregate]:
-    columns = _Columns()
+    columns = HiddenByWord()
     function.formula(columns, spark_type(type_))
     return frozenset(columns.values())
 
