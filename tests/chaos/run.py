@@ -198,6 +198,7 @@ def page(tried: Mapping[str, Tried]) -> str:
     kinds, drivers, killed = [tried[kind.name] for kind in KINDS], tried[_DRIVERS], tried[_KILLS]
     in_catalogs = {what: tried[what] for what in _IN_CATALOGS.values()}
     columns = ("statements", *FAULTS)
+    unfinished = [one.name for one in kinds if 2 * one.counts[FAULTS[0]] < one.counts["statements"]]
     lines = [
         "# Reliability",
         "",
@@ -205,6 +206,10 @@ def page(tried: Mapping[str, Tried]) -> str:
         "driver is killed before the statement, or after it; the statement is executed twice; its answer is lost. Then one ordinary run",
         "follows, as a new driver would do it. After it the view and its hidden columns equal a recomputation, the next run has nothing",
         "to do, and relations of others are as they were. Until then readers see the old rows or the new ones.",
+        "",
+        "Where there are more statements than faults, the disturbed refreshes sent fewer statements than the first one, so the faults",
+        "at the last statements did not happen. For most merges this is one statement, which only a first merge needs.",
+        *(f"`{name}` is not tried to the end." for name in unfinished),
         "",
         f"| kind of refresh | {' | '.join(columns)} | not healed |",
         "|---|" + "---|" * (len(columns) + 1),
