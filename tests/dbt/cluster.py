@@ -1,6 +1,6 @@
 """A standalone Spark cluster and an S3-compatible store on this machine.
 
-The cluster's classes ship with pyspark. Its driver is the thrift server that dbt connects to.
+The cluster's classes ship with pyspark. Its driver is the thrift server that dbt connects to. For test_cluster.py.
 """
 
 from __future__ import annotations
