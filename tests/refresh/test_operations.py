@@ -210,6 +210,31 @@ def test_what_cannot_be_read_at_a_version_is_compared_as_it_is_now(lab):
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        "select w.k, w.x from w",
+        "select k, x from t version as of 1 where k is not null",
+        "select a.k, t.x from t version as of 1 as a join t on a.id = t.id",
+    ],
+)
+def test_names_in_the_text_are_those_of_the_pinned_relations(lab, sql):
+    lab.run("create view w as select k, x from t")
+    view = lab.view("m", sql)
+    view.refresh()
+    assert different(view) == []
+    view.refresh(full_refresh=True)
+    assert different(view) == []
+
+
+def test_a_view_is_not_compared_under_another_current_schema(lab):
+    lab.run("create table other.t using delta as select 7 as id, 7 as k, 7 as x")
+    view = lab.view("m", "select id, x from t").build()
+    lab.engine.session.schema = "other"
+    with pytest.raises(ModelError, match="refer to others in this session"):
+        view.consistency_sql()
+
+
+@pytest.mark.parametrize(
     ("damage", "sql", "message"),
     [
         ("delete from m__ivm", BY_K, "its state cannot be compared"),

@@ -225,6 +225,12 @@ def test_leftovers_of_models_that_are_gone_or_moved(lab, view):
     found = leftovers(lab.engine, "lab", SCHEMA, views, ())
     assert [one.relation.name.identifier for one in found] == ["m", "m__ivm"]
     assert "model.lab.m is not built as the view shop.m" in str(found[0])
+    assert found[1].as_json() == {
+        "relation": "shop.m__ivm",
+        "role": "state",
+        "model": "model.lab.m",
+        "why": "model.lab.m is not built as the view shop.m",
+    }
     drop_leftovers(lab.engine, found)
     stays.must_be("no_op")
     assert names(lab) == ["stays", "stays__ivm"]

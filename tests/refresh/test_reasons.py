@@ -236,6 +236,12 @@ def a_variant(lab):
 
 
 @leads_to(Reason.TYPE_NOT_SUPPORTED)
+def a_variant_that_only_a_filter_reads(lab):
+    lab.table("p", "v variant, x int")
+    return lab.view("m", "select x from p where v is not null").must_be("create", Reason.TYPE_NOT_SUPPORTED)
+
+
+@leads_to(Reason.TYPE_NOT_SUPPORTED)
 def a_text_under_a_collation(lab):
     """Under a collation, different texts can be equal."""
     lab.table("p", "s string, x int")

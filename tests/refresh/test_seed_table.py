@@ -188,8 +188,14 @@ def test_a_format_without_versions_is_left_to_dbt(lab):
 
 
 def test_a_column_that_cannot_be_compared_is_left_to_dbt(lab):
-    layout = "id int, name map<string, int>"
+    layout = "id int, name map<string,int>"
     assert [Seed(lab).run(layout=layout) for _ in range(2)] == ["created", "created"]
+
+
+def test_a_zero_with_another_sign_is_another_value(lab):
+    seed, layout = Seed(lab), "id int, name double"
+    assert seed.run("(1, 0e0)", layout=layout) == "created"
+    assert seed.run("(1, -0e0)", layout=layout) == "+1 -1"
 
 
 def test_a_writer_between_comparison_and_commit_is_an_error(lab, seed):

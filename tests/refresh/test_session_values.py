@@ -9,9 +9,17 @@ import pytest
 from sparkivm.reasons import Reason
 from tests.fake_engine.lake import View as PublicView
 from tests.refresh.conftest import BY_K
-from tests.refresh.lab import Lab
+from tests.refresh.lab import Lab, View
 
 MIXED = "select id, '${my.day}' as d from t"
+
+
+def refused_view(lab: Lab, sql: str) -> View:
+    """A view that is built, but has no plan: Spark reads its text in another way."""
+    lab.engine.reads_as[sql] = "Project [another#1]"
+    view = lab.view("v", sql)
+    assert view.refresh().mode == "create"
+    return view
 
 
 def test_another_value_is_another_query(lab):
@@ -73,6 +81,32 @@ def test_a_function_of_spark_that_somebody_replaced(lab):
     lab.lake.functions.clear()
     view.must_be("full", Reason.QUERY_CHANGED)
     view.must_be("no_op")
+
+
+def test_a_function_of_spark_that_somebody_replaced_below_a_refused_view(lab):
+    """A view that is rebuilt at each change of a source also has to notice this."""
+    view = refused_view(lab, "select abs(k) as k from t")
+    view.must_be("no_op")
+    lab.lake.functions.add("abs")
+    assert view.refresh().mode == "full"
+
+
+def test_a_refused_view_over_a_plain_view(lab):
+    lab.run("create view w as select k, x from t")
+    view = refused_view(lab, "select k from w")
+    view.must_be("no_op")
+    lab.run("create or replace view w as select k + 1 as k, x from t")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
+
+
+def test_a_refused_view_over_a_plain_view_that_reads_with_other_settings(lab):
+    """Its text alone does not say what it shows, so every run computes the view."""
+    lab.run("create view w as select k, x from t")
+    found = lab.lake.relations["shop.w"]
+    assert isinstance(found, PublicView)
+    lab.lake.relations["shop.w"] = replace(found, settings={"spark.sql.session.timeZone": "Asia/Tokyo"})
+    view = refused_view(lab, "select k from w")
+    assert view.refresh().mode == "full"
 
 
 def test_a_name_that_only_spark_knows(lab):

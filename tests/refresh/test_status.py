@@ -130,7 +130,8 @@ def test_a_view_that_was_never_built(lab):
 def test_a_view_that_was_built_without_rows(lab):
     view = lab.view("m", BY_K)
     view.refresh(empty=True)
-    assert of(view).condition == "not_built"
+    found = of(view)
+    assert (found.condition, "by --empty" in found.problem) == ("not_built", True), found
 
 
 def test_names_that_belong_to_somebody_else(lab):

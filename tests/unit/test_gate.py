@@ -8,8 +8,10 @@ import pytest
 
 from sparkivm.engine import EngineError, Field
 from sparkivm.errors import NotIncremental
-from sparkivm.refresh.model.gate import check_plan_is_understood, comparable_plan
+from sparkivm.frontend.parse import parse_model
+from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood, comparable_plan
 
+TEXT = "select a from t where b"
 FIELDS = (Field("a", "int"), Field("b", "string"))
 
 
@@ -55,6 +57,18 @@ def test_a_join_without_on_is_on_true(one, other):
 
 def test_a_join_with_on_is_another():
     assert comparable_plan("+- Join Inner, (a#1 = b#2)") != comparable_plan("+- Join Inner")
+
+
+def test_a_misread_text_is_shown_where_it_differs():
+    class Engine:
+        def analyzed_plan(self, sql: str) -> str:
+            filtered = "b" if sql == TEXT else "c"
+            return f"Project [a]\n+- Filter {filtered}\n   +- Relation"
+
+    engine: Any = Engine()
+    with pytest.raises(NotIncremental) as raised:
+        check_text_is_understood(engine, TEXT, parse_model("m", TEXT))
+    assert "Spark reads `+- Filter b`, but `+- Filter c` in the SQL" in raised.value.fallback.detail
 
 
 def test_an_assertion_has_the_condition_in_its_message():
