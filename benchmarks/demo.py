@@ -24,7 +24,6 @@ from benchmarks.demo_arms import (
     prepare,
     run_tables,
     run_views,
-    run_with_server,
 )
 from benchmarks.errors import BenchmarkError, sentence
 from benchmarks.not_faster import not_faster
@@ -93,11 +92,11 @@ def compare(conditions: Conditions) -> Comparison:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with step("generate"):
         parquet = generate(scale)
-    created = in_fresh_process(prepare, parquet, conditions)
+    created, served = prepare(parquet, conditions)
     tables = in_fresh_process(run_tables, conditions)
     views = in_fresh_process(run_views, conditions)
     names = [node.name for node in sorted(created, key=lambda node: node.path)]
-    return Comparison(conditions, views, tables, names, run_with_server(conditions))
+    return Comparison(conditions, views, tables, names, served)
 
 
 def summary(compared: Comparison) -> str:

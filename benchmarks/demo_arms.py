@@ -1,6 +1,6 @@
-"""The demo's parts with their own processes: one prepares the data, one runs the views, one the tables.
+"""The demo's parts: the data is prepared by a Spark that stays, then tables and views run, each by its own.
 
-Each starts a new Spark, so neither arm profits from a Spark that the other has warmed up.
+Tables and views have their own processes, so neither arm profits from a Spark that the other has warmed up.
 """
 
 from __future__ import annotations
@@ -70,23 +70,42 @@ def in_fresh_process(function: Callable[..., T], *arguments: object) -> T:
         return pool.submit(_plain_errors, function, *arguments).result()
 
 
-def prepare(parquet: Path, conditions: Conditions) -> list[NodeRun]:
-    """Load the sources and create the views. Returns: the runs that created them."""
-    with _spark(conditions, keep=False) as (spark, _):
-        load(spark, parquet, SOURCE_SCHEMA)
-        _project("tables", conditions).parse()  # both arms find dbt's saved parse of the project
-        headline("2. dbt run: the views are created")
-        created = _project("views", conditions, threads=conditions.cores).run().nodes
-        return [node for node in created if node.mode == "create"]
+def prepare(parquet: Path, conditions: Conditions) -> tuple[list[NodeRun], Execution]:
+    """Load the sources, create the views, and refresh them in a fresh process: all by a Spark that stays.
+
+    Returns: the runs that created the views, and the refresh.
+    """
+    with kept_spark(DEMO_PROJECT / ".spark", **conditions.of_spark):
+        created = in_fresh_process(_create_views, parquet, conditions)
+        return created, in_fresh_process(_refresh_by_server, conditions)
+
+
+def _create_views(parquet: Path, conditions: Conditions) -> list[NodeRun]:
+    load(_spark_of_server(conditions), parquet, SOURCE_SCHEMA)
+    _project("tables", conditions).parse()  # all arms find dbt's saved parse of the project
+    headline("2. dbt run: the views are created")
+    created = _project("views", conditions, threads=conditions.cores).run().nodes
+    return [node for node in created if node.mode == "create"]
+
+
+def _refresh_by_server(conditions: Conditions) -> Execution:
+    _change(_spark_of_server(conditions), conditions, batch=1)
+    headline("3. dbt run: the views are refreshed; a new process finds the warm Spark of `sparkivm server`")
+    return _project("views", conditions).run()
+
+
+def _spark_of_server(conditions: Conditions) -> SparkSession:
+    os.chdir(DEMO_PROJECT)  # paths in the profile are relative to it
+    return start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=True)
 
 
 def run_tables(conditions: Conditions) -> Arm:
     """Build the models as tables, change the sources, and build them again."""
     with _spark(conditions) as (spark, spark_start_s):
         tables = _project("tables", conditions)
-        headline("3. dbt run --target tables: the same models as tables, to compare")
+        headline("4. dbt run --target tables: the same models as tables, to compare")
         fresh = tables.run()
-        _change(spark, conditions, batch=1)
+        _change(spark, conditions, batch=2)
         headline("   dbt run --target tables: rebuilt, by a Spark that is warm")
         warm = tables.run()
         work, work_of_models = _counted(spark, tables, conditions)
@@ -97,17 +116,17 @@ def run_views(conditions: Conditions) -> Arm:
     """Refresh, change the sources, refresh again; then test the views, and run once more without changes."""
     with _spark(conditions) as (spark, spark_start_s):
         views = _project("views", conditions)
-        headline("4. dbt run: the views are refreshed from these changes")
+        headline("5. dbt run: the views are refreshed from these changes, in a fresh process")
         fresh = views.run()
-        _change(spark, conditions, batch=2)
+        _change(spark, conditions, batch=3)
         headline("   dbt run: refreshed again, by a Spark that is warm")
         warm = views.run()
-        headline("5. dbt test: each view equals its SELECT, row by row")
+        headline("6. dbt test: each view equals its SELECT, row by row")
         tests = _project("views", conditions, threads=conditions.cores).test()
         n_views = sum(bool(node.response.get("mode")) for node in warm.nodes)
         if len(tests) < n_views:
             raise BenchmarkError(f"only {len(tests)} of {n_views} views have a consistency test")
-        headline("6. dbt run: nothing has changed")
+        headline("7. dbt run: nothing has changed")
         unchanged = views.run()
         for one in unchanged.nodes:
             if one.mode not in {"no_op", "table"}:
@@ -115,25 +134,9 @@ def run_views(conditions: Conditions) -> Arm:
                     f"nothing had changed, but {one.name} was refreshed ({one.mode}) {one.reason}"
                 )
         if conditions.counts:
-            _change(spark, conditions, batch=3)
+            _change(spark, conditions, batch=4)
         work, work_of_models = _counted(spark, views, conditions)
     return Arm(spark_start_s, fresh, warm, unchanged, work, work_of_models)
-
-
-def run_with_server(conditions: Conditions) -> Execution:
-    """Refresh in a fresh process that uses the Spark of a server, after another process has done so."""
-    headline("7. dbt run with `sparkivm server`: a new process finds a Spark that is warm")
-    with kept_spark(DEMO_PROJECT / ".spark", **conditions.of_spark):
-        in_fresh_process(_refresh_by_server, conditions, 4)
-        return in_fresh_process(_refresh_by_server, conditions, 5)
-
-
-def _refresh_by_server(conditions: Conditions, batch: int) -> Execution:
-    """Change the sources and refresh; the server's Spark stays."""
-    os.chdir(DEMO_PROJECT)
-    spark = start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=True)
-    _change(spark, conditions, batch)
-    return _project("views", conditions).run()
 
 
 def _project(target: str, conditions: Conditions, threads: int = 1) -> DbtProject:
@@ -143,12 +146,12 @@ def _project(target: str, conditions: Conditions, threads: int = 1) -> DbtProjec
 
 
 @contextmanager
-def _spark(conditions: Conditions, *, keep: bool = True) -> Iterator[tuple[SparkSession, float]]:
+def _spark(conditions: Conditions) -> Iterator[tuple[SparkSession, float]]:
     """A new Spark on the demo's catalog, and the seconds that its start took."""
-    os.chdir(DEMO_PROJECT)  # paths in the profile are relative to it
+    os.chdir(DEMO_PROJECT)
     started = time.perf_counter()
     with step("start Spark"):
-        spark = start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=keep)
+        spark = start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=True)
     try:
         yield spark, time.perf_counter() - started
     finally:

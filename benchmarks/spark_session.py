@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.progress import step
 
 _LONGEST_IDLE_S = 3600
 
@@ -47,10 +48,16 @@ def start_spark(
 
 @contextmanager
 def kept_spark(directory: Path, *, cores: int, memory: str, states: StateFormat) -> Iterator[None]:
-    """The Spark of a server, which `start_spark` with `keep` finds in other processes."""
+    """The Spark of a server, which `start_spark` with `keep` finds in other processes.
+
+    The directory is deleted first.
+    """
+    stop_server(directory, now=True)
+    shutil.rmtree(directory, ignore_errors=True)
     settings = session_settings(_settings(cores, memory), directory, states)
     try:
-        start_server(directory, settings, project=directory.parent, idle_s=_LONGEST_IDLE_S)
+        with step("start `sparkivm server`"):
+            start_server(directory, settings, project=directory.parent, idle_s=_LONGEST_IDLE_S)
     except Refused as error:
         raise BenchmarkError(str(error)) from error
     try:
