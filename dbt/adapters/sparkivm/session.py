@@ -72,9 +72,8 @@ class SessionConnection(SparkConnectionWrapper):
             _thread.prepared_for = (id(self), self.label)
 
     def setting(self, key: str) -> str | None:
-        """The effective value of a setting, including defaults; None if Spark does not know it."""
-        found = self.session._jsparkSession.conf().getOption(key)
-        return str(found.get()) if found.isDefined() else None
+        """The value that a setting was given; None if it has none."""
+        return self.session.conf.get(key, None)
 
     def reset(self, key: str) -> None:
         """Restore a setting to its value when the connection was opened."""

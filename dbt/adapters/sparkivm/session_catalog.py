@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -56,6 +56,36 @@ def _file_of_vector(vector: Any, log: Any) -> tuple[str, int]:
     return str(path.get()), int(offset.get()) + int(vector.sizeInBytes()) + _FRAME_OF_VECTOR
 
 
+class _Jvm:
+    """What sessions of one JVM share. Finding a class takes a call for each package in its name."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._jvm = jvm
+        self.no_options: Any = jvm.PythonUtils.toScalaMap({})
+        self.defaults: dict[str, str] = {}  # of settings
+
+    @cached_property
+    def logs(self) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.DeltaLog
+
+    @cached_property
+    def files(self) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.util.FileNames
+
+    @cached_property
+    def _json(self) -> Any:
+        jackson = self._jvm.com.fasterxml.jackson
+        mapper = jackson.databind.ObjectMapper()
+        mapper.registerModule(jackson.module.scala.DefaultScalaModule())
+        return mapper
+
+    def dict_of(self, scala_map: Any) -> dict[str, str]:
+        return dict(json.loads(self._json.writeValueAsString(scala_map)))
+
+
+_jvm_of = lru_cache(maxsize=1)(_Jvm)  # a process has one JVM
+
+
 class SessionCatalog:
     """Spark's session catalog and Delta's log; by SQL for other catalogs and unknown Delta versions."""
 
@@ -64,9 +94,11 @@ class SessionCatalog:
         self._java: Any = session._jsparkSession
         jvm: Any = session._jvm
         self._jvm = jvm
+        self._shared = _jvm_of(jvm)
         self._by_sql = by_sql
-        self._catalog: Any = self._java.sessionState().catalog()
-        self._no_options: Any = jvm.PythonUtils.toScalaMap({})
+        state = self._java.sessionState()
+        self._catalog: Any = state.catalog()
+        self._parser: Any = state.sqlParser()
         self._described: dict[str, Any] = {}  # the catalog's entry, with the place of a table's log
         self._metadata: dict[str, IcebergMetadata] = {}  # of Iceberg tables, as last described
 
@@ -253,6 +285,15 @@ class SessionCatalog:
     def analyzed_plan(self, sql: str) -> str:
         return str(self._analyzed(sql).toString()).strip()
 
+    def settings(self, keys: Sequence[str]) -> Mapping[str, str | None]:
+        """Effective values; None for a setting that has neither a value nor a default."""
+        conf, defaults = self._java.conf(), self._shared.defaults
+        given = self._shared.dict_of(conf.getAll())
+        for key in keys:
+            if key not in given and key not in defaults and (found := conf.getOption(key)).isDefined():
+                defaults[key] = str(found.get())
+        return {key: given.get(key, defaults.get(key)) for key in keys}
+
     def namespace(self) -> tuple[str, ...]:
         manager = self._java.sessionState().catalogManager()
         return (str(manager.currentCatalog().name()), *map(str, manager.currentNamespace()))
@@ -302,7 +343,7 @@ class SessionCatalog:
 
         Raises: EngineError for a text that parses as anything else.
         """
-        plan = self._java.sessionState().sqlParser().parsePlan(DESCRIBE_QUERY + sql)
+        plan = self._parser.parsePlan(DESCRIBE_QUERY + sql)
         if plan.getClass().getSimpleName() != _DESCRIBED:
             raise EngineError("the text is not one query")
         return plan.plan()
@@ -327,12 +368,14 @@ class SessionCatalog:
                 "view",
                 _fields(table.schema().json()),
                 properties={
-                    k: v for k, v in self._map(table.properties()).items() if not k.startswith("view.")
+                    k: v
+                    for k, v in self._shared.dict_of(table.properties()).items()
+                    if not k.startswith("view.")
                 },
                 view_text=str(text.get()) if text.isDefined() else "",
                 comment=str(comment.get()) if comment.isDefined() else "",
                 view_namespace=tuple(namespace.split(_SEPARATOR)) if namespace else (),
-                view_settings=self._map(table.viewSQLConfigs()),
+                view_settings=self._shared.dict_of(table.viewSQLConfigs()),
                 temporary=temporary,
             )
 
@@ -340,7 +383,7 @@ class SessionCatalog:
         if format_name != "delta":
             if self._is_iceberg(table) and (found := self._iceberg(name)) is not None:
                 return found
-            properties, fields = self._map(table.properties()), _fields(table.schema().json())
+            properties, fields = self._shared.dict_of(table.properties()), _fields(table.schema().json())
             return RelationFacts(name, "other", fields, properties=properties, provider=format_name)
 
         self._described[name.key] = table
@@ -365,43 +408,17 @@ class SessionCatalog:
     def _is_iceberg(self, table: Any) -> bool:
         """Whether a catalog entry is an Iceberg table, as marked by Iceberg's catalog of type hive."""
         if _provider(table) == "hive":
-            return self._map(table.properties()).get("table_type", "").lower() == "iceberg"
+            return self._shared.dict_of(table.properties()).get("table_type", "").lower() == "iceberg"
         return _provider(table) == "iceberg"
 
-    # Finding a class takes milliseconds, about one per package in its name.
-
-    @cached_property
-    def _option(self) -> Any:
-        return self._jvm.scala.Option
-
-    @cached_property
-    def _table_identifier(self) -> Any:
-        return self._jvm.org.apache.spark.sql.catalyst.TableIdentifier
-
-    @cached_property
-    def _logs(self) -> Any:
-        return self._jvm.org.apache.spark.sql.delta.DeltaLog
-
-    @cached_property
-    def _files(self) -> Any:
-        return self._jvm.org.apache.spark.sql.delta.util.FileNames
-
     def _identifier(self, name: TableName) -> Any:
-        return self._table_identifier(name.identifier, self._option.apply(name.schema or None))
+        return self._parser.parseTableIdentifier(
+            ".".join(map(quoted, filter(None, (name.schema, name.identifier))))
+        )
 
     def _delta(self, table: Any) -> Any:
         """The log of a table in the catalog, and its newest snapshot."""
-        return self._logs.forTableWithSnapshot(self._java, table, self._no_options)
-
-    @cached_property
-    def _json(self) -> Any:
-        jackson = self._jvm.com.fasterxml.jackson
-        mapper = jackson.databind.ObjectMapper()
-        mapper.registerModule(jackson.module.scala.DefaultScalaModule())
-        return mapper
-
-    def _map(self, scala_map: Any) -> dict[str, str]:
-        return dict(json.loads(self._json.writeValueAsString(scala_map)))
+        return self._shared.logs.forTableWithSnapshot(self._java, table, self._shared.no_options)
 
     def _of_newest_commit(self, log: Any, snapshot: Any) -> tuple[int, int, str]:
         """The table's bytes and files and the commit's id, from the checksum beside each of Delta's commits.
@@ -412,13 +429,14 @@ class SessionCatalog:
         checksum = found.get() if found.isDefined() else None
         size_bytes = int(checksum.tableSizeBytes() if checksum else snapshot.sizeInBytes())
         files = int(checksum.numFiles() if checksum else snapshot.numOfFiles())
-        if checksum and checksum.txnId().isDefined():
-            return size_bytes, files, _of_transaction(checksum.txnId().get())
+        transaction = checksum.txnId() if checksum else None
+        if transaction is not None and transaction.isDefined():
+            return size_bytes, files, _of_transaction(transaction.get())
         version = int(snapshot.version())
         return size_bytes, files, next((c.id for c in self._commits(log, version - 1, version)), "")
 
     def _commits(self, log: Any, after: int, newest: int) -> Iterator[Commit]:
-        files = self._files
+        files = self._shared.files
         hadoop, store = log.newDeltaHadoopConf(), log.store()
         version = after + 1
         while version <= newest:
@@ -439,7 +457,7 @@ class SessionCatalog:
 
     def _next_commit(self, listing: Any, newest: int) -> int:
         """The first version in a listing of the log."""
-        files = self._files
+        files = self._shared.files
         while listing.hasNext():
             status = listing.next()
             if files.isDeltaFile(status):

@@ -47,4 +47,4 @@ class SessionEngine(AdapterEngine):
         self._connection.reset(key)
 
     def _get(self, keys: Sequence[str]) -> Mapping[str, str | None]:
-        return {key: self._connection.setting(key) for key in keys}
+        return self._catalog.settings(keys)
