@@ -64,7 +64,8 @@ compares it with new minus old; `make fuzz` does so for random queries."""
 _ABOUT_REASONS = """\
 Why a refresh was not incremental. The console, `run_results.json` (as `adapter_response.reason`) and the
 output of `explain_incremental_view` show the code, with details and, if there is one, the place in the
-model's SQL. [Refresh flow](refresh_flow.md) shows when each reason is found."""
+model's SQL. [Refresh flow](refresh_flow.md) shows when each reason is found. `REFRESH_CONFLICT`
+is an error; the view is not rebuilt."""
 
 
 def laws_page() -> str:

@@ -110,6 +110,10 @@ class PlainEngine(Engine):
         with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
             return self._metadata.analyzed_plan(sql)
 
+    def optimized_plan(self, sql: str) -> str:
+        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+            return self._metadata.optimized_plan(sql)
+
     @contextmanager
     def _analysis_of(self, sql: str) -> Generator[None, None, None]:
         self.connection.prepare()

@@ -216,6 +216,9 @@ class Engine(Protocol):
     def analyzed_plan(self, sql: str) -> str:
         """Spark's analyzed logical plan of a query as text, with all columns. Commands: EngineError."""
 
+    def optimized_plan(self, sql: str) -> str:
+        """The same after Spark's optimizer, which computes constants. Commands: EngineError."""
+
     def namespace(self) -> tuple[str, ...]:
         """The current catalog and schema."""
 

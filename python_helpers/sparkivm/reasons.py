@@ -20,15 +20,15 @@ class Reason(Enum):
     )
     FRONTIER_MISSING = (
         "the state's history no longer records which source versions the state contains",
-        "raise delta.logRetentionDuration of the state table",
+        "keep the history of the state table longer: delta.logRetentionDuration, or the snapshots in Iceberg",
     )
     QUERY_CHANGED = (
         "the SQL of the model, or of a view that it reads, changed",
         "no action needed; the view is rebuilt once",
     )
     CONFIG_CHANGED = (
-        "a setting that decides the result changed",
-        "use the same session settings in all runs",
+        "an option of the model or a session setting that affects the state changed",
+        "no action needed if the change was intended; otherwise use the same settings in all runs",
     )
     SOURCE_REPLACED = (
         "a source is not the same table as at the last refresh",
@@ -36,28 +36,29 @@ class Reason(Enum):
     )
     SOURCE_SCHEMA_CHANGED = ("a source's columns changed", "no action needed; the view is rebuilt once")
     SOURCE_NOT_SUPPORTED = (
-        "a source keeps no history to read changes from",
-        "store it as a Delta table, or put a view over its path",
+        "changes of a source cannot be read, and it has no mirror",
+        "remove mirror: false, read a path or temporary view through a view in the catalog, or store the "
+        "source as a Delta or Iceberg table",
     )
     HISTORY_UNAVAILABLE = (
         "a source's history since the last refresh is gone or has gaps",
         "refresh more often than the source's logs and files are cleaned up",
     )
     CHANGE_CAPTURE_OFF = (
-        "a source does not record its changes",
-        "alter table … set tblproperties (delta.enableChangeDataFeed = true)",
+        "a source does not record its changes, and change_capture: never_alter forbids to enable it",
+        "alter table … set tblproperties (delta.enableChangeDataFeed = true), or remove never_alter",
     )
     NON_DETERMINISTIC_EXPRESSION = (
         "an expression returns a different value each time it is computed",
-        "compute it in a model of its own",
+        "compute it in a separate model that is materialized as a table",
     )
     OPERATOR_NOT_SUPPORTED = (
         "this construct has no incremental rule",
-        "move it into a model of its own",
+        "compute it in a separate model that is materialized as a table",
     )
     EXPRESSION_NOT_SUPPORTED = (
-        "we do not know whether an expression keeps its meaning in delta SQL",
-        "move it into a model of its own",
+        "the expression or function is not on the list of those that can be refreshed from changes",
+        "compute it in a separate model that is materialized as a table",
     )
     TYPE_NOT_SUPPORTED = (
         "values of a type cannot be compared or added up exactly",
@@ -76,7 +77,7 @@ class Reason(Enum):
     REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
     REFRESH_CONFLICT = (
         "another refresh of this view committed first on every retry",
-        "do not refresh a view from several drivers at once",
+        "do not refresh the same view from two dbt runs at once",
     )
     FULL_REFRESH_REQUESTED = ("a full refresh was requested", "no action needed")
 

@@ -21,7 +21,7 @@ def result(mode, **particulars):
         (result("create"), "CREATE"),
         (
             result("create", fallback=Fallback(Reason.SOURCE_NOT_SUPPORTED)),
-            "CREATE SOURCE_NOT_SUPPORTED: a source keeps no history to read changes from",
+            "CREATE SOURCE_NOT_SUPPORTED: changes of a source cannot be read, and it has no mirror",
         ),
         (
             result("full", fallback=Fallback(Reason.QUERY_CHANGED)),

@@ -202,14 +202,14 @@ def page(tried: Mapping[str, Tried]) -> str:
     lines = [
         "# Reliability",
         "",
-        "`make chaos` wrote this page. It disturbs each kind of refresh at each statement that the refresh sends, in four ways: the",
+        "`make chaos` wrote this page. It disturbs each kind of refresh at the statements that it sends, in four ways: the",
         "driver is killed before the statement, or after it; the statement is executed twice; its answer is lost. Then one ordinary run",
         "follows, as a new driver would do it. After it the view and its hidden columns equal a recomputation, the next run has nothing",
         "to do, and relations of others are as they were. Until then readers see the old rows or the new ones.",
         "",
-        "Where there are more statements than faults, the disturbed refreshes sent fewer statements than the first one, so the faults",
-        "at the last statements did not happen. For most merges this is one statement, which only a first merge needs.",
-        *(f"`{name}` is not tried to the end." for name in unfinished),
+        "In some rows there are fewer faults than statements. In most of these rows the first refresh sends one statement that later ones",
+        "do not need, so this statement was not disturbed.",
+        *(f"For `{name}` only the first statements were disturbed." for name in unfinished),
         "",
         f"| kind of refresh | {' | '.join(columns)} | not healed |",
         "|---|" + "---|" * (len(columns) + 1),
@@ -218,8 +218,8 @@ def page(tried: Mapping[str, Tried]) -> str:
             for one in kinds
         ),
         "",
-        f"{sum(one.states for one in kinds)} states at {_versions(kinds)}: {sum(len(one.failures) for one in kinds)} with lost or "
-        "doubled rows, repaired by hand, or with relations of others touched.",
+        f"{sum(one.states for one in kinds)} faults, at {_versions(kinds)}. After {sum(len(one.failures) for one in kinds)} of them "
+        "rows were lost or doubled, a repair by hand was needed, or a relation of somebody else was touched.",
         "",
         "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
         f"{drivers.counts.get('rounds', 0)} rounds at {_versions([drivers])}, {len(drivers.failures)} wrong.",
@@ -232,8 +232,8 @@ def page(tried: Mapping[str, Tried]) -> str:
         )
         + ".",
         "",
-        f"dbt was killed with its JVM in the middle of a run {killed.counts.get('times', 0)} times at {_versions([killed])}: "
-        f"{len(killed.failures)} times the next `dbt build` failed.",
+        f"dbt and its JVM were killed {killed.counts.get('times', 0)} times in the middle of a run, at {_versions([killed])}. "
+        f"The next `dbt build` failed {len(killed.failures)} times.",
         "",
     ]
     return "\n".join(lines)

@@ -44,6 +44,7 @@ class FakeEngine(Engine):
     refuses  text → error: Spark refuses a query that contains the text
     reads_as  query text → Spark's plan of exactly this text
     shows     text → the columns that Spark sees in a query that contains the text
+    moving    texts that Spark casts to dates
     """
 
     def __init__(self, lake: Lake, schema: str) -> None:
@@ -53,6 +54,7 @@ class FakeEngine(Engine):
         self.refuses: dict[str, EngineError] = {}
         self.reads_as: dict[str, str] = {}
         self.shows: dict[str, tuple[Field, ...]] = {}
+        self.moving: set[str] = set()
         self._events: list[Event] = []
         self._dead = False
 
@@ -166,6 +168,12 @@ class FakeEngine(Engine):
             return self.reads_as[sql]
         self.session.fields(sql)  # raises if it is not a query
         return reprinted(sql)
+
+    def optimized_plan(self, sql: str) -> str:
+        plan = self.analyzed_plan(sql)
+        for text in self.moving:
+            plan = plan.replace(f"'{text}'", "2026-01-15")
+        return plan
 
     def set(self, settings: Mapping[str, str]) -> None:
         self._check()

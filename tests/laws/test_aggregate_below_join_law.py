@@ -85,6 +85,22 @@ def of_rows_alone() -> Aggregate:
     )
 
 
+def of_never() -> Aggregate:
+    """A predicate without columns, as a macro of dbt leaves it."""
+    core = of_two()
+    join = core.input
+    assert isinstance(join, InnerJoin)
+    return replace(core, input=replace(join, predicates=(*join.predicates, expression("'dev' = 'prod'"))))
+
+
+def of_a_filter_in_the_join() -> Aggregate:
+    core = of_two()
+    join = core.input
+    assert isinstance(join, InnerJoin)
+    mine = expression("x > 0", x=join.inputs[1].columns[0])
+    return replace(core, input=replace(join, predicates=(*join.predicates, mine)))
+
+
 def presented(below: BelowJoin, entries: Relation, core: Aggregate) -> Relation:
     """The rows of the other form, with the aggregate's own columns."""
     formulas = ((call.name, below.formulas[call.name]) for call in core.calls)
@@ -112,6 +128,8 @@ def in_entries(inner: Aggregate) -> Relation:
         of_three(),
         of_two_dimensions(),
         of_rows_alone(),
+        of_never(),
+        of_a_filter_in_the_join(),
     ],
 )
 def test_both_forms_have_the_same_rows(worlds: Worlds, core, as_entries):

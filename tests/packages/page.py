@@ -36,9 +36,9 @@ quoted, and `fivetran_utils.json_parse` is `get_json_object`, since its own form
 seeds are replaced by small ones."""
 _WHY = """\
 - `QUERY_CHANGED`: the model's text depends on data. Its macros ask the warehouse, for example for the values to pivot by, or for the first and
-  last date of a list of days, and write the answer into the SQL. After the changes, the text is another.
+  last date of a list of days, and write the answer into the SQL. After the changes, the text is different.
 - `SOURCE_SCHEMA_CHANGED`: the model reads such a model, whose columns changed.
-- `OPERATOR_NOT_SUPPORTED`: a window function over a SUM of DOUBLE decides something
+- `OPERATOR_NOT_SUPPORTED`: the view filters, joins or groups by a window function over a SUM of DOUBLE
   ([decision 021](decisions/021-values-that-depend-on-the-order.md))."""
 
 

@@ -19,7 +19,7 @@ from tests.packages.outcome import Engine, Outcome
 from tests.packages.project import Project
 from tests.seeds import seed
 
-_AS_REBUILT = "equals its rebuild; its SELECT orders rows that tie in another way"
+_AS_REBUILT = "equal to its rebuild; its SELECT puts tied rows in a different order"
 Rows = list[tuple[Any, ...]]
 
 

@@ -299,6 +299,14 @@ def test_groups_below_a_join_are_shown_in_entries(lab):
     assert "sum(" not in facts.view_text
 
 
+def test_a_predicate_without_columns_stays_with_the_join(lab):
+    view = always(lab, BELOW.replace(" group by", " where 'dev' = 'prod' group by")).build()
+    assert kept(lab) == AUX
+    lab.run("update u set name = 'z' where k = 1", "insert into t values (4, 2, 8)")
+    view.must_be("incremental")
+    assert view.content() == []
+
+
 def test_they_are_kept_once_the_other_side_has_changed(lab):
     lab.resize("t", 4000 << 20)
     view = lab.view("m", BELOW).build()

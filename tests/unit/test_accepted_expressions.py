@@ -71,6 +71,8 @@ REFUSED = {
     "date 'today'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "timestamp ' Now'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "date_add(date 'yesterday', 1)": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "timestamp '08:00:00'": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "try_cast('T8:30' as timestamp)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "not any(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "not all(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "any(x) = true": Reason.EXPRESSION_NOT_SUPPORTED,
@@ -102,6 +104,14 @@ def test_accepted(text):
     assert repeatable(tree)
     printed = tree.sql(dialect=SparkText)
     assert printed.lower() == f"select {text} as c from t".lower()
+
+
+@pytest.mark.parametrize("text", ["s = 'today'", "cast('now' as string)", "s >= '08:00'"])
+def test_a_text_that_could_be_a_date(text):
+    """Whether Spark reads it as one is asked later. A view that is not incremental is computed each time."""
+    tree = parsed(text)
+    check_accepted(tree.selects[0])
+    assert not repeatable(tree)
 
 
 def test_transform_between_backticks():

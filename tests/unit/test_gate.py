@@ -9,6 +9,7 @@ import pytest
 from sparkivm.engine import EngineError, Field
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.parse import parse_model
+from sparkivm.reasons import Reason
 from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood, comparable_plan
 
 TEXT = "select a from t where b"
@@ -69,6 +70,47 @@ def test_a_misread_text_is_shown_where_it_differs():
     with pytest.raises(NotIncremental) as raised:
         check_text_is_understood(engine, TEXT, parse_model("m", TEXT))
     assert "Spark reads `+- Filter b`, but `+- Filter c` in the SQL" in raised.value.fallback.detail
+
+
+class Optimizer:
+    """Computes a constant date, as Spark does, where a text is compared with the column `d`."""
+
+    def __init__(self, *, ansi: bool = False) -> None:
+        self._ansi = ansi
+
+    def analyzed_plan(self, sql: str) -> str:
+        return f"Project {sql.lower()}"
+
+    def optimized_plan(self, sql: str) -> str:
+        text = sql.partition("d > '")[2].partition("'")[0]
+        if text and self._ansi and text not in ("today", "08:00"):
+            raise EngineError("[CAST_INVALID_INPUT]")
+        computed = {"today": "2026-01-15", "08:00": "2026-01-15 08:00:00"}.get(text, "null")
+        return self.analyzed_plan(sql.replace(f"'{text}'", computed) if text else sql)
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+@pytest.mark.parametrize(
+    ("condition", "moves"),
+    [
+        ("s = 'today'", False),
+        ("s like 'today%' and t > '08:00'", False),
+        ("s = 'today' and ts > current_timestamp()", False),
+        ("d > 'today'", True),
+        ("d > '08:00'", True),
+        ("s > '09:00' and d > 'today'", True),
+    ],
+)
+def test_a_text_that_spark_reads_as_a_date_moves(condition, moves, ansi):
+    sql = f"select a from t where {condition}"
+    engine: Any = Optimizer(ansi=ansi)
+    tree = parse_model("m", sql)
+    if not moves:
+        check_text_is_understood(engine, sql, tree)
+        return
+    with pytest.raises(NotIncremental, match="as a date or time") as raised:
+        check_text_is_understood(engine, sql, tree)
+    assert raised.value.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
 
 
 def test_an_assertion_has_the_condition_in_its_message():

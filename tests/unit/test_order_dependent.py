@@ -35,7 +35,19 @@ DECIDED = {
     "select v + w as x, count(*) as n from (select k, sum(f) as v, avg(f) as w from r group by k) group by 1": "AVG of DOUBLE",
     f"select w, count(*) as n from (select avg(v) as w from {SUMS} group by m) group by w": "AVG of DOUBLE",
 }
+NUMBERED = (
+    "(select k, a, sum(f) as v, row_number() over (partition by k order by {}) as p from r group by k, a)"
+)
+DECIDED |= {
+    f"select count(distinct v) as n, sum(distinct v) as s from {SUMS}": "SUM of DOUBLE",
+    f"select k, a from {NUMBERED.format('count(*), sum(f)')} where p = 1": "SUM of DOUBLE",
+    f"select s.b, x.v from s join (select s.k, v, row_number() over (order by s.a) as p from {SUMS} join s using (k)) as x on s.k = x.k where p < 3": "SUM of DOUBLE",
+    f"select b, v from (select s.b, v from {SUMS} join s using (k) order by b limit 2)": "SUM of DOUBLE",
+}
 NOT_DECIDED = [
+    f"select k, v from {NUMBERED.format('count(*)')} where p = 1",
+    f"select k, m, v from (select * from {SUMS} order by m limit 2)",
+    f"select m, count(distinct v) as n from {SUMS} group by m",
     f"select k, v from {SUMS}",
     f"select s.k, x.v * 2 as w from s join {SUMS} as x on s.k = x.k",
     f"select m, sum(v) as s, avg(v) as a, count(v) as n from {SUMS} group by m",
@@ -58,6 +70,11 @@ LISTS = {
     "percentile_approx(a, 0.5)": "PERCENTILE_APPROX",
     "percentile(a, 0.5)": None,
     "listagg(s, ',') within group (order by s)": None,
+    "listagg(distinct s, ',') within group (order by s desc)": None,
+    "listagg(s, ',') within group (order by a)": "LISTAGG",
+    "listagg(cast(a as string), ',') within group (order by b, a)": "LISTAGG",
+    "hll_sketch_estimate(hll_sketch_agg(a))": "HLL_SKETCH_AGG",
+    "array_max(transform(histogram_numeric(a, 3), x -> x.y))": "HISTOGRAM_NUMERIC",
     "transform(collect_set(a), x -> x + 1)": "COLLECT_SET",
     "size(collect_set(a))": None,
     "sort_array(collect_list(a), false)": None,
@@ -97,6 +114,15 @@ def test_lists_of_any_order(value):
     found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
     what = LISTS[value]
     assert (found is None) if what is None else (found is not None and what in found.reason.detail)
+
+
+def test_a_sorted_list_of_such_values():
+    """Sorting makes up for the order of the list, but not for its elements."""
+    inner = "(select k, a, collect_list(b) as w from r group by k, a)"
+    lists = f"(select k, array_max(collect_list(w)) as v from {inner} group by k)"
+    query = read(f"select v, count(*) as n from {lists} group by v")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
+    assert found is not None
 
 
 def test_only_what_decides_has_to_be_stored(database):

@@ -54,6 +54,8 @@ class Metadata(Protocol):
 
     def analyzed_plan(self, sql: str) -> str: ...
 
+    def optimized_plan(self, sql: str) -> str: ...
+
     def namespace(self) -> tuple[str, ...]: ...
 
     def variables(self, names: Collection[str]) -> frozenset[str]: ...
@@ -130,6 +132,10 @@ class AdapterEngine(Engine):
     def analyzed_plan(self, sql: str) -> str:
         with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
             return self._metadata.analyzed_plan(sql)
+
+    def optimized_plan(self, sql: str) -> str:
+        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+            return self._metadata.optimized_plan(sql)
 
     @contextmanager
     def _analysis_of(self, sql: str) -> Generator[None, None, None]:

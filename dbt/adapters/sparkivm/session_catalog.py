@@ -285,6 +285,9 @@ class SessionCatalog:
     def analyzed_plan(self, sql: str) -> str:
         return str(self._analyzed(sql).toString()).strip()
 
+    def optimized_plan(self, sql: str) -> str:
+        return str(self._planned(sql).optimizedPlan().toString()).strip()
+
     def settings(self, keys: Sequence[str]) -> Mapping[str, str | None]:
         """Effective values; None for a setting that has neither a value nor a default."""
         conf, defaults = self._java.conf(), self._shared.defaults
@@ -334,9 +337,12 @@ class SessionCatalog:
         return frozenset(found)
 
     def _analyzed(self, sql: str) -> Any:
-        """The analyzed plan of a query; commands are not run."""
+        return self._planned(sql).analyzed()
+
+    def _planned(self, sql: str) -> Any:
+        """The plans of a query; commands are not run."""
         mode = self._jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
-        return self._java.sessionState().executePlan(self._parsed(sql), mode).analyzed()
+        return self._java.sessionState().executePlan(self._parsed(sql), mode)
 
     def _parsed(self, sql: str) -> Any:
         """The plan of a text that is one query. Not by `parseQuery`: its Iceberg parser accepts all texts.

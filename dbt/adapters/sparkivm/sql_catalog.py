@@ -203,6 +203,10 @@ class SqlCatalog:
         plan = _section(self._explained(sql), "Analyzed Logical Plan")
         return plan.partition("\n")[2].strip()  # the first line names the columns
 
+    def optimized_plan(self, sql: str) -> str:
+        self._described(sql)
+        return _section(self._explained(sql), "Optimized Logical Plan").strip()
+
     def namespace(self) -> tuple[str, ...]:
         (row,) = self._query("select current_catalog() as catalog, current_schema() as name")
         return (row["catalog"], *_parts(row["name"]))

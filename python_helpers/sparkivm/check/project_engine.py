@@ -64,6 +64,9 @@ class ProjectEngine(RecordingEngine):
     def analyzed_plan(self, sql: str) -> str:
         return self._analysed(sql, super().analyzed_plan)
 
+    def optimized_plan(self, sql: str) -> str:
+        return self._analysed(sql, super().optimized_plan)
+
     def query(self, sql: str) -> Sequence[Row]:
         if not sql.startswith(_EXPLAIN):
             raise InternalError(f"a check would run: {sql}")

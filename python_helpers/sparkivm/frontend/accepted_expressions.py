@@ -13,6 +13,7 @@ from sqlglot import exp
 from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS, TABLE_FUNCTIONS
 from sparkivm.algebra.spark_text import SparkText
+from sparkivm.frontend.moving_texts import moves, moving_word
 from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Reason
 
@@ -70,15 +71,13 @@ WITHOUT_PARENTHESES = frozenset(
     current_catalog current_database current_schema grouping__id
     """.split()
 )
-# `DATE 'today'`: Spark reads these words in typed literals of dates and times.
-_MOVING_LITERALS = ("now", "today", "tomorrow", "yesterday")
 _NOW_BY_DEFAULT = ("unix_timestamp", "to_unix_timestamp")
 
 
 def check_accepted(expression: exp.Expr) -> None:
     """Raise NotIncremental for the first part of an expression that delta SQL may not contain."""
     for node in expression.walk():
-        if _moves(node):
+        if moves(node):
             raise not_incremental(
                 Reason.NON_DETERMINISTIC_EXPRESSION, "the literal depends on the time of the refresh", node
             )
@@ -120,7 +119,7 @@ def repeatable(tree: exp.Expr) -> bool:
     """Whether a query, incremental or not, has the same result each time; False where we cannot tell."""
     for node in tree.walk():
         name = function_name(node)
-        if _moves(node):
+        if moving_word(node):
             return False
         if isinstance(node, (exp.TableSample, exp.QueryTransform)):
             return False  # TRANSFORM runs a program
@@ -146,16 +145,6 @@ def _of_the_session(node: exp.Expr, name: str) -> bool:
 def _quantifies_like(node: exp.Expr) -> bool:
     """Whether ANY or ALL stands between LIKE and its patterns. Elsewhere Spark takes ANY for an aggregate."""
     return isinstance(node.parent, (exp.Like, exp.ILike)) and node.arg_key == "expression"
-
-
-def _moves(node: exp.Expr) -> bool:
-    """Whether a node is a literal whose value depends on the day or the moment."""
-    literal = node.this if isinstance(node, exp.Cast) else None
-    return (
-        isinstance(literal, exp.Literal)
-        and literal.is_string
-        and literal.name.strip().lower().startswith(_MOVING_LITERALS)
-    )
 
 
 def _printed_name(node: exp.Func) -> str:

@@ -30,12 +30,14 @@ from sparkivm.frontend.order_by import (
     takes_some,
 )
 from sparkivm.frontend.parentheses import inside_parentheses
+from sparkivm.frontend.parse import with_units
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
 from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
 from sparkivm.frontend.stars import has_star
+from sparkivm.frontend.windows import with_key_in_order
 from sparkivm.reasons import Fallback, Reason
 
 _DEEPEST_VIEW = 40
@@ -128,6 +130,7 @@ class QueryReader:
             ) from None
         if not isinstance(tree, exp.Query):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is not a SELECT", node)
+        tree = with_units(tree)
         _refuse_unread(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         try:
@@ -228,7 +231,9 @@ class QueryReader:
             raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, tree.args.get("limit") or tree)
         order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
         position = self.names.fresh("position")
-        call = WindowCall(position, expression("row_number()"), order, settled=True)
+        call = with_key_in_order(
+            WindowCall(position, expression("row_number()"), order, settled=True), relation
+        )
         kept = f"p > {offset}" if limit is None else f"p > {offset} and p <= {offset + limit}"
         return Filter(Window(relation, (), (call,)), expression(kept, p=position)), visible
 

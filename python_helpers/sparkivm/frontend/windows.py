@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.expressions import direction, outside_of_subqueries
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import NameAllocator
+from sparkivm.properties.key_columns import key_columns
 from sparkivm.reasons import Reason
 
 # They number or pick rows of a partition, so the order of ties is visible.
@@ -105,7 +107,8 @@ class Windows:
                 passed = [(name, column(name)) for name in relation.columns]
                 relation = Project(relation, (*passed, *computed))
             for together in _told_apart(calls):
-                relation = Window(relation, tuple(dict.fromkeys(keys.values())), together)
+                by_key = tuple(with_key_in_order(call, relation) for call in together)
+                relation = Window(relation, tuple(dict.fromkeys(keys.values())), by_key)
         if relation.columns == base:
             return relation
         kept = [name for name in relation.columns if name in base or name in self.columns]
@@ -200,6 +203,17 @@ def _told_apart(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:
     settled = [call for call in calls if call.settled]
     first = tuple(call for call in calls if call not in settled[1:])
     return [first, *((call,) for call in settled[1:])]
+
+
+def with_key_in_order(call: WindowCall, input: Relation) -> WindowCall:
+    """A call that breaks ties by the key of its input first, so that other columns never have to.
+
+    The values of other columns may depend on the order in which rows are read (plan/order_dependent.py).
+    """
+    key = key_columns(input) if call.settled else None
+    given = {one.key.as_column for one in call.order}
+    rest = (Ordering(column(name), False, True) for name in sorted(key or ()) if name not in given)
+    return replace(call, order=(*call.order, *rest))
 
 
 def _ordering(node: exp.Expr) -> Ordering:

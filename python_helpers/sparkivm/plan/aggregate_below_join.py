@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from sparkivm.algebra import Aggregate, Call, InnerJoin, Relation, Scalar
+from sparkivm.algebra import Aggregate, Call, Filter, InnerJoin, Relation, Scalar
 from sparkivm.algebra.aggregates.aggregate_function import AggregateFunction
 from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
 from sparkivm.algebra.aggregates.sum import SUM, exact_sum_type
@@ -79,13 +79,13 @@ def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> B
     if not facts or not others:
         return None
     of_facts, of_others = _columns(facts), _columns(others)
-    inside = tuple(p for p in join.predicates if p.columns <= of_facts)
+    inside = tuple(p for p in join.predicates if p.columns and p.columns <= of_facts)
     outside = tuple(p for p in join.predicates if p not in inside)
     condition = JoinCondition.of((p for p in outside if not p.columns <= of_others), of_others, of_facts)
     if not condition.pairs or condition.residual or not _read_by(core.calls) <= of_facts:
         return None
     keys = tuple(dict.fromkeys(pair.right for pair in condition.pairs))
-    input = facts[0] if len(facts) == 1 else InnerJoin(facts, inside)
+    input = InnerJoin(facts, inside) if len(facts) > 1 else _filtered(facts[0], inside)
     names = _free_names(core)
     parts = _parts(core.calls)
     inner = [replace(part, name=next(names)) for part in parts]
@@ -102,6 +102,11 @@ def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> B
         {call.name: _formula(call, found) for call in core.calls},
         expression("n > 0", n=found[COUNT_ROWS, None]),
     )
+
+
+def _filtered(relation: Relation, predicates: Sequence[Scalar]) -> Relation:
+    condition = conjunction(predicates)
+    return Filter(relation, condition) if condition else relation
 
 
 def _parts(calls: Iterable[Call]) -> list[Call]:

@@ -32,17 +32,20 @@ from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of, call_within, spark_name
 from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
+from sparkivm.plan.distinct_arguments import taken_apart
 from sparkivm.plan.types_of import TypesOf
+from sparkivm.properties.key_columns import key_columns
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import BIGINT, SparkType
 
 # Aggregates that depend on the order: by the order of a list, by the choice among ties, by last digits.
-_IN_ORDER = frozenset("array_agg collect_list collect_set histogram_numeric listagg string_agg".split())
+_LISTS = frozenset("array_agg collect_list collect_set listagg string_agg".split())
 _IN_TIES = frozenset("approx_percentile approx_top_k max_by min_by mode percentile_approx".split())
 _IN_DIGITS = frozenset(
     """
-    corr covar_pop covar_samp kurtosis regr_avgx regr_avgy regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
-    regr_syy skewness std stddev stddev_pop stddev_samp var_pop var_samp variance
+    corr covar_pop covar_samp histogram_numeric hll_sketch_agg hll_union_agg kurtosis regr_avgx regr_avgy
+    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness std stddev stddev_pop stddev_samp
+    var_pop var_samp variance
     """.split()
 )
 _ADDING = frozenset("avg mean sum try_avg try_sum".split())
@@ -80,10 +83,16 @@ def decided_by_order(core: Relation, types_of: TypesOf) -> Decided | None:
 
 @dataclass(frozen=True)
 class _Value:
-    """A column with order-dependent values: its text for the user, and the groups that it comes from."""
+    """A column with order-dependent values.
+
+    what     the aggregate, for the user
+    nodes    the groups that it comes from
+    is_list  whether only the order of a list varies, not its elements
+    """
 
     what: str
     nodes: frozenset[Aggregate]
+    is_list: bool = False
 
 
 _Values = dict[str, _Value]
@@ -100,6 +109,8 @@ class _Walk:
 
     def decided(self, core: Relation) -> Decided | None:
         if isinstance(core, Aggregate):
+            apart = taken_apart(core)  # makes keys of DISTINCT arguments
+            core = apart.core if apart else core
             self._check_groups(core, self._values(core.input), stored=True)
         else:
             self._values(core)
@@ -151,12 +162,11 @@ class _Walk:
             argument = call.argument
             if argument is None:
                 continue
-            what = self._own(node.input, argument, call.function)
-            if not what:
-                value = _read(argument, below)
-                what = value.what if value else ""
+            what, value = self._own(node.input, argument, call.function), _read(argument, below)
+            is_list = value is None and what.lower() in _LISTS
+            what = what or (value.what if value else "")
             if what:
-                values[call.name] = _Value(what, frozenset({node}))
+                values[call.name] = _Value(what, frozenset({node}), is_list)
         return values
 
     def _check_groups(self, node: Aggregate, below: _Values, *, stored: bool) -> None:
@@ -175,8 +185,11 @@ class _Walk:
     def _of_windows(self, node: Window, below: _Values) -> _Values:
         self._decide(map(column, node.partition), below)
         values: _Values = {}
+        key = key_columns(node.input)
         for call in node.calls:
             self._decide((one.key for one in call.order), below)
+            if call.settled and (key is None or not key <= {one.key.as_column for one in call.order}):
+                self._decide(map(column, node.input.columns), below)  # they break ties
             value = _read(call.call, below)
             what = self._own(node.input, call.call)
             if what:
@@ -208,13 +221,13 @@ class _Walk:
         else:
             name, arguments = function.name, [argument.tree]
         shown = name.upper()
-        ordered = argument.tree.find(exp.WithinGroup) is not None
-        if name in _IN_DIGITS or (name in _IN_ORDER | _IN_TIES and not ordered):
+        first = next(iter(arguments), None)
+        read = first.expressions[0] if isinstance(first, exp.Distinct) else first
+        if name in _IN_DIGITS or (name in _LISTS | _IN_TIES and not _is_ordered(argument.tree, read)):
             return shown
-        if name not in _ADDING or not arguments:
+        if name not in _ADDING or read is None:
             return ""
-        added = arguments[0].expressions[0] if isinstance(arguments[0], exp.Distinct) else arguments[0]
-        type_ = self._type(input, Scalar(added))
+        type_ = self._type(input, Scalar(read))
         floating = type_.holds_floating or (type_ == BIGINT and "avg" in name)
         return f"{shown} of {str(type_).upper()}" if floating else ""
 
@@ -252,7 +265,15 @@ def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
         return False
     first = _arguments(node)[0]
     value = values.get(first.name) if isinstance(first, exp.Column) else None
-    return value is not None and value.what.lower() in _IN_ORDER
+    return value is not None and value.is_list
+
+
+def _is_ordered(call: exp.Expr, argument: exp.Expr | None) -> bool:
+    """Whether WITHIN GROUP orders by the very argument, so that rows that tie are equal."""
+    within = call.find(exp.WithinGroup)
+    return within is not None and (
+        argument is None or argument in (ordered.this for ordered in within.expression.expressions)
+    )
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:

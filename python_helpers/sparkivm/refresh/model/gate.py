@@ -8,9 +8,13 @@ from itertools import takewhile
 
 from sqlglot import exp
 
+from sparkivm.algebra.moment import MOMENTS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.errors import NotIncremental
+from sparkivm.frontend.moment_calls import replace_moments
+from sparkivm.frontend.moving_texts import moving_word, with_another_word
+from sparkivm.frontend.place import not_incremental
 from sparkivm.reasons import Fallback, Reason
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
@@ -25,6 +29,11 @@ _LATERAL_CROSS = re.compile(r"(LateralJoin .*,) Cross$", re.MULTILINE)
 # JOIN without ON is printed with ON TRUE.
 _ON_TRUE = re.compile(r"(Join .*), true$", re.MULTILINE)
 _ASSERT = "assert_true("
+_ANY_MOMENT = {
+    MOMENTS["current_date"]: "date '2000-01-01'",
+    MOMENTS["current_timestamp"]: "timestamp '2000-01-01 00:00:00'",
+    MOMENTS["localtimestamp"]: "timestamp_ntz '2000-01-01 00:00:00'",
+}
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
@@ -39,6 +48,28 @@ def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     if original != reread:
         mine, other = _first_difference(original, reread)
         raise _misread(f"Spark reads `{mine}`, but `{other}` in the SQL as the parser prints it")
+    _check_nothing_moves(engine, tree)
+
+
+def _check_nothing_moves(engine: Engine, tree: exp.Query) -> None:
+    """Raises: NotIncremental if Spark casts a text such as 'today' to a date.
+
+    Such a text computes to a date, and any other text to NULL; where it stays a text, the plans are the same.
+    """
+    for word, literal in {moving_word(node): node for node in tree.walk() if moving_word(node)}.items():
+        other = "~" * len(word)
+        plan, changed = (
+            replace_moments(one.sql(dialect=SparkText), _ANY_MOMENT)
+            for one in (tree, with_another_word(tree, word, other))
+        )
+        expected = comparable_plan(engine.optimized_plan(plan))
+        try:
+            found = comparable_plan(engine.optimized_plan(changed))
+        except EngineError:  # ANSI: it is not a date
+            found = ""
+        if found.replace(other, word) != expected:
+            what = f"Spark reads {literal.sql()} as a date or time, which depends on the day of the refresh"
+            raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, literal)
 
 
 def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sparkivm.engine import Engine, EngineError, RelationFacts, is_as_written
 from sparkivm.errors import NotIncremental
+from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.table_references import replace_references, table_references
 from sparkivm.reasons import Fallback, Reason
@@ -36,10 +37,11 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
 
 
 def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> bool:
-    """Whether the text can replace the view: it has the session's settings and the view's types."""
+    """Whether the text can replace the view: it depends on tables alone, under the session's settings."""
     text = _named_in_full(view, catalog)
     return (
         text is not None
+        and repeatable(parse_model(str(view.name), text))
         and is_as_written(view.view_settings, view.view_text)
         and not otherwise_in(engine, view.view_settings)
         and _has_types_of(engine, text, view)

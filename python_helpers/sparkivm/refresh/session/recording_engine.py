@@ -94,6 +94,9 @@ class RecordingEngine(Engine):
     def analyzed_plan(self, sql: str) -> str:
         return self._timed(lambda: self._engine.analyzed_plan(sql))
 
+    def optimized_plan(self, sql: str) -> str:
+        return self._timed(lambda: self._engine.optimized_plan(sql))
+
     def namespace(self) -> tuple[str, ...]:
         return self._timed(lambda: self._engine.namespace())
 

@@ -12,6 +12,7 @@ from sparkivm.refresh.request import NO_HEADER, SqlHeader
 # What the compiler assumes: Spark's defaults.
 _TAKEN_FOR_GRANTED = {
     "spark.sql.caseSensitive": "false",
+    "spark.sql.ansi.relationPrecedence": "false",
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.groupByAliases": "true",
     "spark.sql.legacy.setopsPrecedence.enabled": "false",

@@ -1,0 +1,51 @@
+"""Texts such as 'today' and '08:00': Spark fills in the day where it reads them as dates or times."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkivm.reasons import Reason
+from tests.spark.lab import Lab
+
+pytestmark = pytest.mark.spark
+
+MOVING = [
+    "d >= 'yesterday'",
+    "ts between 'yesterday' and 'tomorrow'",
+    "d = to_date('today')",
+    "nvl(d, 'today') = d",
+    "ts > try_to_timestamp('now')",
+    "ts > ' 08:00:00'",
+    "hour('08:30') = 8",
+    "extract(hour from '08:30') = hour(ts)",
+    "d in ('2020-01-01', 'Tomorrow UTC')",
+]
+TEXTS = [
+    "s = 'today' or s like 'tomorrow%' or s in ('now', 'later')",
+    "s >= '08:00' and date_format(ts, 'HH:mm') > '07:30'",
+    "case s when 'today' then 1 else 2 end = 1 and ts < current_timestamp()",
+    "concat(s, 'now') = 'todaynow' or cast('now' as string) = s",
+]
+
+
+@pytest.fixture(scope="module")
+def lab(spark) -> Lab:
+    lab = Lab(spark, "moving_texts")
+    lab.table(
+        "t", "id int, d date, ts timestamp, s string",
+        "(1, date'2020-01-01', timestamp'2020-01-01 09:00:00', 'today')",
+        "(2, date'2100-01-01', timestamp'2100-01-01 08:30:00', '08:15')",
+    )  # fmt: skip
+    return lab
+
+
+@pytest.mark.parametrize("number", range(len(MOVING)))
+def test_they_are_not_incremental(lab, number):
+    view = lab.view(f"moving_{number}", f"select id from t where {MOVING[number]}")
+    view.must_be("create", Reason.NON_DETERMINISTIC_EXPRESSION)
+    view.must_be("full", Reason.NON_DETERMINISTIC_EXPRESSION)
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_they_may_be_texts(lab, number):
+    lab.view(f"text_{number}", f"select id from t where {TEXTS[number]}").build()
