@@ -41,6 +41,11 @@ class Field:
         return self.spark_type if self.char_length is None else SparkType("char", f"({self.char_length})")
 
     @property
+    def stored_type(self) -> str:
+        """The type's text, or `char(n)`."""
+        return self.type if self.char_length is None else str(self.declared_type)
+
+    @property
     def can_be_merged(self) -> bool:
         """Whether MERGE accepts a table with it: Delta does not find CHAR columns, which Spark pads."""
         return self.spark_type.joinable and self.char_length is None

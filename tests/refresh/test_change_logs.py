@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.refresh.request import SqlHeader
 from tests.refresh.lab import Lab, View, refused
 
 LOG = {
@@ -56,6 +57,24 @@ def test_an_operation_that_is_not_declared(lab, built):
     assert "the log has the operation truncate, which is not declared" in refused(view)
     assert (lab.names(), view.content() if built else []) == before
     assert view_of(lab, ignored=["x", "truncate"]).refresh().mode in ("create", "incremental", "full")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"header": SqlHeader(("create temporary view w as select 1 as a",), "it creates w")},
+        {"sql": "select x from shop.t union all select x from shop.log"},
+    ],
+    ids=["header", "function of a user"],
+)
+def test_an_operation_that_is_not_declared_in_a_view_that_is_not_incremental(lab, other):
+    lab.table("t", "x int", "(1)")
+    lab.lake.functions.add("abs")
+    sql = other.get("sql", SUMS).replace("select x from shop.t", "select abs(x) from shop.t")
+    view = view_of(lab, sql).with_(**{key: value for key, value in other.items() if key != "sql"})
+    assert view.refresh().mode == "create"
+    lab.run("insert into log values ('truncate', 5, null, null, null)")
+    assert "the log has the operation truncate, which is not declared" in refused(view)
 
 
 def test_a_log_is_asked_for_its_operations_where_it_grew(lab):

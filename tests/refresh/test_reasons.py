@@ -221,6 +221,19 @@ def a_function_that_is_not_known(lab):
     return lab.view("m", "select own_function(x) as y from t").refresh()
 
 
+@leads_to(Reason.SOURCE_SCHEMA_CHANGED)
+def a_char_of_another_length(lab):
+    """The state would pad new values by the old length."""
+    table = lab.delta("t")
+    lab.run("alter table t add columns (name string)")
+    fields = table.newest.fields
+    table.change(table.newest.number, fields=(*fields[:-1], replace(fields[-1], char_length=5)))
+    view = built(lab, "select id, name from t")
+    lab.run("insert into t select 9, 9, 9, 'xy'")
+    table.change(table.newest.number, fields=fields)
+    return view.refresh()
+
+
 @leads_to(Reason.TYPE_NOT_SUPPORTED)
 def a_map_as_a_group_key(lab):
     lab.table("p", "m map<string, int>, x int")

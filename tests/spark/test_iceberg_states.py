@@ -93,6 +93,17 @@ def test_a_rebuild(lab):
 
 
 @pytest.mark.nightly
+def test_session_that_overwrites_single_partitions(lab):
+    """There, INSERT OVERWRITE would keep partitions whose rows are all gone, or make no commit."""
+    options = {"layout": StateLayout(file_format="iceberg", partition_by=("k",))}
+    view = lab.view("p", "select k, max(x) as m from t group by k", **options).build()
+    lab.engine.session.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    lab.run("delete from t where k = 2")
+    assert view.must_be("incremental").apply_form in ("rewrite", "recompute")
+    lab.run("delete from t")
+    view.must_be("incremental")
+
+
 def test_what_another_one_wrote(lab):
     view = built(lab, "m", SUMS)
     lab.run("insert into m__ivm select * from m__ivm")

@@ -19,6 +19,7 @@ MOVING = [
     "hour('08:30') = 8",
     "extract(hour from '08:30') = hour(ts)",
     "d in ('2020-01-01', 'Tomorrow UTC')",
+    "d = r'today'",
 ]
 TEXTS = [
     "s = 'today' or s like 'tomorrow%' or s in ('now', 'later')",

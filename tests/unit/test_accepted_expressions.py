@@ -72,6 +72,7 @@ REFUSED = {
     "timestamp ' Now'": Reason.NON_DETERMINISTIC_EXPRESSION,
     "date_add(date 'yesterday', 1)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "timestamp '08:00:00'": Reason.NON_DETERMINISTIC_EXPRESSION,
+    "cast(r'today' as date)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "try_cast('T8:30' as timestamp)": Reason.NON_DETERMINISTIC_EXPRESSION,
     "not any(x)": Reason.EXPRESSION_NOT_SUPPORTED,
     "not all(x)": Reason.EXPRESSION_NOT_SUPPORTED,

@@ -11,7 +11,7 @@ import pytest
 from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg_states import ICEBERG_STATES
-from sparkivm.formats.state_format import RowCounts, Tag, Write
+from sparkivm.formats.state_format import AS_WE_WRITE, RowCounts, Tag, Write
 from sparkivm.names import TableName
 from sparkivm.refresh.stored.stored_state import foreign_commit
 from sparkivm.spark.data_types import spark_type
@@ -27,7 +27,7 @@ def snapshot(version: int, number: int, parent: int, operation: str = "append", 
 @pytest.mark.parametrize("macro", ["append_state", "rewrite_state"])
 def test_an_insert_is_tagged_and_checked_by_its_options(macro):
     write, settings = ICEBERG_STATES.tagged(Write(macro, {"state": "t"}), TAG)
-    assert settings == {}
+    assert settings == AS_WE_WRITE
     assert write == Write(
         macro,
         {
@@ -49,7 +49,7 @@ def test_the_first_commit_has_no_snapshot_to_be_checked_against():
 
 def test_a_merge_fails_if_it_meets_another_snapshot():
     write, settings = ICEBERG_STATES.tagged(Write("merge_state", {"source": "select 1 as a"}), TAG)
-    assert settings == {"spark.sql.iceberg.snapshot-property.sparkivm": TAG.metadata}
+    assert settings == {**AS_WE_WRITE, "spark.sql.iceberg.snapshot-property.sparkivm": TAG.metadata}
     assert "`s`.`v__ivm`.`refs` where name = 'main') = 33" in write.arguments["source"]
 
 
@@ -57,7 +57,7 @@ def test_a_new_table_is_tagged_by_a_setting():
     write = Write("rebuild_state", {"state": "t"})
     assert ICEBERG_STATES.tagged(write, TAG) == (
         write,
-        {"spark.sql.iceberg.snapshot-property.sparkivm": TAG.metadata},
+        {**AS_WE_WRITE, "spark.sql.iceberg.snapshot-property.sparkivm": TAG.metadata},
     )
 
 

@@ -40,6 +40,9 @@ NUMBERED = (
 )
 DECIDED |= {
     f"select count(distinct v) as n, sum(distinct v) as s from {SUMS}": "SUM of DOUBLE",
+    f"select count(v * 2) as n from {SUMS}": "SUM of DOUBLE",
+    f"select count(w) as n from (select nullif(v, 1) as w from {SUMS})": "SUM of DOUBLE",
+    f"select s.b from s join (select k, v > 1 as w from {SUMS}) as x on s.k = x.k where x.w is true": "SUM of DOUBLE",
     f"select k, a from {NUMBERED.format('count(*), sum(f)')} where p = 1": "SUM of DOUBLE",
     f"select s.b, x.v from s join (select s.k, v, row_number() over (order by s.a) as p from {SUMS} join s using (k)) as x on s.k = x.k where p < 3": "SUM of DOUBLE",
     f"select b, v from (select s.b, v from {SUMS} join s using (k) order by b limit 2)": "SUM of DOUBLE",
@@ -73,6 +76,12 @@ LISTS = {
     "listagg(distinct s, ',') within group (order by s desc)": None,
     "listagg(s, ',') within group (order by a)": "LISTAGG",
     "listagg(cast(a as string), ',') within group (order by b, a)": "LISTAGG",
+    "array_contains(slice(collect_list(a), 1, 1), 5)": "COLLECT_LIST",
+    "array_contains(collect_list(a), 5)": None,
+    "max_by(a, b) is null": "MAX_BY",
+    "max_by(a > 1, b) is true": "MAX_BY",
+    "mode(a) is not null": None,
+    "collect_list(a) is null": None,
     "hll_sketch_estimate(hll_sketch_agg(a))": "HLL_SKETCH_AGG",
     "array_max(transform(histogram_numeric(a, 3), x -> x.y))": "HISTOGRAM_NUMERIC",
     "transform(collect_set(a), x -> x + 1)": "COLLECT_SET",
@@ -114,6 +123,39 @@ def test_lists_of_any_order(value):
     found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
     what = LISTS[value]
     assert (found is None) if what is None else (found is not None and what in found.reason.detail)
+
+
+def test_what_is_projected_from_a_list():
+    inner = "(select k, slice(collect_list(a), 1, 1) as w from r group by k)"
+    query = read(f"select array_contains(w, 5) as v, count(*) as n from {inner} group by 1")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
+    assert found is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "is_decided"), [("max_by(a, b)", True), ("mode(a)", False), ("max(a)", False)]
+)
+def test_counting_values_that_may_be_null(value, is_decided):
+    query = read(f"select count(v) as n from (select k, {value} as v from r group by k)")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("int",))
+    assert (found is not None) == is_decided
+
+
+@pytest.mark.parametrize(
+    ("generator", "is_decided"),
+    [
+        ("explode(v)", False),
+        ("posexplode(v)", False),
+        ("stack(2, v, v)", False),
+        ("explode(filter(v, x -> x > 5))", True),
+        ("explode(sequence(1, element_at(v, 1)))", True),
+    ],
+)
+def test_how_many_rows_a_list_makes(generator, is_decided):
+    lists = "(select k, collect_list(a) as v from r group by k)"
+    query = read(f"select k, count(*) as n from (select k, {generator} from {lists}) group by k")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
+    assert (found is not None) == is_decided
 
 
 def test_a_sorted_list_of_such_values():

@@ -64,7 +64,6 @@ class BorrowedConnections(IncrementalViewConnections):
         super().__init__(lender.profile, get_context("spawn"))
         self._lender = lender
         self._lent: dict[Hashable, Any] = {}  # by thread: the handle of dbt's connection
-        self._has_started = False  # Spark, in this process
 
     def get_thread_connection(self) -> Connection:
         lent = self._lender.get_thread_connection()
@@ -94,10 +93,8 @@ class BorrowedConnections(IncrementalViewConnections):
         if getattr(credentials, "method", None) == SparkConnectionMethod.SESSION:
             from dbt.adapters.sparkivm.session import copied_session
 
-            if not self._has_started:
-                handle.cursor()
-                handle.execute("select 1")  # starts Spark with the profile's settings
-                self._has_started = True
+            handle.cursor()
+            handle.execute("select 1")  # sets the profile's settings, which a hook may have changed
             return copied_session()
         if isinstance(handle, PyhiveConnectionWrapper) and not isinstance(handle, PyodbcConnectionWrapper):
             own = ThriftConnection(handle.handle, credentials.poll_interval, credentials.query_timeout, 0)

@@ -137,7 +137,7 @@ class Delta(TableFormat):
         return self.records_changes(source) and not switched and not restored
 
     def identity(self, column: Field) -> str:
-        return column.type  # only some engines know ids of columns
+        return column.stored_type  # only some engines know ids of columns
 
 
 DELTA = Delta()

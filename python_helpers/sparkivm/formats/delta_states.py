@@ -20,7 +20,7 @@ from sparkivm.formats.delta import (
     growth,
     replaces_a_part,
 )
-from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.state_format import AS_WE_WRITE, Done, Expiry, RowCounts, StateFormat, Tag, Write
 from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType
 
@@ -34,10 +34,6 @@ _NEEDED = {
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
-_AS_WE_WRITE = {
-    "spark.sql.sources.partitionOverwriteMode": "static",  # INSERT OVERWRITE replaces all partitions
-    "spark.sql.storeAssignmentPolicy": "ANSI",  # decimal sums have more digits than their column
-}
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 # Other changes are visible in the columns' names and types.
 _COLUMNS_CHANGE = COLUMNS_GO | {"ADD COLUMNS"}
@@ -115,7 +111,7 @@ class DeltaStates(StateFormat):
     def tagged(self, write: Write, tag: Tag) -> tuple[Write, Mapping[str, str]]:
         # If these settings stayed, they would also tag the next ALTER: a frontier without its data.
         return write, {
-            **_AS_WE_WRITE,
+            **AS_WE_WRITE,
             _METADATA: tag.metadata,
             _APPLICATION: tag.application,
             _NUMBER: str(tag.number),

@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from sparkivm.engine import SNAPSHOT, Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg import RETENTION
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
-from sparkivm.formats.state_format import Done, Expiry, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.state_format import AS_WE_WRITE, Done, Expiry, RowCounts, StateFormat, Tag, Write
 from sparkivm.formats.waiting import span_ms
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import INT, STRING, SparkType
@@ -110,12 +110,13 @@ class IcebergStates(StateFormat):
             options = {f"snapshot-property.{FRONTIER}": tag.metadata, "isolation-level": "serializable"}
             if read:
                 options["validate-from-snapshot-id"] = str(read)
-            return Write(write.macro, {**write.arguments, "options": options}), {}
+            return Write(write.macro, {**write.arguments, "options": options}), AS_WE_WRITE
         arguments = dict(write.arguments)
         if write.macro == "merge_state" and tag.after is not None:
             arguments["source"] = _guarded(arguments["source"], tag.after.name, read)
         return Write(write.macro, arguments), {
-            f"spark.sql.iceberg.snapshot-property.{FRONTIER}": tag.metadata
+            **AS_WE_WRITE,
+            f"spark.sql.iceberg.snapshot-property.{FRONTIER}": tag.metadata,
         }
 
     def is_conflict(self, error: EngineError) -> bool:

@@ -12,6 +12,11 @@ from sparkivm.names import TableName
 from sparkivm.spark.data_types import SparkType
 
 Done = TypeVar("Done")
+# Settings of each statement that writes to a state, whatever the session says.
+AS_WE_WRITE = {
+    "spark.sql.sources.partitionOverwriteMode": "static",  # INSERT OVERWRITE replaces all partitions
+    "spark.sql.storeAssignmentPolicy": "ANSI",  # decimal sums have more digits than their column
+}
 
 
 @dataclass(frozen=True)

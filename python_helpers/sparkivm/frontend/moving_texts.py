@@ -15,7 +15,8 @@ _MOVES = re.compile(r"\s*(now|today|tomorrow|yesterday|t\d|\d{1,2}(?=:))", re.IG
 
 def moving_word(node: exp.Expr) -> str:
     """What makes a node such a text, whatever Spark reads it as; "" if nothing does."""
-    found = _MOVES.match(node.name) if isinstance(node, exp.Literal) and node.is_string else None
+    is_text = isinstance(node, exp.RawString) or (isinstance(node, exp.Literal) and node.is_string)
+    found = _MOVES.match(node.name) if is_text else None
     return found[1] if found else ""
 
 

@@ -12,7 +12,7 @@ subtracted.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -41,6 +41,7 @@ from sparkivm.spark.data_types import BIGINT, SparkType
 # Aggregates that depend on the order: by the order of a list, by the choice among ties, by last digits.
 _LISTS = frozenset("array_agg collect_list collect_set listagg string_agg".split())
 _IN_TIES = frozenset("approx_percentile approx_top_k max_by min_by mode percentile_approx".split())
+_OF_A_ROW = frozenset("max_by min_by".split())  # a value of one row, which may be NULL
 _IN_DIGITS = frozenset(
     """
     corr covar_pop covar_samp histogram_numeric hll_sketch_agg hll_union_agg kurtosis regr_avgx regr_avgy
@@ -85,14 +86,16 @@ def decided_by_order(core: Relation, types_of: TypesOf) -> Decided | None:
 class _Value:
     """A column with order-dependent values.
 
-    what     the aggregate, for the user
-    nodes    the groups that it comes from
-    is_list  whether only the order of a list varies, not its elements
+    what        the aggregate, for the user
+    nodes       the groups that it comes from
+    is_list     whether only the order of a list varies, not its elements
+    null_varies whether it also varies whether the value is NULL
     """
 
     what: str
     nodes: frozenset[Aggregate]
     is_list: bool = False
+    null_varies: bool = False
 
 
 _Values = dict[str, _Value]
@@ -149,6 +152,8 @@ class _Walk:
                             found[name] = _both(found.get(name), value)
                 return found
             case Generate():
+                if not _makes_as_many_rows(node.generator, below):
+                    self._decide([node.generator], below)
                 made = _read(node.generator, below)
                 return below | (dict.fromkeys(node.names, made) if made else {})
         # What other operators read may decide which rows exist.
@@ -164,9 +169,10 @@ class _Walk:
                 continue
             what, value = self._own(node.input, argument, call.function), _read(argument, below)
             is_list = value is None and what.lower() in _LISTS
+            null_varies = what.lower() in _OF_A_ROW or (value is not None and value.null_varies)
             what = what or (value.what if value else "")
             if what:
-                values[call.name] = _Value(what, frozenset({node}), is_list)
+                values[call.name] = _Value(what, frozenset({node}), is_list, null_varies)
         return values
 
     def _check_groups(self, node: Aggregate, below: _Values, *, stored: bool) -> None:
@@ -174,7 +180,7 @@ class _Walk:
         self._decide(map(column, node.keys), below)
         for call in node.calls:
             argument = call.argument
-            followed = _is_counted(call) or (stored and call.called.follows_values)
+            followed = _is_counted(call, below) or (stored and call.called.follows_values)
             if argument is None or not followed or _read(argument, below) is None:
                 continue
             # If the type is unknown, assume that the value decides: the argument may be cast to a number.
@@ -193,7 +199,7 @@ class _Walk:
             value = _read(call.call, below)
             what = self._own(node.input, call.call)
             if what:
-                value = _Value(f"{what} OVER (…)", frozenset())
+                value = _Value(f"{what} OVER (…)", frozenset(), null_varies=what.lower() in _OF_A_ROW)
             if value:
                 values[call.name] = value
         return values
@@ -237,9 +243,12 @@ class _Walk:
         return self._types_of(Project(input, (("argument", argument),)))[0]
 
 
-def _is_counted(call: Call) -> bool:
-    """Whether a call counts by more than whether a column is NULL, which does not depend on the order."""
-    return call.function == COUNT and call.argument is not None and call.argument.as_column is None
+def _is_counted(call: Call, values: _Values) -> bool:
+    """Whether a call counts by more than whether a column is NULL, or if that varies."""
+    if call.function != COUNT or call.argument is None:
+        return False
+    name = call.argument.as_column
+    return name is None or (name in values and values[name].null_varies)
 
 
 def _read(scalar: Scalar, values: _Values) -> _Value | None:
@@ -250,13 +259,31 @@ def _read(scalar: Scalar, values: _Values) -> _Value | None:
         node = waiting.pop()
         if isinstance(node, exp.Column) and node.name in values:
             found = _both(found, values[node.name])
-        elif isinstance(node, exp.Is) and isinstance(node.this, exp.Column):
-            waiting.append(node.expression)  # whether it is NULL does not depend on the order
+        elif _asks_for_stable_null(node, values):
+            continue
         elif _is_of_any_order(node, values):
             waiting.extend(_arguments(node)[1:])
         else:
             waiting.extend(node.iter_expressions())
-    return found
+    if found is None or scalar.as_column is not None:
+        return found
+    return replace(found, is_list=False, null_varies=True)
+
+
+def _asks_for_stable_null(node: exp.Expr, values: _Values) -> bool:
+    """Whether a node is `x IS NULL` for a column for which this does not vary."""
+    if not isinstance(node, exp.Is) or not isinstance(node.expression, exp.Null):
+        return False
+    value = values.get(node.this.name) if isinstance(node.this, exp.Column) else None
+    return value is not None and not value.null_varies
+
+
+def _makes_as_many_rows(generator: Scalar, values: _Values) -> bool:
+    """Whether a generator makes a row for each element of a list, or as many as the number in STACK."""
+    call = generator.tree
+    first = next(iter(_arguments(call)), None) if isinstance(call, exp.Func) else None
+    value = values.get(first.name) if isinstance(first, exp.Column) else None
+    return spark_name(call) == "stack" or (value is not None and value.is_list)
 
 
 def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:

@@ -191,5 +191,4 @@ class SeedTable:
 def _columns(table: RelationFacts) -> str:
     """A hash of the table's columns, which also distinguishes a column from another one of its name."""
     identity = format_of(table).identity
-    named = [(field.name, identity(field), field.char_length) for field in table.fields]
-    return digest(repr(named))
+    return digest(repr([(field.name, identity(field)) for field in table.fields]))

@@ -268,7 +268,7 @@ def _files_changed(error: EngineError) -> bool:
 
 
 def _types(fields: tuple[Field, ...]) -> list[tuple[str, str]]:
-    return [(field.name, field.type) for field in fields]
+    return [(field.name, field.stored_type) for field in fields]
 
 
 def _as_named(key: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:

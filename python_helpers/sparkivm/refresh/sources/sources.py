@@ -50,6 +50,7 @@ class Sources:
         self._captures = captures
         self._ahead: dict[str, RelationFacts] = {}
         self._looked_at: set[str] = set()  # by this session, in this refresh
+        self._logs: dict[str, TableName] = {}  # those that the model reads, by key
         self._spelled: set[TableName] = set()  # names that differ in case from those of the relations' facts
 
     @classmethod
@@ -225,6 +226,7 @@ class Sources:
                 raise ModelError(
                     str(model), f"{name} is a change log, which has no versions", "read it without a version"
                 )
+            self._logs[name.key] = name
             alias = "" if reference.aliased else f" as {quoted(identifier)}"
             return f"({self._current_rows(name, log)}){alias}"
 
@@ -265,9 +267,14 @@ class Sources:
         return DeclarationError(str(name), f"the log cannot be read: {error}", "see the message")
 
     def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
-        """Raises: DeclarationError if a log that changed since has an undeclared operation."""
+        """Raises: DeclarationError if a log that changed since has an undeclared operation.
+
+        read  the relations that were looked up; a model that is not incremental may read more
+        """
         for key in self._declared.logs:
             facts, known = read.get(key), frontier.sources.get(key) if frontier else None
+            if facts is None and key in self._logs:
+                facts = self.known(self._logs[key])
             if facts is None or (known and known.at == facts.at):
                 continue
             log = self._declared.of(facts.source).log
