@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -28,9 +27,12 @@ class Failure(Exception):
 
 
 class World:
-    """A schema with a view of one kind and relations of others; states have the size that the kind assumes."""
+    """A schema with a view of one kind and relations of others; states have the size that the kind assumes.
 
-    def __init__(self, spark: SparkSession, kind: Kind) -> None:
+    boundaries  the number of statements in a refresh; None: an undisturbed refresh, the first one, is counted
+    """
+
+    def __init__(self, spark: SparkSession, kind: Kind, boundaries: int | None = None) -> None:
         self._spark, self.kind = spark, kind
         self.lab = Lab(spark, re.sub(r"\W+", "_", f"chaos {kind.name}"))
         open_world(self.lab)
@@ -38,7 +40,7 @@ class World:
         self._number = 100
         self._view = self.lab.view("m", kind.sql, **kind.options)
         self.view.refresh()
-        self.boundaries = self._boundaries()
+        self.boundaries = self._boundaries() if boundaries is None else boundaries
         self.names = self._names()
 
     @property
@@ -54,8 +56,11 @@ class World:
         broken = "m" in names and not names & {"m__ivm", f"{ICE}.m__ivm"}  # the change made it unreadable
         before = None if broken else self._readable()
         engine = self._engine(fault)
-        with suppress(Killed, EngineError, ModelError):
+        try:
             self._act(engine)
+        except (Killed, EngineError, ModelError) as error:
+            if not engine.happened:
+                raise Failure(f"fails without a fault: {error}") from error
         if not engine.happened:
             return False
         between = None if broken else self._readable()
