@@ -78,6 +78,39 @@ def test_what_is_going_on(project):
     assert told("leftovers") == []
 
 
+def test_a_selection_of_a_view_with_tests(project):
+    """dbt selects the tests of a model with it."""
+    Path("models", "tests.yml").write_text(
+        "models: [{name: m, data_tests: [incremental_view_is_consistent]}]\n"
+        "unit_tests: [{name: u, model: m, given: [], expect: {rows: []}}]\n"
+    )
+    assert [view["model"] for view in told("status", "--select", "m")] == ["model.shop.m"]
+
+
+def test_what_the_project_prints_is_not_the_answer(project):
+    model = Path("models", "m.sql")
+    model.write_text("{% do print('building ' ~ this) %}{% do print('[1') %}" + model.read_text())
+    assert [view["model"] for view in told("status", "--select", "m")] == ["model.shop.m"]
+    assert said("check", "--format", "json").count('"verdict"') == 3
+
+
+def test_variables(project):
+    Path("models", "m.sql").write_text("{{ config(alias=var('name')) }} " + FILES["models/m.sql"])
+    (found,) = told("status", "--select", "m", "--vars", "{name: another}")
+    assert (found["view"], found["condition"]) == ("shop.another", "not_built")
+
+
+def test_options_of_views_for_a_whole_folder(project):
+    """`meta.sparkivm` of a folder reaches models that are no incremental views, as sources of others."""
+    text = FILES["dbt_project.yml"].replace(
+        "models: {", "models: {+meta: {sparkivm: {change_capture: auto}}, "
+    )
+    Path("dbt_project.yml").write_text(text)
+    Path("models", "t.sql").write_text("{{ config(materialized='table') }} select 1 as k, 1 as x")
+    Path("models", "over.sql").write_text("select k, sum(x) as s from {{ ref('t') }} group by k")
+    assert told("explain", "over")["next_refresh"]["reason"] == "STATE_MISSING"
+
+
 def test_errors(project):
     text = said("history", "nothing", exit_code=1)
     assert "there is no model named nothing" in text
@@ -102,7 +135,10 @@ def test_the_report_has_history_and_plans(project, tmp_path):
     ]
     (tmp_path / "target" / "manifest.json").write_text(json.dumps({"nodes": nodes}))
     run = {"metadata": {"generated_at": "2026-01-02T03:04:05Z"}, "elapsed_time": 1.0, "results": results}
-    (tmp_path / "target" / "run_results.json").write_text(json.dumps(run))
+    written = tmp_path / "target" / "run_results.json"
+    written.write_text(json.dumps({**run, "args": {"which": "test"}}))
+    assert "is of `dbt test`, which refreshes nothing" in said("report", exit_code=2)
+    written.write_text(json.dumps(run))
     text = Path(said("report").strip()).read_text()
     assert text.count('<div class="times">') == 1
     assert text.count("<svg ") == 2, "the third has a wrong option"

@@ -225,7 +225,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 self._execute_header(options)
                 request = self._request(view, model.unique_id, model.compiled_code, options)
                 return str(consistency_sql(self.ivm_engine(), request))
-            except (ModelError, DeclarationError) as error:
+            except (ModelError, DeclarationError, CompilationError) as error:
                 return _failing_sql(str(error))
 
     @available.parse(lambda *args, **kwargs: "")
@@ -312,10 +312,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             for node, name in relations(manifest):
                 meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
                 said = meta.get("sparkivm")
-                if said and getattr(node.config, "materialized", "") == "incremental_view":
-                    said = declaration_of(said)
+                if said and node.resource_type != "source":
+                    said = declaration_of(said)  # options of views may be there too
                 if said is not None:
                     metas[name.key] = said
+                    if deferred := getattr(node, "defer_relation", None):
+                        metas.setdefault(TableName(str(deferred.schema), str(deferred.alias)).key, said)
             home, project = str(self.config.credentials.schema), self.config.project_name
             self._declared = DeclaredSources(home, metas, project)
         return self._declared

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 from dbt.adapters.sparkivm.command.output import format_option, limit_option, print_json, print_table
 from dbt.adapters.sparkivm.command.project import Project, project_options
@@ -20,7 +18,7 @@ def changes(project: Project, view: str, limit: int, format: str) -> None:
 
     It compares two versions of the view, so it takes as long as reading both.
     """
-    found = json.loads(project.operation("incremental_view_changes", {"view": view, "limit": limit}))
+    found = project.answer("incremental_view_changes", {"view": view, "limit": limit})
     if format == "json":
         print_json(found)
         return

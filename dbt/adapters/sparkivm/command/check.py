@@ -15,7 +15,7 @@ from typing import Any
 import click
 from dbt.adapters.sparkivm.__version__ import version
 from dbt.adapters.sparkivm.command.check_formats import FORMATS
-from dbt.adapters.sparkivm.command.project import NotStarted, Project, project_options
+from dbt.adapters.sparkivm.command.project import NotStarted, Project, json_in, project_options
 from dbt.cli.options import MultiOption
 from rich.console import Console
 from rich.progress import Progress
@@ -107,7 +107,9 @@ class _Lines:
     models: list[ModelReport] = field(default_factory=list)
 
     def take(self, line: str) -> None:
-        found = json.loads(line)
+        found = json_in(line)
+        if not isinstance(found, dict):
+            return  # printed by the project
         if not self.head:
             self.head = found
             self.progress.add_task("models", total=len(found["models"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -21,7 +20,7 @@ _RIGHT = ("took", "+", "-", "~")
 @project_options
 def history(project: Project, view: str, limit: int, format: str) -> None:
     """Show the last refreshes of VIEW, a model's name, newest first."""
-    found = json.loads(project.operation("incremental_view_history", {"view": view, "limit": limit}))
+    found = project.answer("incremental_view_history", {"view": view, "limit": limit})
     if format == "json":
         print_json(found)
     else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 from dbt.adapters.sparkivm.command.output import format_option, print_json, print_table
 from dbt.adapters.sparkivm.command.project import Project, project_options
@@ -16,7 +14,7 @@ from dbt.adapters.sparkivm.command.project import Project, project_options
 def leftovers(project: Project, drop: bool, format: str) -> None:
     """List the tables and views that no model of the project needs any more, or drop them."""
     arguments = {"drop": drop, "format": "json"}
-    found = json.loads(project.operation("incremental_view_leftovers", arguments))
+    found = project.answer("incremental_view_leftovers", arguments)
     if format == "json":
         print_json([{**one, "dropped": drop} for one in found])
         return

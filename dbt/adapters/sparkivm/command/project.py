@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import update_wrapper
 from pathlib import Path
@@ -36,6 +37,7 @@ class Project:
     profiles_dir: str | None = None
     profile: str | None = None
     target: str | None = None
+    vars: str | None = None
 
     @property
     def directory(self) -> Path:
@@ -106,13 +108,31 @@ class Project:
             raise click.ClickException("\n".join(errors) or f"{macro} failed; see dbt's log")
         return "\n".join(printed)
 
+    def answer(self, macro: str, arguments: Mapping[str, object]) -> Any:
+        """The JSON that a macro prints. Macros of the project may print other texts meanwhile.
+
+        Raises: click.ClickException.
+        """
+        printed: list[str] = []
+        self.operation(macro, arguments, printed.append)
+        return next(found for text in reversed(printed) if (found := json_in(text)) is not None)
+
     def views(self, select: Sequence[str]) -> list[str]:
         """The unique_ids of the incremental views that a selection contains.
 
         Raises: click.ClickException.
         """
         found = self.dbt(
-            ["list", "--output", "json", "--output-keys", "unique_id", "--select"]
+            [
+                "list",
+                "--resource-types",
+                "model",
+                "--output",
+                "json",
+                "--output-keys",
+                "unique_id",
+                "--select",
+            ]
             + [f"{one},{VIEWS}" for one in select]
         )
         listed: Any = found.result
@@ -141,6 +161,14 @@ class Found:
     credentials: Any
 
 
+def json_in(text: str) -> Any:
+    """The list or mapping that a printed text is; None for any other text."""
+    with suppress(ValueError):
+        found = json.loads(text)
+        return found if isinstance(found, (dict, list)) else None
+    return None
+
+
 class NotStarted(click.ClickException):
     """The command could not start."""
 
@@ -156,11 +184,13 @@ def project_options(command: _Command) -> _Command:
         profiles_dir: str | None,
         profile: str | None,
         target: str | None,
+        vars: str | None,
         **options: Any,
     ) -> Any:
-        return command(*args, project=Project(project_dir, profiles_dir, profile, target), **options)
+        project = Project(project_dir, profiles_dir, profile, target, vars)
+        return command(*args, project=project, **options)
 
     result: Any = update_wrapper(with_project, command)  # with the options that the command has so far
-    for name in ("target", "profile", "profiles-dir", "project-dir"):
+    for name in ("vars", "target", "profile", "profiles-dir", "project-dir"):
         result = click.option(f"--{name}", help="as in dbt")(result)
     return result  # type: ignore[no-any-return]

@@ -11,6 +11,8 @@ from dbt.adapters.sparkivm.command.project import NotStarted, Project, project_o
 from dbt.adapters.sparkivm.report.page import page
 from dbt.adapters.sparkivm.report.views_of_run import Run, read_run
 
+_RUNS = ("dbt run", "dbt build", "dbt retry")
+
 
 @click.command()
 @click.option(
@@ -31,6 +33,9 @@ def report(project: Project, target_path: Path, output: Path | None, offline: bo
         run = read_run(target / "run_results.json")
     except (OSError, ValueError, KeyError) as error:
         raise NotStarted(f"{target} has no run of dbt that can be read: {error!r}") from error
+    if run.command not in _RUNS:
+        what = f"{target / 'run_results.json'} is of `{run.command}`, which refreshes nothing"
+        raise NotStarted(f"{what}; make the report directly after dbt run or dbt build")
     if not offline and run.views:
         try:
             run = _with_states(project, run)

@@ -22,15 +22,18 @@ _MATERIALIZATION = "macro.dbt_sparkivm.materialization_incremental_view_spark"
     "--manifest",
     "path",
     type=click.Path(path_type=Path),
-    default=Path("target/manifest.json"),
-    show_default=True,
+    help="[default: target/manifest.json in the project]",
 )
 @select_option
 @project_options
 @click.argument("rest", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def run(
-    context: click.Context, project: Project, path: Path, select: tuple[str, ...], rest: tuple[str, ...]
+    context: click.Context,
+    project: Project,
+    path: Path | None,
+    select: tuple[str, ...],
+    rest: tuple[str, ...],
 ) -> None:
     """Refresh the incremental views of a manifest. Other options are passed to `dbt run`."""
     from dbt.artifacts.schemas.manifest import WritableManifest
@@ -38,6 +41,7 @@ def run(
     from dbt.contracts.graph.manifest import Manifest
     from dbt_common.exceptions import DbtRuntimeError
 
+    path = path or project.directory / "target" / "manifest.json"
     if not path.is_file():
         raise NotStarted(f"there is no manifest {path}; run `dbt parse`, or name it with --manifest")
     try:

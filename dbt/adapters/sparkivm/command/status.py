@@ -5,7 +5,6 @@ tested  tests/adapter/test_command_output.py
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -24,7 +23,7 @@ _RIGHT = ("took", "saved", "rows", "size")
 def status(project: Project, select: tuple[str, ...], format: str) -> None:
     """Show how up to date the views are. Reads metadata only, and changes nothing."""
     arguments = {"views": project.views(select)} if select else {}
-    found = json.loads(project.operation("incremental_view_status", arguments))
+    found = project.answer("incremental_view_status", arguments)
     if format == "json":
         print_json(found)
         return
