@@ -8,6 +8,7 @@ from sparkivm.algebra import Aggregate
 from sparkivm.errors import NotIncremental
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.order_dependent import Decided, decided_by_order
+from sparkivm.spark.data_types import spark_type
 from tests.fuzz.database import Database
 from tests.fuzz.random_data import World
 from tests.fuzz.view import View
@@ -130,6 +131,15 @@ def test_what_is_projected_from_a_list():
     query = read(f"select array_contains(w, 5) as v, count(*) as n from {inner} group by 1")
     found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
     assert found is not None
+
+
+@pytest.mark.parametrize("type_", ["string", "double", "decimal(10,2)"])
+@pytest.mark.parametrize("value", ["sum(s)", "try_avg(s)", "sum(distinct s)"])
+def test_texts_are_added_up_in_double(value, type_):
+    query = read(f"select v, count(*) as n from (select k, {value} as v from r group by k) group by v")
+    types = lambda _: (spark_type(type_),)  # noqa: E731
+    found = decided_by_order(normalize(query.root, query.root.columns), types)
+    assert (found is not None) == (type_ != "decimal(10,2)")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from sqlglot import exp
 from sparkivm.algebra import Scalar
 from sparkivm.algebra.aggregates.aggregate_function import QueryAggregate
 from sparkivm.algebra.aggregates.count import COUNT, COUNT_ROWS
-from sparkivm.algebra.aggregates.functions import FUNCTIONS
+from sparkivm.algebra.aggregates.functions import FUNCTIONS, OF_BOOLEANS
 from sparkivm.algebra.aggregates.recomputed import Evaluated, evaluated
 from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import conjunction
@@ -41,7 +41,15 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
         return function, Scalar(node)
     if function == COUNT:
         return _count(name, arguments, condition)
-    return function, Scalar(_where(condition, arguments[0]))
+    argument = _as_boolean(arguments[0]) if name in OF_BOOLEANS else arguments[0]
+    return function, Scalar(_where(condition, argument))
+
+
+def _as_boolean(argument: exp.Expr) -> exp.Expr:
+    """As Spark casts the argument of BOOL_AND: the least text is not the least truth value."""
+    if isinstance(argument, (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
+        return argument
+    return exp.Cast(this=argument.copy(), to=exp.DataType.build("boolean"))
 
 
 def _count(name: str, arguments: list[exp.Expr], condition: exp.Expr | None) -> ReadCall:

@@ -36,7 +36,7 @@ from sparkivm.plan.distinct_arguments import taken_apart
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.properties.key_columns import key_columns
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.spark.data_types import BIGINT, SparkType
+from sparkivm.spark.data_types import BIGINT, STRING, SparkType
 
 # Aggregates that depend on the order: by the order of a list, by the choice among ties, by last digits.
 _LISTS = frozenset("array_agg collect_list collect_set listagg string_agg".split())
@@ -234,7 +234,8 @@ class _Walk:
         if name not in _ADDING or read is None:
             return ""
         type_ = self._type(input, Scalar(read))
-        floating = type_.holds_floating or (type_ == BIGINT and "avg" in name)
+        # Spark adds texts up in DOUBLE.
+        floating = type_.holds_floating or type_ == STRING or (type_ == BIGINT and "avg" in name)
         return f"{shown} of {str(type_).upper()}" if floating else ""
 
     def _type(self, input: Relation, argument: Scalar) -> SparkType:

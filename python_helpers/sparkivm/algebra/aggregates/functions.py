@@ -12,6 +12,8 @@ from sparkivm.algebra.aggregates.extremum import MAX, MIN
 from sparkivm.algebra.aggregates.recomputed import EVALUATED
 from sparkivm.algebra.aggregates.sum import SUM
 
+# FALSE is less than TRUE.
+OF_BOOLEANS: Mapping[str, QueryAggregate] = {"bool_and": MIN, "every": MIN, "bool_or": MAX, "some": MAX}
 # By Spark's names. COUNT_IF becomes COUNT of an argument that is NULL where the condition is not TRUE.
 FUNCTIONS: Mapping[str, QueryAggregate] = {
     **EVALUATED,
@@ -23,9 +25,5 @@ FUNCTIONS: Mapping[str, QueryAggregate] = {
     "bit_xor": BIT_XOR,
     "min": MIN,
     "max": MAX,
-    # FALSE is less than TRUE.
-    "bool_and": MIN,
-    "every": MIN,
-    "bool_or": MAX,
-    "some": MAX,
+    **OF_BOOLEANS,
 }

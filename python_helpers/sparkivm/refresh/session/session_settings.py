@@ -40,6 +40,15 @@ _SEMANTIC = (
     "spark.sql.legacy.nullInEmptyListBehavior",
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.timestampType",
+    "spark.sql.jsonGenerator.ignoreNullFields",
+    "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.function.concatBinaryAsString",
+    "spark.sql.function.eltOutputAsString",
+    "spark.sql.legacy.castComplexTypesToString.enabled",
+    "spark.sql.legacy.typeCoercion.datetimeToString.enabled",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
+    "spark.sql.legacy.followThreeValuedLogicInArrayExists",
+    "spark.sql.legacy.negativeIndexInArrayInsert",
 )
 _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
