@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
+from tests.nightly import few_of
 from tests.spark.lab import Lab
 
 pytestmark = pytest.mark.spark
@@ -40,13 +41,13 @@ def lab(spark) -> Lab:
     return lab
 
 
-@pytest.mark.parametrize("number", range(len(MOVING)))
+@pytest.mark.parametrize("number", few_of(range(len(MOVING)), [0, 1, 5]))
 def test_they_are_not_incremental(lab, number):
     view = lab.view(f"moving_{number}", f"select id from t where {MOVING[number]}")
     view.must_be("create", Reason.NON_DETERMINISTIC_EXPRESSION)
     view.must_be("full", Reason.NON_DETERMINISTIC_EXPRESSION)
 
 
-@pytest.mark.parametrize("number", range(len(TEXTS)))
+@pytest.mark.parametrize("number", few_of(range(len(TEXTS)), [0, 1]))
 def test_they_may_be_texts(lab, number):
     lab.view(f"text_{number}", f"select id from t where {TEXTS[number]}").build()
