@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,9 +37,16 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What each operation tells; the calls are under `calls`."""
     found: dict[str, Any] = {"calls": []}
 
-    def operation(self: Project, macro: str, arguments: dict[str, object]) -> str:
+    def operation(
+        self: Project,
+        macro: str,
+        arguments: dict[str, object],
+        as_printed: Callable[[str], None] = lambda text: None,
+    ) -> str:
         found["calls"].append((macro, dict(arguments)))
-        return json.dumps(found[macro])
+        as_printed("printed by a model")
+        as_printed(text := json.dumps(found[macro]))
+        return text
 
     monkeypatch.setattr(Project, "operation", operation)
     monkeypatch.setattr(Project, "views", lambda self, select: [f"model.shop.{one}" for one in select])
