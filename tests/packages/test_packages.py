@@ -72,7 +72,7 @@ def test_each_kind_of_outcome(tmp_path, monkeypatch):
         "unknown": ("not tried", "the embedded engine cannot run it"),
         "above": ("not tried", "it reads a model that was not tried, or failed"),
         "wrong": ("failed", "wrong rows"),
-        "ranked": ("incremental", "equals its rebuild"),
+        "ranked": ("incremental", "equal to its rebuild"),
     }
 
 
