@@ -104,6 +104,7 @@ def test_session_that_overwrites_single_partitions(lab):
     view.must_be("incremental")
 
 
+@pytest.mark.nightly
 def test_what_another_one_wrote(lab):
     view = built(lab, "m", SUMS)
     lab.run("insert into m__ivm select * from m__ivm")
