@@ -1,6 +1,6 @@
-"""The demo's parts: the data is prepared by a Spark that stays, then tables and views run, each by its own.
+"""The demo's parts: the data and the views are made by `sparkivm server`; then tables and views are timed.
 
-Tables and views have their own processes, so neither arm profits from a Spark that the other has warmed up.
+Each of the two arms has its own process and Spark, so neither profits from a Spark that the other warmed up.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def in_fresh_process(function: Callable[..., T], *arguments: object) -> T:
 
 
 def prepare(parquet: Path, conditions: Conditions) -> tuple[list[NodeRun], Execution]:
-    """Load the sources, create the views, and refresh them in a fresh process: all by a Spark that stays.
+    """Load the sources, create the views, and refresh them in a fresh process, all by `sparkivm server`.
 
     Returns: the runs that created the views, and the refresh.
     """
@@ -81,7 +81,7 @@ def prepare(parquet: Path, conditions: Conditions) -> tuple[list[NodeRun], Execu
 
 
 def _create_views(parquet: Path, conditions: Conditions) -> list[NodeRun]:
-    load(_spark_of_server(conditions), parquet, SOURCE_SCHEMA)
+    load(_session(conditions), parquet, SOURCE_SCHEMA)
     _project("tables", conditions).parse()  # all arms find dbt's saved parse of the project
     headline("2. dbt run: the views are created")
     created = _project("views", conditions, threads=conditions.cores).run().nodes
@@ -89,12 +89,13 @@ def _create_views(parquet: Path, conditions: Conditions) -> list[NodeRun]:
 
 
 def _refresh_by_server(conditions: Conditions) -> Execution:
-    _change(_spark_of_server(conditions), conditions, batch=1)
+    _change(_session(conditions), conditions, batch=1)
     headline("3. dbt run: the views are refreshed; a new process finds the warm Spark of `sparkivm server`")
     return _project("views", conditions).run()
 
 
-def _spark_of_server(conditions: Conditions) -> SparkSession:
+def _session(conditions: Conditions) -> SparkSession:
+    """Of the server if it runs, else of a new Spark."""
     os.chdir(DEMO_PROJECT)  # paths in the profile are relative to it
     return start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=True)
 
@@ -148,10 +149,9 @@ def _project(target: str, conditions: Conditions, threads: int = 1) -> DbtProjec
 @contextmanager
 def _spark(conditions: Conditions) -> Iterator[tuple[SparkSession, float]]:
     """A new Spark on the demo's catalog, and the seconds that its start took."""
-    os.chdir(DEMO_PROJECT)
     started = time.perf_counter()
     with step("start Spark"):
-        spark = start_spark(DEMO_PROJECT / ".spark", **conditions.of_spark, keep=True)
+        spark = _session(conditions)
     try:
         yield spark, time.perf_counter() - started
     finally:

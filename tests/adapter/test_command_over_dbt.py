@@ -101,7 +101,7 @@ def test_variables(project):
 
 
 def test_options_of_views_for_a_whole_folder(project):
-    """`meta.sparkivm` of a folder reaches models that are no incremental views, as sources of others."""
+    """`meta.sparkivm` of a folder also reaches tables, which are sources of views."""
     text = FILES["dbt_project.yml"].replace(
         "models: {", "models: {+meta: {sparkivm: {change_capture: auto}}, "
     )

@@ -60,18 +60,17 @@ def test_an_operation_that_is_not_declared(lab, built):
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("sql", "options"),
     [
-        {"header": SqlHeader(("create temporary view w as select 1 as a",), "it creates w")},
-        {"sql": "select x from shop.t union all select x from shop.log"},
+        (SUMS, {"header": SqlHeader(("create temporary view w as select 1 as a",), "it creates w")}),
+        ("select abs(x) from shop.t union all select x from shop.log", {}),
     ],
     ids=["header", "function of a user"],
 )
-def test_an_operation_that_is_not_declared_in_a_view_that_is_not_incremental(lab, other):
+def test_an_operation_that_is_not_declared_in_a_view_that_is_not_incremental(lab, sql, options):
     lab.table("t", "x int", "(1)")
     lab.lake.functions.add("abs")
-    sql = other.get("sql", SUMS).replace("select x from shop.t", "select abs(x) from shop.t")
-    view = view_of(lab, sql).with_(**{key: value for key, value in other.items() if key != "sql"})
+    view = view_of(lab, sql).with_(**options)
     assert view.refresh().mode == "create"
     lab.run("insert into log values ('truncate', 5, null, null, null)")
     assert "the log has the operation truncate, which is not declared" in refused(view)

@@ -94,7 +94,9 @@ class BorrowedConnections(IncrementalViewConnections):
             from dbt.adapters.sparkivm.session import copied_session
 
             handle.cursor()
-            handle.execute("select 1")  # sets the profile's settings, which a hook may have changed
+            handle.execute(
+                "select 1"
+            )  # starts Spark; sets what the profile says, which a hook may have changed
             return copied_session()
         if isinstance(handle, PyhiveConnectionWrapper) and not isinstance(handle, PyodbcConnectionWrapper):
             own = ThriftConnection(handle.handle, credentials.poll_interval, credentials.query_timeout, 0)

@@ -42,6 +42,11 @@ class WindowCall:
     settled: bool = False
 
     @property
+    def sorted_by(self) -> frozenset[str]:
+        """Columns that are keys of its ORDER BY."""
+        return frozenset(name for one in self.order if (name := one.key.as_column) is not None)
+
+    @property
     def columns(self) -> frozenset[str]:
         """Columns that it reads, without those of its partition."""
         return self.call.columns.union(*(ordering.key.columns for ordering in self.order))

@@ -1,7 +1,9 @@
 """Texts that mean another date or time each day, where Spark reads them as one: 'today', '08:00'.
 
 Spark takes the four words where it casts a constant to a date or timestamp, and fills in today's date for a
-text that has only a time.
+text that has only a time. Whether it casts one, only its optimizer shows (refresh/model/gate.py).
+
+tested  tests/unit/test_accepted_expressions.py, tests/unit/test_gate.py, tests/spark/test_moving_texts.py
 """
 
 from __future__ import annotations

@@ -210,9 +210,8 @@ def with_key_in_order(call: WindowCall, input: Relation) -> WindowCall:
 
     The values of other columns may depend on the order in which rows are read (plan/order_dependent.py).
     """
-    key = key_columns(input) if call.settled else None
-    given = {one.key.as_column for one in call.order}
-    rest = (Ordering(column(name), False, True) for name in sorted(key or ()) if name not in given)
+    key = (key_columns(input) if call.settled else None) or frozenset()
+    rest = (Ordering(column(name), False, True) for name in sorted(key - call.sorted_by))
     return replace(call, order=(*call.order, *rest))
 
 

@@ -7,6 +7,8 @@ differ the second time. In a column of a stored row this is noticed: the row to 
 view is rebuilt. In a filter, join, key, count or extremum it would not be noticed, so there the values must
 come from a view that stores them. At a query's top they are computed again for each changed group, and never
 subtracted.
+
+tested  tests/unit/test_order_dependent.py, tests/spark/test_auxiliaries.py
 """
 
 from __future__ import annotations
@@ -194,7 +196,7 @@ class _Walk:
         key = key_columns(node.input)
         for call in node.calls:
             self._decide((one.key for one in call.order), below)
-            if call.settled and (key is None or not key <= {one.key.as_column for one in call.order}):
+            if call.settled and (key is None or not key <= call.sorted_by):
                 self._decide(map(column, node.input.columns), below)  # they break ties
             value = _read(call.call, below)
             what = self._own(node.input, call.call)
@@ -260,22 +262,25 @@ def _read(scalar: Scalar, values: _Values) -> _Value | None:
         node = waiting.pop()
         if isinstance(node, exp.Column) and node.name in values:
             found = _both(found, values[node.name])
-        elif _asks_for_stable_null(node, values):
-            continue
         elif _is_of_any_order(node, values):
             waiting.extend(_arguments(node)[1:])
-        else:
+        elif not _asks_for_stable_null(node, values):
             waiting.extend(node.iter_expressions())
     if found is None or scalar.as_column is not None:
         return found
     return replace(found, is_list=False, null_varies=True)
 
 
+def _value_of(node: exp.Expr | None, values: _Values) -> _Value | None:
+    """The order-dependent value that a node names; None for a stable column, or an expression."""
+    return values.get(node.name) if isinstance(node, exp.Column) else None
+
+
 def _asks_for_stable_null(node: exp.Expr, values: _Values) -> bool:
     """Whether a node is `x IS NULL` for a column for which this does not vary."""
     if not isinstance(node, exp.Is) or not isinstance(node.expression, exp.Null):
         return False
-    value = values.get(node.this.name) if isinstance(node.this, exp.Column) else None
+    value = _value_of(node.this, values)
     return value is not None and not value.null_varies
 
 
@@ -283,7 +288,7 @@ def _makes_as_many_rows(generator: Scalar, values: _Values) -> bool:
     """Whether a generator makes a row for each element of a list, or as many as the number in STACK."""
     call = generator.tree
     first = next(iter(_arguments(call)), None) if isinstance(call, exp.Func) else None
-    value = values.get(first.name) if isinstance(first, exp.Column) else None
+    value = _value_of(first, values)
     return spark_name(call) == "stack" or (value is not None and value.is_list)
 
 
@@ -291,8 +296,7 @@ def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
     """Whether a call reads such a list and ignores its order."""
     if not isinstance(node, exp.Func) or spark_name(node) not in _WHATEVER_THE_ORDER:
         return False
-    first = _arguments(node)[0]
-    value = values.get(first.name) if isinstance(first, exp.Column) else None
+    value = _value_of(_arguments(node)[0], values)
     return value is not None and value.is_list
 
 

@@ -1,4 +1,9 @@
-"""The columns that together identify each row of a relation."""
+"""The columns that together identify each row of a relation.
+
+Window functions break ties by them, so that other columns never have to (frontend/windows.py).
+
+tested  tests/unit/test_order_dependent.py
+"""
 
 from __future__ import annotations
 

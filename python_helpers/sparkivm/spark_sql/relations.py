@@ -484,7 +484,7 @@ class _Printer:
             for one in call.order
         ]
         if call.settled:
-            known = {one.key.as_column for one in call.order} | set(relation.partition)
+            known = call.sorted_by.union(relation.partition)
             keys += [
                 self._scalar(block.columns[name])
                 for name in sorted(relation.input.columns)

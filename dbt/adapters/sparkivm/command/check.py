@@ -92,10 +92,8 @@ def _read(path: Path) -> Report:
 
 def _selected(project: Project, select: Sequence[str], exclude: Sequence[str]) -> list[str]:
     """unique_ids of models, as `dbt list` finds them."""
-    command = ["list", "--resource-types", "model", "--output", "json", "--output-keys", "unique_id"]
-    for option, groups in (("--select", select), ("--exclude", exclude)):
-        command += [part for group in groups for part in (option, group)]
-    return [json.loads(line)["unique_id"] for line in project.dbt(command).result]
+    given = (("--select", select), ("--exclude", exclude))
+    return project.models(*(part for option, groups in given for group in groups for part in (option, group)))
 
 
 @dataclass

@@ -117,26 +117,21 @@ class Project:
         self.operation(macro, arguments, printed.append)
         return next(found for text in reversed(printed) if (found := json_in(text)) is not None)
 
+    def models(self, *selection: str) -> list[str]:
+        """The unique_ids of the models that `dbt list` finds with these options.
+
+        Raises: click.ClickException.
+        """
+        command = ["list", "--resource-types", "model", "--output", "json", "--output-keys", "unique_id"]
+        listed: Any = self.dbt([*command, *selection]).result
+        return [json.loads(line)["unique_id"] for line in listed or ()]
+
     def views(self, select: Sequence[str]) -> list[str]:
         """The unique_ids of the incremental views that a selection contains.
 
         Raises: click.ClickException.
         """
-        found = self.dbt(
-            [
-                "list",
-                "--resource-types",
-                "model",
-                "--output",
-                "json",
-                "--output-keys",
-                "unique_id",
-                "--select",
-            ]
-            + [f"{one},{VIEWS}" for one in select]
-        )
-        listed: Any = found.result
-        return [json.loads(line)["unique_id"] for line in listed or ()]
+        return self.models("--select", *(f"{one},{VIEWS}" for one in select))
 
     def dbt(self, command: Sequence[str], *listeners: Callable[[Any], None]) -> Any:
         """The result of a dbt command that prints nothing, and leaves the results of the last run alone.

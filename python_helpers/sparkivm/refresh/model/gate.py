@@ -56,7 +56,7 @@ def _check_nothing_moves(engine: Engine, tree: exp.Query) -> None:
 
     Such a text computes to a date, and any other text to NULL; where it stays a text, the plans are the same.
     """
-    for word, literal in {moving_word(node): node for node in tree.walk() if moving_word(node)}.items():
+    for word, literal in {word: node for node in tree.walk() if (word := moving_word(node))}.items():
         other = "~" * len(word)
         plan, changed = (
             replace_moments(one.sql(dialect=SparkText), _ANY_MOMENT)
