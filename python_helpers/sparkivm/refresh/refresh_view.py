@@ -97,10 +97,8 @@ def _first_success(
         sources = Sources.of(engine, pins, request)
         try:
             asked = replace(request, sql=sources.model_text(request.view, request.sql))
-            warm = pins.begin_refresh()
-            learns, started_ms = request.learns_costs and warm, int(time.time() * 1000)
             again = partial(_first_success, engine, pins=pins, run=_attempted)
-            return run(Attempt(engine, asked, sources, again, started_ms, learns))
+            return run(Attempt(engine, asked, sources, again, started_ms=int(time.time() * 1000)))
         except Conflict:
             sources.forget(request.state)
             if number + 1 < _MOST_TRIES:

@@ -1,7 +1,7 @@
 """Corrects estimates by the real times of the view's earlier refreshes.
 
-A way that was never taken gets the benefit of the doubt; once taken, its time is known. So a wrong choice is
-not repeated, on any machine and with any data.
+If only one way was ever taken, half of its deviation (of the logarithm) is ascribed to the machine, and so
+expected of the other way too. Once both were taken, both are known. So a wrong choice is not repeated.
 
 tested  tests/unit/test_learned_costs.py, tests/refresh/test_learned_costs.py
 """
@@ -24,7 +24,7 @@ _LARGEST_FACTOR = 4.0
 def factors(timing: Timing) -> Factors:
     """For each way, its real time divided by the estimate."""
     known = _known(timing)
-    unknown = min([1.0, *known.values()])
+    unknown = math.sqrt(next(iter(known.values()), 1.0))
     return Factors(known.get("changes", unknown), known.get("full", unknown))
 
 

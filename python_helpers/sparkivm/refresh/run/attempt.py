@@ -46,7 +46,6 @@ class Attempt:
     request     with the query's SQL as this session reads it
     refresh     refreshes another view from the versions that this run reads
     started_ms  when it began
-    learns      whether later estimates learn from its time
     """
 
     engine: RecordingEngine
@@ -54,7 +53,6 @@ class Attempt:
     sources: Sources
     refresh: Callable[[RefreshRequest], RefreshResult]
     started_ms: int
-    learns: bool
 
     @property
     def view(self) -> TableName:
@@ -95,7 +93,7 @@ class Attempt:
         """What the next refresh learns from this one."""
         return replace(
             learned(seen.stored),
-            way=way if self.learns else "",
+            way=way if self.request.learns_costs else "",
             estimated_ms=round(1000 * estimated_s),
             started_ms=self.started_ms,
         )

@@ -21,7 +21,6 @@ class Pins:
         self._refused: dict[str, Fallback] = {}
         self._turns: dict[str, threading.Lock] = {}
         self.memory = RunMemory()
-        self._warm = False
         self.checked: set[tuple[str, int, str]] = (
             set()
         )  # change logs whose operations are all declared, by `at`
@@ -76,12 +75,6 @@ class Pins:
                 self._instant = read()
             return self._instant
 
-    def begin_refresh(self) -> bool:
-        """Returns: whether the run began another refresh before; the first one waits for Spark."""
-        with self._lock:
-            was, self._warm = self._warm, True
-            return was
-
     def forget_for(self, name: TableName, known: str) -> bool:
         """Forget a relation because a view knows another table or commit, by its id; once in a run.
 
@@ -112,6 +105,3 @@ class _InAnotherCatalog(Pins):
 
     def instant(self, read: Callable[[], int]) -> int:
         return self._run.instant(read)
-
-    def begin_refresh(self) -> bool:
-        return self._run.begin_refresh()
