@@ -9,6 +9,8 @@ from dataclasses import dataclass
 RESERVED_PREFIX = "__ivm_"
 
 WEIGHT = "__ivm_w"  # signed multiplicity of a row in a delta
+# Columns of Delta's change feed. A table that has a feed cannot have columns with these names.
+OF_FEEDS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 COUNT = "__ivm_n"  # rows of a group
 
 STATE_SUFFIX = "__ivm"

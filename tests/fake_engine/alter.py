@@ -144,7 +144,10 @@ def move_first(session: Session, found: re.Match[str]) -> None:
 
 
 def comment_on(session: Session, found: re.Match[str]) -> None:
-    commit(session, session.lake.delta(session.name(found["name"])), "SET TBLPROPERTIES")
+    parameters = {"properties": '{"comment":"some words"}'}
+    commit(
+        session, session.lake.delta(session.name(found["name"])), "SET TBLPROPERTIES", parameters=parameters
+    )
 
 
 def optimize(session: Session, found: re.Match[str]) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from sparkivm.changes.frontier import read_frontier
+from sparkivm.engine import EngineError
 from sparkivm.reasons import Reason
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import StateLayout
-from tests.spark.lab import Lab, View
+from tests.spark.lab import FEED, Lab, View
 
 pytestmark = pytest.mark.spark
 
@@ -162,6 +163,51 @@ def test_session_that_overwrites_single_partitions(lab):
     lab.run("delete from t where k = 2")
     assert view.must_be("incremental").apply_form == "rewrite"
     assert lab.engine.session.conf.get("spark.sql.sources.partitionOverwriteMode") == "dynamic"
+
+
+def test_an_empty_text_in_a_partition_column(lab):
+    """Delta would store it as NULL."""
+    lab.run(
+        "create table p (k string, x int) using delta partitioned by (k)", "insert into p values ('', 1)",
+        "drop table if exists texts", f"create table texts (k string, x int) using delta {FEED}",
+        "insert into texts values ('a', 1), (null, 2)",
+    )  # fmt: skip
+    assert [row["k"] for row in lab.rows("select k from p")] == [None]
+    layout = StateLayout(partition_by=("label",))
+    sql = "select k as label, count(*) as n, {} from texts group by k"
+    views = [
+        lab.view(f"by_text_{i}", sql.format(more), layout=layout).build()
+        for i, more in enumerate(("sum(x) as s", "max(x) as m"))
+    ]
+    lab.run("insert into texts values ('b', 3)")
+    for view in views:
+        view.must_be("incremental")
+    lab.run("insert into texts values ('', 4)")
+    for view in views:
+        before = view.content()
+        with pytest.raises(EngineError, match="partitioned by k"):
+            view.refresh()
+        assert view.content() == before
+    lab.run("delete from texts where k = ''")
+    for view in views:
+        view.must_be("incremental")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("default", ["columnMapping.mode=name", "enableChangeDataFeed=true"])
+def test_defaults_of_the_session_for_new_tables(lab, default):
+    name, value = f"spark.databricks.delta.properties.defaults.{default}".split("=")
+    lab.engine.session.conf.set(name, value)
+    try:
+        for i, column in enumerate(("n", "`order id`")):
+            view = lab.view(f"by_default_{i}", f"select k, count(*) as {column} from t group by k").build()
+            lab.run("insert into t values (77, 7, 7)")
+            view.must_be("incremental")
+            assert view.refresh(full_refresh=True).mode == "full"
+            lab.run("delete from t where id = 77")
+            view.must_be("incremental")
+    finally:
+        lab.engine.session.conf.unset(name)
 
 
 @pytest.mark.nightly

@@ -199,8 +199,9 @@ def test_plain_view_of_another_session(lab):
     view.must_be("incremental")
 
 
-def test_temporary_view(lab):
-    lab.engine.session.sql("create temporary view passing as select 1 as k")
-    result = lab.view("m", "select * from passing").refresh()
+@pytest.mark.parametrize(("kind", "name"), [("", "passing"), ("global", "global_temp.passing")])
+def test_temporary_view(lab, kind, name):
+    lab.engine.session.sql(f"create or replace {kind} temporary view passing as select 1 as k")
+    result = lab.view("m", f"select * from {name}").refresh()
     assert result.mode == "create"
     assert result.fallback.reason is Reason.SOURCE_NOT_SUPPORTED

@@ -11,6 +11,7 @@ from sparkivm.names import TableName
 
 TABLE = TableName("s", "t")
 FEED = {"delta.enableChangeDataFeed": "true"}
+NO_FEED = {"delta.enableChangeDataFeed": "false"}
 VECTORS = "delta.enableDeletionVectors"
 MAPPED = {"delta.columnMapping.mode": "name"}
 DEFAULTS = {"delta.feature.allowColumnDefaults": "supported"}
@@ -37,16 +38,17 @@ class Delta:
     ("properties", "conditions", "given", "fed"),
     [
         (FEED, (), FEED, False),
-        (FEED | MAPPED, (), MAPPED, True),
-        (FEED | {"delta.columnmapping.mode": "id"}, (), {"delta.columnmapping.mode": "id"}, True),
+        (FEED | MAPPED, (), NO_FEED | MAPPED, True),
+        (FEED | {"delta.columnmapping.mode": "id"}, (), NO_FEED | {"delta.columnmapping.mode": "id"}, True),
         (FEED | {"delta.columnMapping.mode": "none"}, (), FEED | {"delta.columnMapping.mode": "none"}, False),
-        ({"delta.enableChangeDataFeed": "false"} | MAPPED, (), {"delta.enableChangeDataFeed": "false"} | MAPPED, False),
-        (FEED, ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",), MAPPED, True),
+        (NO_FEED | MAPPED, (), NO_FEED | MAPPED, False),
+        (FEED, ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",), NO_FEED | MAPPED, True),
+        (FEED, ("DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION",), FEED | {"delta.columnMapping.mode": "none"}, False),
         (FEED, ("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",), FEED | DEFAULTS, False),
         (
             FEED,
             ("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED", "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"),
-            MAPPED | DEFAULTS,
+            NO_FEED | MAPPED | DEFAULTS,
             True,
         ),
     ],

@@ -96,6 +96,15 @@ def test_what_is_known_of_a_table():
     assert found.fields[0].mapped_to != found.fields[1].mapped_to
 
 
+def test_snapshots_that_were_written_in_format_1():
+    """They have no sequence number in the metadata of a table that was upgraded to format 2."""
+    first, second = ({k: v for k, v in snapshot(n, n - 1).items() if k != "sequence-number"} for n in (1, 2))
+    old = table(first, second)
+    assert facts(old).version == 0
+    assert change(old, table(first, second, snapshot(3, 2, added_records=1))).append_only
+    assert change(table(first), old).append_only
+
+
 def test_tags():
     values = json.loads(table(FIRST, snapshot(2, 1)))
     values["refs"] |= {

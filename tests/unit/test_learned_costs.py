@@ -64,7 +64,10 @@ def test_a_refresh_that_was_not_measured():
     ("known", "expected"),
     [
         ({}, Factors(1, 1)),
-        ({"full": 4000}, Factors(2, 4)),  # so that the way never taken is tried, but not by all views of a slow machine
+        (
+            {"full": 4000},
+            Factors(2, 4),
+        ),  # so that the way never taken is tried, but not by all views of a slow machine
         ({"full": 250}, Factors(0.5, 0.25)),
         ({"changes": 2250}, Factors(2.25, 1.5)),
         ({"changes": 2000, "full": 3000}, Factors(2, 3)),

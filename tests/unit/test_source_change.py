@@ -106,6 +106,48 @@ def test_columns_that_go_need_a_comparison_of_versions(operation):
     assert DELTA.change(source(3), FRONTIER, commits).how == "none"
 
 
+@pytest.mark.parametrize(
+    ("parameters", "read"),
+    [
+        ({"columns": '["k"]'}, "k"),
+        ({"queryId": "20260101"}, "k"),  # Trino says no more
+        ({"columns": '["a\\"b"]'}, 'a"b'),  # as Delta escapes it
+        ({"oldColumnPath": "`a``b`", "newColumnPath": "c"}, "a`b"),
+        ({"oldColumnPath": "`c`", "newColumnPath": "Größe"}, "größe"),
+        ({"columns": '["?"]'}, "!"),  # nothing in it to compare
+    ],
+)
+@pytest.mark.parametrize("operation", ["DROP COLUMNS", "RENAME COLUMN"])
+def test_a_column_that_is_read_may_be_gone(operation, parameters, read):
+    known = replace(FRONTIER, fields={read: "int"})
+    table = replace(source(2), fields=(Field(read, "int"),))
+    commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, {}, parameters)]
+    assert DELTA.change(table, known, commits).how == "diff"
+    other = Commit(2, 11, operation, {}, {"columns": '["unread"]'})
+    if read != "!":
+        assert DELTA.change(table, known, [commits[0], other]).how == "none"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "how"),
+    [
+        ({"properties": '{"mine":"x"}'}, "feed"),
+        ({"properties": '{"delta.enableChangeDataFeed":"true"}'}, "diff"),
+        ({"properties": '{"delta.enablechangedatafeed":"true"}'}, "diff"),
+        ({"properties": '["delta.enableChangeDataFeed"]', "ifExists": "true"}, "diff"),
+        ({"queryId": "20260101"}, "diff"),  # Trino says no more
+        ({"properties": '{"a":"b', "delta.enableChangeDataFeed": 'true"}'}, "diff"),  # by SQL, split at a comma
+    ],
+)
+def test_the_feed_may_have_been_off_in_between(parameters, how):
+    commits = [
+        Commit(1, 10, "WRITE", {}, {}),
+        Commit(2, 11, "SET TBLPROPERTIES", {}, parameters),
+        Commit(3, 12, "WRITE", {}, {"mode": "Append"}),
+    ]
+    assert DELTA.change(source(3), FRONTIER, commits).how == how
+
+
 def test_files_put_back_from_a_backup_have_another_history():
     """The same identity and versions, written at another time."""
     a_day_later = 10 + 24 * 3600 * 1000

@@ -28,6 +28,7 @@ from sparkivm.spark.data_types import SparkType, spark_type
 logger = AdapterLogger("SparkIvm")
 
 _SESSION_CATALOG = "spark_catalog"
+_OF_TEMPORARY = ("", "global_temp")  # schemas of temporary views; the second is Spark's default
 _ICEBERG = "org.apache.iceberg.spark."
 _READ_ONE_BY_ONE = 50  # above this many commits DESCRIBE HISTORY is faster, because it reads in parallel
 _MOST_FOLDERS = 5  # of a table, which are listed one after the other
@@ -357,7 +358,7 @@ class SessionCatalog:
     def _describe(self, name: TableName) -> RelationFacts:
         catalog = self._catalog
         identifier = self._identifier(name)
-        temporary = not name.schema and catalog.isTempView(identifier)
+        temporary = name.schema.lower() in _OF_TEMPORARY and catalog.isTempView(identifier)
         if temporary:
             table = catalog.getTempViewOrPermanentTableMetadata(identifier)
         else:

@@ -9,7 +9,7 @@ from dbt.adapters.sparkivm.engine import AdapterEngine, Metadata, spark_errors
 from dbt.adapters.sparkivm.session_catalog import SessionCatalog
 from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
 
-from sparkivm.engine import RelationFacts
+from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.names import TableName
 
 _helpers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="sparkivm-describe")
@@ -22,7 +22,11 @@ class SessionEngine(AdapterEngine):
         """In parallel: the time is spent waiting for the catalog's database and listings of logs."""
         if len(names) < 2:
             return super().describe_all(names)
-        return list(_helpers.map(self._describe_beside, names))
+        found = _helpers.map(self._describe_beside, names)
+        return [
+            self.describe(name) if isinstance(facts, EngineError) else facts
+            for name, facts in zip(names, found, strict=True)
+        ]
 
     def check_files(self, table: RelationFacts) -> None:
         with spark_errors(), self._connections.exception_handler(f"files of {table.name}"):
@@ -30,9 +34,13 @@ class SessionEngine(AdapterEngine):
         if not there:
             super().check_files(table)
 
-    def _describe_beside(self, name: TableName) -> RelationFacts | None:
+    def _describe_beside(self, name: TableName) -> RelationFacts | EngineError | None:
+        """In another thread, which has no connection for SQL. An error may be due to that, so it is returned."""
         self._connection.prepare()
-        return self.describe(name)
+        try:
+            return self.describe(name)
+        except EngineError as error:
+            return error
 
     def _metadata_of_connection(self) -> Metadata:
         self._connection.prepare()

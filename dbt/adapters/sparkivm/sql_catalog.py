@@ -30,7 +30,7 @@ _NO_DELTA_TABLE = (
 )
 _PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # our properties, in a list of all
 _READINGS = 3  # attempts, for a table that is replaced while it is read
-_ENTRY = re.compile(r'"([\w.]+)":"(.*?)"(?=,"[\w.]+":|\}$)', re.DOTALL)
+_ENTRY = re.compile(r'"([^"]+)":"(.*?)"(?=,"[^"]+":|\}$)', re.DOTALL)
 # A CHAR column in an analyzed plan: its length and name.
 _PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
 # Spark's pattern for references to substitute (org.apache.spark.internal.config.ConfigReader).

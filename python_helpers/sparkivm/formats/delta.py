@@ -31,6 +31,8 @@ _REWRITES = frozenset({"OPTIMIZE", "REORG"})
 # Commits after which a name may refer to a different column.
 COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _VACUUM = "VACUUM START"
+# Parameters that name columns or properties.
+_WHAT = frozenset({"columns", "oldColumnPath", "newColumnPath", "properties"})
 _LOG_KEPT = ("delta.logRetentionDuration", "30 days")
 _FILES_KEPT = ("delta.deletedFileRetentionDuration", "7 days")
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
@@ -130,9 +132,7 @@ class Delta(TableFormat):
 
     def _feed_covers(self, source: RelationFacts, later: Sequence[Commit]) -> bool:
         """Whether the feed was on in every version: it is on now, and no commit could have switched it."""
-        switched = any(
-            "TBLPROPERTIES" in c.operation and CHANGE_FEED in str(dict(c.parameters)) for c in later
-        )
+        switched = any("TBLPROPERTIES" in c.operation and _may_name(c, CHANGE_FEED) for c in later)
         restored = any("REPLACE TABLE" in c.operation or c.operation in ("RESTORE", "CLONE") for c in later)
         return self.records_changes(source) and not switched and not restored
 
@@ -175,10 +175,19 @@ def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
 
     Its values changed, but the feed does not list these rows.
     """
-    if not _loses_columns(commit):
-        return False
-    text = ",".join(commit.parameters.values()).lower()
-    return any(name.lower() in text for name in frontier.fields)
+    return _loses_columns(commit) and any(_may_name(commit, name) for name in frontier.fields)
+
+
+def _may_name(commit: Commit, name: str) -> bool:
+    """Whether the parameters of a commit name a column or property, or do not say what was changed.
+
+    Delta escapes signs in them. Other engines may write none at all, or only the id of a query.
+    """
+    return _WHAT.isdisjoint(commit.parameters) or _letters(name) in _letters(str(dict(commit.parameters)))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:

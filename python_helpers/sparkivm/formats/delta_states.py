@@ -21,7 +21,7 @@ from sparkivm.formats.delta import (
     replaces_a_part,
 )
 from sparkivm.formats.state_format import AS_WE_WRITE, Done, Expiry, RowCounts, StateFormat, Tag, Write
-from sparkivm.names import TableName
+from sparkivm.names import OF_FEEDS, TableName
 from sparkivm.spark.data_types import SparkType
 
 _COLUMN_MAPPING = "delta.columnMapping.mode"
@@ -30,6 +30,8 @@ _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
 _NEEDED = {
     "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES": {_COLUMN_MAPPING: "name"},
     "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED": {"delta.feature.allowColumnDefaults": "supported"},
+    # Only if the mapping is a default of the session.
+    "DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION": {_COLUMN_MAPPING: "none"},
 }
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
@@ -45,6 +47,8 @@ class DeltaStates(StateFormat):
     provider = "delta"
     replaces_parts = True
     clusters = True
+    empty_is_null = True
+    reserved = OF_FEEDS
     not_in = ()
     commits_as_described = False
     versions_are_a_line = True
@@ -67,7 +71,8 @@ class DeltaStates(StateFormat):
     ) -> Done:
         wanted = dict(properties)
         while True:
-            at_once = _without_feed(wanted) if _maps_columns(wanted) else wanted
+            # Not left out: the session may have a default.
+            at_once = {**wanted, CHANGE_FEED: "false"} if _maps_columns(wanted) else wanted
             try:
                 done = make(at_once)
             except EngineError as error:
@@ -76,7 +81,7 @@ class DeltaStates(StateFormat):
                     raise
                 wanted |= needed
             else:
-                if len(at_once) < len(wanted):
+                if wanted.get(CHANGE_FEED, "").lower() == "true" and at_once != wanted:
                     run(Write("enable_change_capture", {"table": table.sql}))
                 return done
 
@@ -176,14 +181,6 @@ def _replaces_all(commit: Commit) -> bool:
 def _maps_columns(properties: Mapping[str, str]) -> bool:
     modes = [mode for name, mode in properties.items() if name.lower() == _COLUMN_MAPPING.lower()]
     return any(mode.lower() != "none" for mode in modes)
-
-
-def _without_feed(properties: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in properties.items()
-        if not (name == CHANGE_FEED and value.lower() == "true")
-    }
 
 
 def _down_from(version: int, commits: Sequence[Commit]) -> Iterator[Commit]:

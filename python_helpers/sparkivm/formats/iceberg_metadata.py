@@ -19,7 +19,7 @@ from sparkivm.names import TableName, quoted
 PARENT, _COLUMNS = "parent", "columns"
 FRONTIER = "sparkivm"  # property of snapshots that a refresh wrote
 _MAIN = "main"
-_OLDEST_FORMAT = 2  # snapshots of older formats have no sequence numbers
+_OLDEST_FORMAT = 2
 
 
 class NotReadable(Exception):
@@ -75,7 +75,7 @@ class IcebergMetadata:
         size, files = (snapshot["summary"].get(f"total-{what}") for what in ("files-size", "data-files"))
         return replace(
             found,
-            version=int(snapshot["sequence-number"]),
+            version=_sequence_number(snapshot),
             size_bytes=int(size) if size is not None else None,
             files=int(files) if files is not None else None,
             read_as=self._projected(found),
@@ -93,7 +93,7 @@ class IcebergMetadata:
         columns = () if schema is None else self._columns(schema)
         own = {column["name"].lower(): _identity(column) for column in columns}
         return Commit(
-            version=int(snapshot["sequence-number"]),
+            version=_sequence_number(snapshot),
             timestamp_ms=int(snapshot["timestamp-ms"]),
             operation=str(summary.pop("operation", "")),
             metrics=summary,
@@ -146,6 +146,11 @@ class IcebergMetadata:
                 text = "null"
             items.append(f"cast({text} as {field.spark_type.cast_text}) as {quoted(field.name)}")
         return f"(select {', '.join(items)} from {table.name.sql} version as of {self.newest})"
+
+
+def _sequence_number(snapshot: Mapping[str, Any]) -> int:
+    """0 for a snapshot that was written in format 1."""
+    return int(snapshot.get("sequence-number", 0))
 
 
 def columns_of_commit(commit: Commit) -> Mapping[str, str]:

@@ -49,6 +49,8 @@ class IcebergStates(StateFormat):
     provider = "iceberg"
     replaces_parts = False
     clusters = False
+    empty_is_null = False
+    reserved = frozenset()
     not_in = ("", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     commits_as_described = True
     versions_are_a_line = False  # a rollback makes no commit

@@ -67,6 +67,8 @@ class StateFormat(ABC):
     provider              the format's name in CREATE TABLE, and the kind of such a relation
     replaces_parts        whether one commit can replace the rows for which a predicate is true
     clusters              whether CREATE TABLE accepts CLUSTER BY
+    empty_is_null         whether an empty text in a partition column is read back as NULL
+    reserved              names that no column of such a table can have, in lower case
     not_in                classes of catalogs that cannot have such tables; "" is Spark's own
     commits_as_described  whether an engine sees only the commits that existed when it described the table
     versions_are_a_line   whether a commit always follows the one with the version before its own
@@ -75,6 +77,8 @@ class StateFormat(ABC):
     provider: ClassVar[Literal["delta", "iceberg"]]
     replaces_parts: ClassVar[bool]
     clusters: ClassVar[bool]
+    empty_is_null: ClassVar[bool]
+    reserved: ClassVar[frozenset[str]]
     not_in: ClassVar[tuple[str, ...]]
     commits_as_described: ClassVar[bool]
     versions_are_a_line: ClassVar[bool]

@@ -12,7 +12,7 @@ from sparkivm.algebra import Relation, Scalar, Scan
 from sparkivm.errors import UnknownName
 from sparkivm.frontend.named_types import type_named_in
 from sparkivm.frontend.place import not_incremental, place_of
-from sparkivm.names import RESERVED_PREFIX, is_reserved
+from sparkivm.names import OF_FEEDS, RESERVED_PREFIX, is_reserved
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import SparkType
 
@@ -37,6 +37,8 @@ class NameAllocator:
         while is_reserved(wanted):
             wanted = wanted[len(RESERVED_PREFIX) :]
         wanted = _NO_NAME.sub("_", wanted) or "column"
+        if wanted.lower() in OF_FEEDS:
+            wanted = wanted[1:]
         key = wanted.lower()
         number = self._used.get(key, 0) + 1
         while number > 1 and f"{key}_{number}" in self._used:

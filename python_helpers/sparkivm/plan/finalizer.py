@@ -48,6 +48,14 @@ class Finalizer:
         return self.run_constants | {field.name for scalar, field in columns if scalar.as_column in names}
 
     @property
+    def stored_columns(self) -> dict[str, str]:
+        """The public columns that show a column of the state as it is: public name → column of the state."""
+        formulas = {} if self.split.windows is not None else self._formulas()
+        shown = (scalar.substitute(formulas).as_column for scalar in self.split.output)
+        pairs = zip(self.fields, shown, strict=True)
+        return {field.name: column for field, column in pairs if column in self.state.names}
+
+    @property
     def without_run_constants(self) -> Finalizer:
         """The same with these literals replaced by NULL."""
         output = tuple(null() if is_run_constant(scalar) else scalar for scalar in self.split.output)

@@ -97,6 +97,9 @@ def _copy(attempt: Attempt, stored: StoredState, frontier: Frontier, origin: Rel
             except EngineError as error:
                 if error.condition not in _NOT_SHARED:
                     raise
+    # Our layout names the view's columns, the copy has those of the origin's state.
+    layout = replace(request.layout, partition_by=origin.partition_columns, liquid_clustered_by=())
+    attempt = replace(attempt, request=replace(request, layout=layout))
     replace_state(attempt, stored, frontier, f"select * from {origin.pinned}")
 
 

@@ -32,7 +32,8 @@ def evolve(attempt: Attempt, evolution: Evolution) -> None:
         outcome=Outcome("edited", reason=Reason.QUERY_CHANGED.name, detail=evolution.label),
     )
     if evolution.content is not None:
-        replace_state(attempt, stored, frontier, select_text(evolution.content, attempt.texts(seen)))
+        select = select_text(evolution.content, attempt.texts(seen))
+        replace_state(attempt, stored, frontier, select, seen.compiled)
         return
     frontier = replace(
         frontier, base=stored.version, several=old.several, appended=old.appended, columns=old.columns

@@ -30,6 +30,7 @@ from sparkivm.refresh.stored.staging import Staging
 from sparkivm.refresh.stored.stored_state import check_files
 from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements.applying_statement import applying_statement
+from sparkivm.statements.partition_values import may_be_empty, refusing_empty
 
 
 @dataclass(kw_only=True)
@@ -180,6 +181,12 @@ class Apply(Step[FromChanges]):
         texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
         rows = self.rows if progress.rows is None else progress.rows
         select = select_text(staging.computed(rows, texts), texts)
+        if attempt.format.empty_is_null:
+            state = progress.state
+            maybe = may_be_empty([(f.name, f.type) for f in state.fields], state.partition_columns)
+            select = refusing_empty(
+                select, maybe, None if change.form == "merge" else progress.plan.state.names
+            )
         predicate = part.predicate if part else ""
         write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
         progress.frontier = _frontier(progress)

@@ -25,7 +25,7 @@ from sparkivm.refresh.decide.cost import rebuild_s
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import Observation, compiled_for, recompiled
-from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
@@ -34,6 +34,7 @@ from sparkivm.refresh.stored.owned import drop_own
 from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
+from sparkivm.statements.partition_values import may_be_empty, refusing_empty
 
 # Spark may fail on a plan but not on another text with the same meaning. Other classes, like
 # INTERNAL_ERROR_SHUFFLE, are failures of the cluster.
@@ -181,7 +182,7 @@ class ReplaceState(Step[Rebuild]):
             outcome=_outcome(progress),
         )
         select = _select(attempt, seen)
-        progress.committed = replace_state(attempt, seen.stored, progress.frontier, select)
+        progress.committed = replace_state(attempt, seen.stored, progress.frontier, select, seen.compiled)
 
 
 @dataclass(frozen=True)
@@ -295,7 +296,8 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
         owner.project, owner.model, attempt.view.key, "full", "", "", {}, {},
         deterministic=False, outcome=Outcome("create", "create"),
     )  # fmt: skip
-    replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
+    select = f"select * from (\n{attempt.request.sql}\n) as model limit 0"
+    replace_state(attempt, stored, frontier, select)
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
     return attempt.result("create", explanation="--empty", created=True)
@@ -354,9 +356,25 @@ def _select(attempt: Attempt, seen: Observation) -> str:
     return select_text(plan.content, attempt.texts(seen))
 
 
-def replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, select: str) -> Committed:
-    """Create the state, or replace it as a whole. Raises: EngineError, ModelError, Conflict."""
+def replace_state(
+    attempt: Attempt,
+    stored: StoredState,
+    frontier: Frontier,
+    select: str,
+    compiled: CompiledView | None = None,
+) -> Committed:
+    """Create the state, or replace it as a whole.
+
+    compiled  the view of the rows; None for rows whose columns have the names that the layout uses
+    Raises: EngineError, ModelError, Conflict.
+    """
     layout, format = attempt.request.layout, attempt.format
+    if compiled is not None:
+        layout = _in_state(attempt, compiled)
+        if format.empty_is_null:
+            columns = [(name, type_) for name, type_, _ in compiled.columns]
+            texts = may_be_empty(columns, layout.partition_by)
+            select = refusing_empty(select, texts, [name for name, _ in columns])
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
         if stored.facts is not None:
@@ -380,6 +398,38 @@ def replace_state(attempt: Attempt, stored: StoredState, frontier: Frontier, sel
         return attempt.commit(stored, frontier, Write("rebuild_state", arguments))
 
     return format.make(attempt.state, properties, made, attempt.engine.write)
+
+
+def _in_state(attempt: Attempt, compiled: CompiledView) -> StateLayout:
+    """The layout with the state's names for its columns. Raises: ModelError if that is not possible."""
+    layout, reserved = attempt.request.layout, attempt.format.reserved
+    taken = {name.lower(): name for name, *_ in compiled.columns}
+    if (refused := min(reserved & taken.keys(), default=None)) is not None:
+        raise ModelError(
+            str(attempt.view),
+            f"the output column {refused} has a name that {attempt.format.provider.title()} reserves",
+            "select it under another name",
+        )
+    if compiled.plan is not None:
+        shown = compiled.plan.finalizer.stored_columns
+        taken |= {public.lower(): name for public, name in shown.items()}
+    for option, names in (
+        ("partition_by", layout.partition_by),
+        ("liquid_clustered_by", layout.liquid_clustered_by),
+    ):
+        unknown = next((name for name in names if name.lower() not in taken), None)
+        if unknown is not None:
+            public = [f.name for f in compiled.fields if f.name.lower() in taken]
+            raise ModelError(
+                str(attempt.view),
+                f"{option} names {unknown}, which the state does not have as a column",
+                f"name one of {', '.join(public)}" if public else f"remove {option}",
+            )
+    return replace(
+        layout,
+        partition_by=tuple(taken[name.lower()] for name in layout.partition_by),
+        liquid_clustered_by=tuple(taken[name.lower()] for name in layout.liquid_clustered_by),
+    )
 
 
 def _check_catalog(attempt: Attempt) -> None:
