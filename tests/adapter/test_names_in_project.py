@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from dbt.adapters.sparkivm.project_nodes import names_in_project
+import pytest
+from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
+from dbt.adapters.sparkivm.project_nodes import name_of_node, names_in_project, relations
+from dbt_common.exceptions import CompilationError
+
+from sparkivm.names import TableName
 
 
 def test_model():
@@ -27,3 +32,28 @@ def test_source():
         resource_type="source", unique_id="source.p.shop.orders", name="orders", source_name="shop"
     )
     assert names_in_project(node) == ("source.p.shop.orders", "shop.orders")
+
+
+def test_a_schema_with_its_catalog():
+    """dbt-spark knows no catalogs, so projects write them before the schema."""
+    source = SimpleNamespace(resource_type="source", schema="pg.public", identifier="orders")
+    model = SimpleNamespace(resource_type="model", schema="gold", alias="sums")
+    manifest = SimpleNamespace(sources={"s": source}, nodes={"m": model})
+    assert [name for _, name in relations(manifest)] == [
+        TableName("public", "orders", "pg"), TableName("gold", "sums"),
+    ]  # fmt: skip
+    assert name_of_node(model).sql == "`gold`.`sums`"
+
+
+def test_a_view_is_in_the_session_catalog():
+    class Adapter(IncrementalViewMixin):
+        date_function = None
+
+        def _options(self, model):
+            return None
+
+    adapter = Adapter.__new__(Adapter)
+    with pytest.raises(
+        CompilationError, match="write gold, and name the catalog of its state in state_catalog"
+    ):
+        adapter.validate_incremental_view({"name": "sums", "schema": "lake.gold"})

@@ -127,7 +127,27 @@ def test_without_a_connection_it_says_so_and_goes_on(project, monkeypatch):
     assert output.exists()
 
 
-def test_without_a_run(tmp_path):
+@pytest.mark.parametrize(
+    ("files", "message"), [((), "has no dbt_project.yml"), (("dbt_project.yml",), "has no run of dbt")]
+)
+def test_without_a_run(tmp_path, files, message):
+    for name in files:
+        (tmp_path / name).write_text("name: shop")
     done = CliRunner().invoke(main, ["report", "--project-dir", str(tmp_path)])
     assert done.exit_code == 2
-    assert "has no run of dbt" in done.output
+    assert message in done.output
+
+
+def test_the_project_and_its_artifacts_are_where_dbt_looks_for_them(project, monkeypatch):
+    """In a parent directory, or where the environment says; under `target-path`."""
+    (project / "models").mkdir()
+    (project / "target").rename(project / "artifacts")
+    (project / "dbt_project.yml").write_text("name: shop\ntarget-path: artifacts")
+    monkeypatch.chdir(project / "models")
+    assert CliRunner().invoke(main, ["report", "--offline"], catch_exceptions=False).exit_code == 0
+    monkeypatch.chdir(project.parent)
+    monkeypatch.setenv("DBT_PROJECT_DIR", str(project))
+    (project / "artifacts").rename(project / "elsewhere")
+    monkeypatch.setenv("DBT_TARGET_PATH", "elsewhere")
+    done = CliRunner().invoke(main, ["report", "--offline"], catch_exceptions=False)
+    assert Path(done.output.strip()) == project / "elsewhere" / "report.html"

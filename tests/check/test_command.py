@@ -208,7 +208,8 @@ def test_what_is_in_the_way_in_a_text():
     found = in_the_way(RAW, ["an incremental_view ignores unique_key"])
     assert [(edit.what.split(" is ")[0], edit.lines) for edit in found] == [
         ("is_incremental()", (4,)),
-        ("{{ this }}", (5, 6)),
+        ("{{ this }}", (5,)),
         ("an incremental_view ignores unique_key", ()),
     ]
     assert in_the_way("select 1 as this", ()) == ()
+    assert in_the_way("{{ config(pre_hook='delete from ' ~ this, tags=[('a')]) }} select 1 as x", ()) == ()

@@ -74,6 +74,17 @@ def test_a_config_that_forbids_full_refreshes(lab, view):
     lab.view("new", BY_K, full_refresh_allowed=False).must_be("create")
 
 
+def test_a_config_that_forbids_full_refreshes_forbids_those_that_save_time(lab, view):
+    lab.resize("t", 100 << 20)
+    for _ in range(2):
+        lab.run("insert into t values (4, 3, 8)")
+        lab.says("t", numOutputRows=5_000_000)
+        view.must_be("incremental", refresh_mode="auto", full_refresh_allowed=False)
+    lab.run("insert into t values (4, 3, 8)")
+    lab.says("t", numOutputRows=5_000_000)
+    view.must_be("full", Reason.CHANGE_TOO_LARGE, refresh_mode="auto")
+
+
 def test_a_full_refresh_replaces_state_and_public_view(lab, view):
     result = view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
     assert result.apply_form == "rebuild"

@@ -136,7 +136,10 @@ def test_a_column_that_is_read_may_be_gone(operation, parameters, read):
         ({"properties": '{"delta.enablechangedatafeed":"true"}'}, "diff"),
         ({"properties": '["delta.enableChangeDataFeed"]', "ifExists": "true"}, "diff"),
         ({"queryId": "20260101"}, "diff"),  # Trino says no more
-        ({"properties": '{"a":"b', "delta.enableChangeDataFeed": 'true"}'}, "diff"),  # by SQL, split at a comma
+        (
+            {"properties": '{"a":"b', "delta.enableChangeDataFeed": 'true"}'},
+            "diff",
+        ),  # by SQL, split at a comma
     ],
 )
 def test_the_feed_may_have_been_off_in_between(parameters, how):

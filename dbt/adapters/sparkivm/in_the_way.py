@@ -19,6 +19,8 @@ _OF_INCREMENTAL_MODELS = {
     ),
 }
 
+_NOTHING = (0, "", "")
+
 
 def in_the_way(raw: str, remarks: Iterable[str]) -> tuple[Edit, ...]:
     """What to change in a model's file.
@@ -27,12 +29,15 @@ def in_the_way(raw: str, remarks: Iterable[str]) -> tuple[Edit, ...]:
     remarks  on the options in its config
     """
     lines: dict[str, list[int]] = {}
-    before = ""
-    for line, kind, value in Environment().lex(raw):
-        if kind == "name" and value in _OF_INCREMENTAL_MODELS and before != ".":
+    in_config = 0  # open brackets since `config(`
+    tokens = [token for token in Environment().lex(raw) if token[1] != "whitespace"]
+    for (_, _, before), (line, kind, value), (_, _, after) in zip(
+        [_NOTHING, *tokens], tokens, [*tokens[1:], _NOTHING], strict=False
+    ):
+        if in_config or (before == "config" and value == "("):
+            in_config += {"(": 1, ")": -1}.get(value, 0)
+        elif kind == "name" and value in _OF_INCREMENTAL_MODELS and "." not in (before, after):
             lines.setdefault(value, []).append(line)
-        if kind != "whitespace":
-            before = value
     found = [
         Edit(*words, tuple(dict.fromkeys(lines[name])))
         for name, words in _OF_INCREMENTAL_MODELS.items()

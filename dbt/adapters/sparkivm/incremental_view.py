@@ -20,7 +20,12 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.sparkivm.engine import AdapterEngine
 from dbt.adapters.sparkivm.hooks_on_state import on_state
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
-from dbt.adapters.sparkivm.project_nodes import name_of_relation, names_in_project, relations
+from dbt.adapters.sparkivm.project_nodes import (
+    name_of_node,
+    name_of_relation,
+    names_in_project,
+    relations,
+)
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt.adapters.sql.impl import SQLAdapter
@@ -65,6 +70,13 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         Raises: CompilationError that names the model, before anything is changed.
         """
         options = self._options(model)
+        schema = str(model["schema"])
+        catalog, dot, inner = schema.partition(".")
+        if dot and catalog != "spark_catalog":
+            raise CompilationError(
+                f"incremental_view {model['name']}: its schema is {schema}, and a view can only be in the "
+                f"session catalog: write {inner}, and name the catalog of its state in state_catalog"
+            )
         with author_errors():
             said = (model["config"].get("meta") or {}).get("sparkivm")
             read_declaration(str(model["name"]), declaration_of(said or {}))
@@ -145,9 +157,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         found = {}
         for node in self._view_nodes(None):
             origin = node.defer_relation
-            if origin is not None:
+            if origin is None:
+                continue
+            with suppress(CompilationError):  # of a wrong option, which is reported when this view is made
                 catalog = self._options(node.to_dict()).layout.catalog
-                here, there = (TableName(one.schema, one.alias) for one in (node, origin))
+                here, there = map(name_of_node, (node, origin))
                 found[state_table(here, catalog).key] = state_table(there, catalog).key
         return found
 
@@ -317,7 +331,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 if said is not None:
                     metas[name.key] = said
                     if deferred := getattr(node, "defer_relation", None):
-                        metas.setdefault(TableName(str(deferred.schema), str(deferred.alias)).key, said)
+                        metas.setdefault(name_of_node(deferred).key, said)
             home, project = str(self.config.credentials.schema), self.config.project_name
             self._declared = DeclaredSources(home, metas, project)
         return self._declared
@@ -353,7 +367,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def _model_of(self, view: TableName) -> Any:
         """The compiled node that is built as this view."""
         for node in self._models():
-            if TableName(node.schema, node.alias).key == view.key:
+            deferred = getattr(node, "defer_relation", None)
+            if view.key in {name_of_node(one).key for one in (node, deferred) if one is not None}:
                 return self._with_sql(node)
         raise CompilationError(f"no model of this project is built as {view}")
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_errors
-from dbt.adapters.sparkivm.project_nodes import names_in_project, relations
+from dbt.adapters.sparkivm.project_nodes import name_of_node, names_in_project, relations
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from sparkivm.engine import EngineError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dbt.adapters.sparkivm.project_check import ProjectCheck
 
     from sparkivm.refresh.operations.status import ViewStatus
+
+logger = AdapterLogger("SparkIvm")
 
 _MOST_DAYS = 36_500
 
@@ -44,7 +47,7 @@ class OperationsMixin(IncrementalViewMixin):
         node = self._compiled(model)
         options = self._options(node.to_dict())
         self._execute_header(options)
-        view = TableName(node.schema, node.alias)
+        view = name_of_node(node)
         request = self._request(view, node.unique_id, node.compiled_code, options)
         with author_errors():
             return str(explain_view(self.ivm_engine(), request, format))
@@ -53,12 +56,12 @@ class OperationsMixin(IncrementalViewMixin):
     def incremental_view_check(self, models: Sequence[str] | None = None) -> Iterator[str]:
         """Which models would be incremental, as lines of JSON: the project, then each model. Builds nothing.
 
-        models  by unique_id; None for all
+        models  by name or unique_id; None for all
         """
         from dbt.adapters.sparkivm.project_check import ProjectCheck
 
         with author_errors():
-            self._check = ProjectCheck(self, models)
+            self._check = ProjectCheck(self, _names("models", models))
             try:
                 yield from self._check.lines()
             finally:
@@ -74,15 +77,17 @@ class OperationsMixin(IncrementalViewMixin):
 
     @available.parse(lambda *args, **kwargs: "")
     def capture_incremental_view_changes(
-        self, source: str, remove: bool = False, file_format: str = "delta"
+        self, source: str, remove: bool = False, file_format: str | None = None
     ) -> str:
         """Make a source record its changes, or stop it. `source`: `shop.orders` or a model's name.
 
-        file_format  of a new mirror
+        file_format  of a new mirror; None for that of states
         """
         from sparkivm.formats import STATE_FORMATS
         from sparkivm.refresh.operations.capture_changes import capture_changes
 
+        removes = _flag("remove", remove)
+        file_format = file_format or self.default_layout().file_format
         format = STATE_FORMATS.get(file_format)
         if format is None:
             raise CompilationError(
@@ -92,7 +97,7 @@ class OperationsMixin(IncrementalViewMixin):
         with author_errors():
             declared = self._declared_sources()
             return str(
-                capture_changes(self.ivm_engine(), name, declared, declared.home, format, remove=bool(remove))
+                capture_changes(self.ivm_engine(), name, declared, declared.home, format, remove=removes)
             )
 
     @available.parse(lambda *args, **kwargs: "")
@@ -117,7 +122,7 @@ class OperationsMixin(IncrementalViewMixin):
         from sparkivm.refresh.operations.status import ViewStatus, view_status
         from sparkivm.refresh.sources.pins import Pins
 
-        nodes, pins, now_ms = self._view_nodes(views), Pins(), int(1000 * time.time())
+        nodes, pins, now_ms = self._view_nodes(_names("views", views)), Pins(), int(1000 * time.time())
         found: list[ViewStatus] = []
         with author_errors():
             engine = self.ivm_engine()
@@ -125,7 +130,7 @@ class OperationsMixin(IncrementalViewMixin):
                 try:
                     request = self._stored_request(node)
                 except CompilationError as error:
-                    view = TableName(node.schema, node.alias)
+                    view = name_of_node(node)
                     found.append(ViewStatus(str(view), node.unique_id, "broken", str(error.msg)))
                 else:
                     found.append(view_status(engine, request, pins, now_ms))
@@ -169,7 +174,7 @@ class OperationsMixin(IncrementalViewMixin):
 
     def _stored_request(self, node: Any) -> RefreshRequest:
         """A request that says where a view is stored, without its SQL."""
-        view = TableName(node.schema, node.alias)
+        view = name_of_node(node)
         return self._request(view, node.unique_id, "", self._options(node.to_dict()))
 
     @available.parse(lambda *args, **kwargs: "")
@@ -180,11 +185,12 @@ class OperationsMixin(IncrementalViewMixin):
         """
         from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 
+        drops = _flag("drop", drop)
         read = {name.key for _, name in relations(self.get_macro_resolver())}
         with author_errors():
             engine = self.ivm_engine()
             found = leftovers(engine, self.config.project_name, self._schemas(), self._views(), read)
-            lines = drop_leftovers(engine, found) if drop else [str(one) for one in found]
+            lines = drop_leftovers(engine, found) if drops else [str(one) for one in found]
         if format == "json":
             return as_json([one.as_json() for one in found])
         return "\n".join(lines) or "there are no leftovers"
@@ -206,12 +212,22 @@ class OperationsMixin(IncrementalViewMixin):
     def _schemas(self) -> list[TableName]:
         """Where relations of the project may be: names without an identifier."""
         declared = self._declared_sources()
-        named = [name for _, name in relations(self.get_macro_resolver())]
+        named = [name for _, name in relations(self.get_macro_resolver()) if name.catalog is None]
         homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
         schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*named, *homes)}
-        catalogs = self._state_catalogs(self._views().values())
+        catalogs = self._known_state_catalogs()
         elsewhere = [replace(schema, catalog=catalog) for schema in schemas.values() for catalog in catalogs]
         return [*schemas.values(), *elsewhere]
+
+    def _known_state_catalogs(self) -> frozenset[str]:
+        """The catalogs of all states, except of models whose options are wrong."""
+        found: set[str] = set()
+        for model in self._views().values():
+            try:
+                found |= self._state_catalogs([model])
+            except CompilationError as error:
+                logger.warning(f"the catalog of its state is not known: {error.msg}")
+        return frozenset(found)
 
     def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
         """The catalogs that contain states of models, given by unique_id."""
@@ -257,3 +273,20 @@ def _positive(name: str, value: object) -> int:
     if type(value) is not int or value < 1:
         raise CompilationError(f"{name} is {value}, and has to be a whole number above 0")
     return value
+
+
+def _flag(name: str, value: object) -> bool:
+    """Raises: CompilationError, also for a text, because "false" would be taken for true."""
+    if type(value) is not bool:
+        raise CompilationError(f"{name} is {value!r}, and has to be true or false")
+    return value
+
+
+def _names(name: str, value: str | Sequence[str] | None) -> list[str] | None:
+    """A list of names, which may be given as one. Raises: CompilationError."""
+    if value is None:
+        return None
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
+        raise CompilationError(f"{name} is {value!r}, and has to be a name or a list of names")
+    return list(names)

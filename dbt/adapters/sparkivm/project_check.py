@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -17,9 +17,10 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.in_the_way import in_the_way
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
+from dbt.adapters.sparkivm.project_nodes import name_of_node, name_of_relation, names_in_project
 from dbt.adapters.sparkivm.queries_of_nodes import query_of_seed, query_of_snapshot
 from dbt.adapters.sparkivm.spark_errors import SparkLost
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from sparkivm.check.built_as import table_of, view_of
 from sparkivm.check.check_model import check_model
@@ -27,7 +28,6 @@ from sparkivm.check.project_engine import ProjectEngine
 from sparkivm.check.report import NOT_CHECKED, Cause, ModelReport, Verdict, cause_of, not_checked
 from sparkivm.engine import EngineError, EngineLost, Field, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError
-from sparkivm.names import TableName
 from sparkivm.refresh.model.model_query import query_text
 from sparkivm.refresh.sources.pins import Pins
 
@@ -45,12 +45,15 @@ class ProjectCheck:
     """Checks models against what the nodes before them would build, whether or not that was done."""
 
     def __init__(self, adapter: IncrementalViewMixin, wanted: Collection[str] | None) -> None:
-        """wanted  unique_ids of the models to be reported; None for all"""
+        """wanted  names or unique_ids of the models to be reported; None for all
+
+        Raises: CompilationError for a name that no model has.
+        """
         self._adapter = adapter
         manifest: Any = adapter.get_macro_resolver()
         self._manifest, self._nodes = manifest, dict(manifest.nodes)
         models = {key for key, node in self._nodes.items() if _is_reported(node)}
-        self._wanted = models if wanted is None else models.intersection(wanted)
+        self._wanted = models if wanted is None else models & _named(wanted, self._nodes)
         self._left_out = models - self._wanted
         self._engine = ProjectEngine(adapter.ivm_engine())
         self._pins = Pins()
@@ -69,7 +72,7 @@ class ProjectCheck:
 
     def columns(self, relation: BaseRelation) -> tuple[Field, ...] | None:
         """The columns of a relation that the project makes; None for others."""
-        made = self._engine.made(TableName(str(relation.schema), str(relation.identifier)))
+        made = self._engine.made(name_of_relation(relation))
         return None if made is None else made.fields
 
     def _in_order(self) -> Iterable[str]:
@@ -93,7 +96,9 @@ class ProjectCheck:
         if node.config.materialized == _EPHEMERAL:  # its SQL is in the models that read it
             columns_known = blamed is None
         else:
-            columns_known = self._engine.made(_name(node)) is not None or self._in_catalog(node) is not None
+            columns_known = (
+                self._engine.made(name_of_node(node)) is not None or self._in_catalog(node) is not None
+            )
         if not columns_known:
             self._unknown[key] = blamed or node.name
         return report
@@ -106,15 +111,18 @@ class ProjectCheck:
                 return  # it may have columns that its query had at an earlier time
             else:
                 query = query_of_snapshot(node, self._adapter._with_sql(node).compiled_code)
-            self._engine.add([table_of(_name(node), self._engine.schema_of(query), self._format(node))])
+            self._engine.add(
+                [table_of(name_of_node(node), self._engine.schema_of(query), self._format(node))]
+            )
         except (DbtRuntimeError, EngineError) as error:
             _raise_if_lost(error)
             logger.debug(f"the columns of {node.unique_id} are not known: {error}")
 
     def _model(self, key: str, node: Any, blamed: str | None) -> ModelReport:
-        adapter, name = self._adapter, _name(node)
+        adapter, name = self._adapter, name_of_node(node)
         raw = self._text_of_file(node)
-        sql, cause, edits, remarks = "", None, in_the_way(raw, ()), []
+        sql, cause, remarks = "", None, []
+        edits = in_the_way(raw, ()) if node.language == "sql" else ()
         try:
             _check_is_sql(node, blamed)
             compiled = adapter._with_sql(node, _VIEW)
@@ -162,7 +170,7 @@ class ProjectCheck:
         """
         if node.config.materialized == _VIEW:
             return
-        engine, name = self._engine, _name(node)
+        engine, name = self._engine, name_of_node(node)
         with suppress(EngineError, ModelError):
             text = query_text(engine, name, sql)
             fields = engine.schema_of(text)
@@ -183,7 +191,7 @@ class ProjectCheck:
 
     def _in_catalog(self, node: Any) -> RelationFacts | None:
         try:
-            return self._engine.in_catalog(_name(node))
+            return self._engine.in_catalog(name_of_node(node))
         except EngineError as error:
             logger.debug(f"{node.unique_id} cannot be described: {error}")
             return None
@@ -221,8 +229,15 @@ def _read_by(node: Any) -> set[str]:
     return set(node.depends_on_nodes)
 
 
-def _name(node: Any) -> TableName:
-    return TableName(str(node.schema), str(node.alias))
+def _named(names: Collection[str], nodes: Mapping[str, Any]) -> set[str]:
+    """The unique_ids of the nodes with these names. Raises: CompilationError."""
+    found: set[str] = set()
+    for name in names:
+        keys = {key for key, node in nodes.items() if name in names_in_project(node)}
+        if not keys:
+            raise CompilationError(f"there is no model named {name}")
+        found |= keys
+    return found
 
 
 def _check_is_sql(node: Any, blamed: str | None) -> None:

@@ -25,12 +25,23 @@ def names_in_project(node: Any) -> tuple[str, ...]:
 def relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
     """All relations of a project that a model can read, and their names."""
     for source in manifest.sources.values():
-        yield source, TableName(str(source.schema), str(source.identifier))
+        yield source, _name(source.schema, source.identifier)
     for node in manifest.nodes.values():
         if node.resource_type in ("model", "seed", "snapshot"):
-            yield node, TableName(str(node.schema), str(node.alias))
+            yield node, name_of_node(node)
+
+
+def name_of_node(node: Any) -> TableName:
+    """The name of what a node builds, or of the relation that it is deferred to, for the compiler."""
+    return _name(node.schema, node.alias)
 
 
 def name_of_relation(relation: BaseRelation) -> TableName:
     """The name of dbt's relation for the compiler."""
-    return TableName(str(relation.schema), str(relation.identifier))
+    return _name(relation.schema, relation.identifier)
+
+
+def _name(schema: Any, identifier: Any) -> TableName:
+    """dbt-spark writes `schema: catalog.schema` into SQL as it is, so it names a catalog."""
+    catalog, dot, inner = str(schema).partition(".")
+    return TableName(inner, str(identifier), catalog) if dot else TableName(str(schema), str(identifier))

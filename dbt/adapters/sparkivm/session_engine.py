@@ -35,7 +35,7 @@ class SessionEngine(AdapterEngine):
             super().check_files(table)
 
     def _describe_beside(self, name: TableName) -> RelationFacts | EngineError | None:
-        """In another thread, which has no connection for SQL. An error may be due to that, so it is returned."""
+        """In another thread, without a connection for SQL. An error may be due to that, so it is returned."""
         self._connection.prepare()
         try:
             return self.describe(name)

@@ -6,6 +6,7 @@ tested  tests/adapter/test_command_over_dbt.py, tests/dbt/test_command.py
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -41,7 +42,16 @@ class Project:
 
     @property
     def directory(self) -> Path:
-        return Path(self.project_dir or ".")
+        """Where dbt looks for the project: it may be in a parent directory."""
+        from dbt.cli.resolvers import default_project_dir
+
+        return Path(self.project_dir or os.environ.get("DBT_PROJECT_DIR") or default_project_dir())
+
+    @property
+    def target_path(self) -> Path:
+        """Where dbt writes its artifacts. Raises: NotStarted."""
+        own = os.environ.get("DBT_TARGET_PATH") or self.described().get("target-path") or "target"
+        return self.directory / own
 
     @property
     def name(self) -> str:
@@ -49,10 +59,14 @@ class Project:
         return str(self.described()["name"])
 
     def described(self) -> dict[str, Any]:
-        """Its dbt_project.yml."""
+        """Its dbt_project.yml. Raises: NotStarted."""
         from dbt.clients.yaml_helper import load_yaml_text
 
-        return load_yaml_text((self.directory / "dbt_project.yml").read_text()) or {}
+        try:
+            text = (self.directory / "dbt_project.yml").read_text()
+        except OSError as error:
+            raise NotStarted(f"{self.directory} has no dbt_project.yml that can be read: {error}") from error
+        return load_yaml_text(text) or {}
 
     def options(self, *, with_project: bool = True) -> list[str]:
         """The same as options of a dbt command."""

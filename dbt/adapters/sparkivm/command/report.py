@@ -18,21 +18,18 @@ _RUNS = ("dbt run", "dbt build", "dbt retry")
 @click.option(
     "--target-path",
     type=click.Path(path_type=Path),
-    envvar="DBT_TARGET_PATH",
-    default=Path("target"),
-    show_default=True,
-    help="where dbt wrote the run, in the project",
+    help="where dbt wrote the run, in the project  [default: where dbt writes its artifacts]",
 )
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: report.html there]")
 @click.option("--offline", is_flag=True, help="Use only the files: no history, no plans.")
 @project_options
-def report(project: Project, target_path: Path, output: Path | None, offline: bool) -> None:
+def report(project: Project, target_path: Path | None, output: Path | None, offline: bool) -> None:
     """Write the last run of dbt as an HTML file: times against rebuilds, reasons, history, plans."""
-    target = project.directory / target_path
+    target = project.directory / target_path if target_path else project.target_path
     try:
         run = read_run(target / "run_results.json")
     except (OSError, ValueError, KeyError) as error:
-        raise NotStarted(f"{target} has no run of dbt that can be read: {error!r}") from error
+        raise NotStarted(f"{target} has no run of dbt that can be read: {error}") from error
     if run.command not in _RUNS:
         what = f"{target / 'run_results.json'} is of `{run.command}`, which refreshes nothing"
         raise NotStarted(f"{what}; make the report directly after dbt run or dbt build")

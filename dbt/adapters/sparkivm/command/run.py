@@ -22,7 +22,7 @@ _MATERIALIZATION = "macro.dbt_sparkivm.materialization_incremental_view_spark"
     "--manifest",
     "path",
     type=click.Path(path_type=Path),
-    help="[default: target/manifest.json in the project]",
+    help="[default: manifest.json where dbt writes its artifacts]",
 )
 @select_option
 @project_options
@@ -41,7 +41,7 @@ def run(
     from dbt.contracts.graph.manifest import Manifest
     from dbt_common.exceptions import DbtRuntimeError
 
-    path = path or project.directory / "target" / "manifest.json"
+    path = path or project.target_path / "manifest.json"
     if not path.is_file():
         raise NotStarted(f"there is no manifest {path}; run `dbt parse`, or name it with --manifest")
     try:
@@ -52,7 +52,8 @@ def run(
     if _MATERIALIZATION not in manifest.macros:
         macros = _macros_of_dbt(project)
         if _MATERIALIZATION not in macros:
-            raise NotStarted("the profile's adapter has no incremental views; its type must be spark")
+            why = "its type has to be spark, databricks or sparkivm, and DBT_SPARKIVM must not be off"
+            raise NotStarted(f"the profile's adapter has no incremental views: {why}")
         manifest.macros.update(macros)
     views = [f"{one},{VIEWS}" for one in select] or [VIEWS]
     command = ["run", *project.options(), *rest, "--select", *views]

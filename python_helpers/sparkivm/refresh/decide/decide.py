@@ -94,7 +94,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     moved = _moved(changes)
     if not moved and not view.moving:
         return Decision("no_op", changes)
-    for key, change in moved.items() if view.automatic else ():
+    for key, change in moved.items() if view.may_rebuild else ():
         if large := _too_large(view.tables[key], change):
             return Decision("full", changes, fallback=large)
     way = view.way(moved)
@@ -120,8 +120,9 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
 class _View:
     """The input for computing ways.
 
-    moving     keys of the moments that changed
-    automatic  whether costs decide
+    moving       keys of the moments that changed
+    automatic    whether costs decide
+    may_rebuild  whether they may decide for a rebuild
     """
 
     plan: ViewPlan
@@ -130,6 +131,7 @@ class _View:
     tables: Mapping[str, RelationFacts]
     moving: frozenset[str]
     automatic: bool
+    may_rebuild: bool
     adds_up: bool
     factors: Factors
 
@@ -140,8 +142,13 @@ class _View:
         moving = frozenset(key for key, text in seen.moments.items() if frontier.moments.get(key) != text)
         # A rebuild, or a state that is computed again, would stamp all rows.
         automatic = seen.request.refresh_mode == "auto" and not plan.state.stamps
-        known = factors(learned(seen.stored))
-        return _View(plan, frontier, state, seen.compiled.tables, moving, automatic, seen.adds_up, known)
+        return _View(
+            plan, frontier, state, seen.compiled.tables, moving,
+            automatic=automatic,
+            may_rebuild=automatic and seen.request.full_refresh_allowed,
+            adds_up=seen.adds_up,
+            factors=factors(learned(seen.stored)),
+        )  # fmt: skip
 
     @property
     def tiny(self) -> bool:
@@ -183,7 +190,7 @@ class _View:
 
     def is_too_expensive(self, costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
-        return self.automatic and prefers_full and (costs.from_changes.steps > 0 or not self.tiny)
+        return self.may_rebuild and prefers_full and (costs.from_changes.steps > 0 or not self.tiny)
 
 
 def _moved(changes: Changes) -> dict[str, SourceChange]:

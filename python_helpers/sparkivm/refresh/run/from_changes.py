@@ -182,11 +182,9 @@ class Apply(Step[FromChanges]):
         rows = self.rows if progress.rows is None else progress.rows
         select = select_text(staging.computed(rows, texts), texts)
         if attempt.format.empty_is_null:
-            state = progress.state
-            maybe = may_be_empty([(f.name, f.type) for f in state.fields], state.partition_columns)
-            select = refusing_empty(
-                select, maybe, None if change.form == "merge" else progress.plan.state.names
-            )
+            table, names = progress.state, progress.plan.state.names
+            texts_there = may_be_empty([(f.name, f.type) for f in table.fields], table.partition_columns)
+            select = refusing_empty(select, texts_there, None if change.form == "merge" else names)
         predicate = part.predicate if part else ""
         write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
         progress.frontier = _frontier(progress)
