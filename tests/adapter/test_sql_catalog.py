@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+from dbt.adapters.sparkivm.sql_catalog import SqlCatalog, _mapping
 
 from sparkivm.engine import EngineError, Row
 
@@ -73,3 +73,18 @@ def test_a_text_is_described_before_anything_else_is_done_with_it(server, catalo
         getattr(catalog, ask)("select nonsense")
     assert refused.value.position == (1, 8)  # below a comment and DESCRIBE QUERY
     assert server.ran == ["describe query\nselect nonsense"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"sparkivm.view":"s.v","quality-level":"gold","x":"y"}', {"sparkivm.view": "s.v", "quality-level": "gold", "x": "y"}),
+        ('{"delta.enableChangeDataFeed":"true","my key":""}', {"delta.enableChangeDataFeed": "true", "my key": ""}),
+        ('{"predicate":"["(k = \'a\')"]"}', {"predicate": '["(k = \'a\')"]'}),
+        ("{}", {}),
+        (None, {}),
+        ({"a": 1, "b": None}, {"a": "1"}),
+    ],
+)  # fmt: skip
+def test_maps_as_a_thrift_server_prints_them(text, found):
+    assert _mapping(text) == found

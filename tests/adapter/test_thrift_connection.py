@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from dbt.adapters.sparkivm.engine import AdapterEngine
+from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtRuntimeError
 from TCLIService.ttypes import TOperationState
@@ -96,7 +97,7 @@ def test_a_default_of_delta_is_replaced_unless_somebody_set_it(monkeypatch, valu
     connection = ThriftConnection(SimpleNamespace(cursor=lambda: server), 0.1, None, 0)
     connection.open_with({"a": "1"})
     partitions = "`spark.databricks.delta.snapshotPartitions`"
-    whole_plans = "set `spark.sql.debug.maxToStringFields`=`100000`"
+    whole_plans = [f"set `{key}`=`{value}`" for key, value in WHOLE_PLANS.items()]
     ours = [f"set {partitions}=`2`"] if is_set else []
-    wanted = [f"set {partitions}", *ours, whole_plans, "set `a`=`1`"]
+    wanted = [f"set {partitions}", *ours, *whole_plans, "set `a`=`1`"]
     assert server.ran == wanted

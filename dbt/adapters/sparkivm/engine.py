@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from dbt.adapters.sparkivm.spark_errors import SparkLost, condition, sentence
 from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
+from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import DbtRuntimeError
@@ -28,7 +29,6 @@ from sparkivm.names import TableName, quoted
 MACROS = "dbt_sparkivm"  # a project overrides our macros by dispatch, not by name
 _ALL_SETTINGS = "set"
 # By default Spark truncates the text of a plan with many columns.
-_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
 
 
 class Metadata(Protocol):
@@ -130,11 +130,11 @@ class AdapterEngine(Engine):
             return self._metadata.schema_of(sql)
 
     def analyzed_plan(self, sql: str) -> str:
-        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+        with session_with(self, WHOLE_PLANS), self._analysis_of(sql):
             return self._metadata.analyzed_plan(sql)
 
     def optimized_plan(self, sql: str) -> str:
-        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+        with session_with(self, WHOLE_PLANS), self._analysis_of(sql):
             return self._metadata.optimized_plan(sql)
 
     @contextmanager

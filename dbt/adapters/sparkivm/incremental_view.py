@@ -228,7 +228,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.operations.consistency import consistency_sql
 
         if not isinstance(relation, BaseRelation):
-            return _failing_sql("incremental_view_is_consistent compares whole views; remove where and limit")
+            return _failing_sql("incremental_view_is_consistent compares whole views; remove where")
         view = name_of_relation(relation)
         with author_errors():
             try:

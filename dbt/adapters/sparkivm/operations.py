@@ -41,7 +41,10 @@ class OperationsMixin(IncrementalViewMixin):
 
     @available.parse(lambda *args, **kwargs: "")
     def explain_incremental_view(self, model: str, format: str = "text") -> str:
-        """What the next refresh of a model would do, without doing it, as text, steps, mermaid or dot."""
+        """What the next refresh of a model would do, without doing it.
+
+        format  text, steps, json, mermaid, dot or svg
+        """
         from sparkivm.explain.explain_view import explain_view
 
         node = self._compiled(model)

@@ -14,7 +14,7 @@ from sparkivm.names import quoted
 logger = AdapterLogger("SparkIvm")
 
 # We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
-_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
+WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
 
 
 def default_by_sql(connection: Any, key: str, known: MutableMapping[str, str | None]) -> str | None:
@@ -31,7 +31,7 @@ def set_at_opening(connection: Any, settings: Mapping[str, str]) -> dict[str, st
     """SET these and our settings in a new session. Returns: those that the server accepts."""
     missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if connection.default(key) is None}
     accepted = {}
-    for key, value in {**missing, **_WHOLE_PLANS, **settings}.items():
+    for key, value in {**missing, **WHOLE_PLANS, **settings}.items():
         try:
             connection.cursor().execute(f"set {quoted(key)}={quoted(value)}")
             accepted[key] = value

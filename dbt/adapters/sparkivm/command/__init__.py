@@ -15,6 +15,7 @@ from dbt.adapters.sparkivm.command.status import status
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dbt-sparkivm")
 def main() -> None:
     """Incremental views for dbt on Spark."""
 

@@ -33,7 +33,7 @@ def join_server(directory: Path, settings: Mapping[str, str]) -> bool:
     Raises: FailedToConnectError if the server's Spark has other settings that no session can change.
     """
     global _joined
-    if os.environ.get(_SWITCH, "").lower() == "off":
+    if os.environ.get(_SWITCH, "").lower() in ("off", "false", "0"):
         return False
     try:
         server = ask_server(directory, want="spark", settings=dict(settings))
