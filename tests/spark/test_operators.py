@@ -12,11 +12,13 @@ import pytest
 
 from sparkivm import algebra
 from sparkivm.algebra import AnyRelation
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.refresh.result import RefreshResult
 from tests.nightly import few_of
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.shop import change, open_shop
 from tests.spark.state_sizes import Size, take_states_for
+from tests.spark_settings import STATES
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -301,7 +303,8 @@ EACH_OPERATOR = (
 # Additive groups are stored as entries if the state is small, and as one row per group if it is large.
 CREATED_LARGE = ("sums__over_join",)
 SIZES: tuple[Size, ...] = ("small", "large", "huge", "small")
-NOT_APPENDED = {"rewrite", "replace", "merge"}  # forms that change existing rows
+# Forms that change existing rows.
+NOT_APPENDED = {"rewrite", "merge", *(["replace"] if STATE_FORMATS[STATES].replaces_parts else [])}
 
 # Tables and operators that occur only in deltas, not in a view's plan.
 _NOT_SHOWN = {
