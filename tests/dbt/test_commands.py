@@ -34,6 +34,10 @@ select region, count(*) as n from {{ ref('lines') }} group by region
 
 
 class TestDefer(TwoEnvironments):
+    def test_a_view_that_is_not_built_here(self, project, ci):
+        """Its test compares production's view."""
+        assert len(run_dbt(["test", *CI, "--defer", "--select", "sums"])) == 1
+
     def test_only_what_was_edited_is_built(self, project, ci):
         edit(project, "sums", SUMS.replace("count(*) as orders", "count(*) as orders, min(amount) as least"))
         run_sql(project, *CHANGES)
