@@ -86,6 +86,7 @@ class RelationFacts:
     view_settings: Mapping[str, str] = field(
         default_factory=dict
     )  # session settings at that time, except defaults
+    view_collation: str = ""  # its DEFAULT COLLATION
     temporary: bool = False
     # anything else: parquet, csv, hive, jdbc ...
     provider: str = ""

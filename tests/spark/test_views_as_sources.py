@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from tests.plain_engine import PlainEngine
 from tests.spark.lab import FEED, Lab
 from tests.spark.saved_tables import SavedTables
 from tests.spark.state_sizes import take_states_for
@@ -197,6 +199,22 @@ def test_plain_view_of_another_session(lab):
     view.check()
     lab.run("insert into t values (0, 21, 1)")
     view.must_be("incremental")
+
+
+def test_a_view_with_a_default_collation(spark, lab):
+    """Its literals and casts have the collation, which its text does not show."""
+    lab.run(
+        "create view lower_case default collation UTF8_LCASE as "
+        "select k, name from names where cast(k as string) || 'X' in ('1x', '2X')"
+    )
+    assert len(lab.rows("select * from lower_case")) == 2
+    view = lab.view("m", "select k, count(*) as n from lower_case group by k")
+    result = view.refresh()
+    assert result.fallback.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert "default collation is UTF8_LCASE" in result.fallback.detail
+    view.check()
+    by_sql = PlainEngine(spark, by_sql=True)
+    assert by_sql.describe(TableName(lab.schema, "lower_case")).view_collation == "UTF8_LCASE"
 
 
 @pytest.mark.parametrize(("kind", "name"), [("", "passing"), ("global", "global_temp.passing")])

@@ -69,3 +69,20 @@ def test_a_statement_between_comments(comments):
     assert statement_text("model", f"\ufeff{comments}{sql} {comments};{comments}") == sql
     with pytest.raises(ModelError, match="no SELECT"):
         statement_text("model", comments)
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("-128Y", "CAST(-128 AS TINYINT)"),
+        ("-9223372036854775808L", "CAST(-9223372036854775808 AS BIGINT)"),
+        ("coalesce(x, - 32768S)", "COALESCE(x, CAST(-32768 AS SMALLINT))"),
+        ("5 - 128Y", "5 - CAST(128 AS TINYINT)"),
+        ("-x::bigint", "-CAST(x AS BIGINT)"),
+        ("-'5'::bigint", "-CAST('5' AS BIGINT)"),
+        ("-1.5D", "-CAST(1.5 AS DOUBLE)"),
+    ],
+)
+def test_the_least_number_of_a_type_keeps_its_sign(text, printed):
+    (item,) = parse_model("m", f"select {text}").expressions
+    assert item.sql("spark") == printed

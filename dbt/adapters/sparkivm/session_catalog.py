@@ -369,7 +369,7 @@ class SessionCatalog:
 
         if table.tableType().name() == "VIEW":
             text, namespace = table.viewText(), table.viewCatalogAndNamespace().mkString(_SEPARATOR)
-            comment = table.comment()
+            comment, collation = table.comment(), table.collation()
             return RelationFacts(
                 name,
                 "view",
@@ -383,6 +383,7 @@ class SessionCatalog:
                 comment=str(comment.get()) if comment.isDefined() else "",
                 view_namespace=tuple(namespace.split(_SEPARATOR)) if namespace else (),
                 view_settings=self._shared.dict_of(table.viewSQLConfigs()),
+                view_collation=str(collation.get()) if collation.isDefined() else "",
                 temporary=temporary,
             )
 

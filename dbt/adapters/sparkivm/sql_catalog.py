@@ -88,6 +88,7 @@ class SqlCatalog:
                 comment=table.get("Comment", ""),
                 view_namespace=_parts(table.get("View Catalog and Namespace", "")),
                 view_settings=self._view_settings(sql) if table else {},
+                view_collation=table.get("Collation", ""),
                 temporary=not table,
             )
         if provider == "iceberg" and (found := self._iceberg(name, fields)) is not None:

@@ -18,6 +18,7 @@ from sparkivm.frontend.place import place_of
 from sparkivm.reasons import Fallback, Place, Reason
 
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
+_WITH_SUFFIX = (exp.DataType.Type.TINYINT, exp.DataType.Type.SMALLINT, exp.DataType.Type.BIGINT)
 _UNITS = tuple("year quarter month week day dayofyear hour minute second millisecond microsecond".split())
 _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
 _CHANGES_ROWS = ("insert", "merge", "update", "delete")
@@ -167,7 +168,17 @@ def parse_model(model: str, sql: str) -> exp.Query:
         if trees and isinstance(trees[0], exp.DDL):
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement parses as {found}"))
-    return with_units(trees[0])
+    return _with_signs(with_units(trees[0]))
+
+
+def _with_signs(tree: exp.Query) -> exp.Query:
+    """-128Y: the number without its sign would not fit into the type."""
+    for negative in list(tree.find_all(exp.Neg)):
+        typed = negative.this
+        if isinstance(typed, exp.Cast) and typed.to.this in _WITH_SUFFIX and typed.this.is_number:
+            typed.this.replace(exp.Neg(this=typed.this.copy()))
+            negative.replace(typed)
+    return tree
 
 
 def with_units(tree: exp.Query) -> exp.Query:

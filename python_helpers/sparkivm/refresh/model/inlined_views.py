@@ -17,9 +17,13 @@ from sparkivm.refresh.model.gate import check_text_is_understood
 from sparkivm.refresh.session.session_settings import otherwise_in
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
 
+_PLAIN = ("", "UTF8_BINARY")  # collations of literals and casts that the compiler assumes
+
 
 def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: SourceCatalog) -> None:
     """Raises: NotIncremental if Spark reads the text differently, or casts its columns."""
+    if view.view_collation not in _PLAIN:
+        raise _unclear(view, f"its default collation is {view.view_collation}; create it again without one")
     others = otherwise_in(engine, view.view_settings)
     if others:
         raise _unclear(view, f"it was created with {', '.join(others)}, unlike this session; create it again")
@@ -41,6 +45,7 @@ def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCa
     text = _named_in_full(view, catalog)
     return (
         text is not None
+        and view.view_collation in _PLAIN
         and repeatable(parse_model(str(view.name), text))
         and is_as_written(view.view_settings, view.view_text)
         and not otherwise_in(engine, view.view_settings)

@@ -19,6 +19,10 @@ _TAKEN_FOR_GRANTED = {
     "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "false",
     "spark.sql.legacy.statisticalAggregate": "false",
     "spark.sql.legacy.ctePrecedencePolicy": "corrected",
+    "spark.sql.legacy.groupingIdWithAppendedUserGroupBy": "false",
+    "spark.sql.legacy.scalarSubqueryCountBugBehavior": "false",
+    "spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled": "false",
+    "spark.sql.optimizer.decorrelateExistsSubqueryLegacyIncorrectCountHandling.enabled": "false",
 }
 _OF_CHAR = {
     "spark.sql.readSideCharPadding": "true",
@@ -49,6 +53,15 @@ _SEMANTIC = (
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
     "spark.sql.legacy.followThreeValuedLogicInArrayExists",
     "spark.sql.legacy.negativeIndexInArrayInsert",
+    "spark.sql.legacy.percentileDiscCalculation",
+    "spark.sql.legacy.truncateForEmptyRegexSplit",
+    "spark.sql.legacy.codingErrorAction",
+    "spark.sql.legacy.javaCharsets",
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate",
+    "spark.sql.legacy.lpadRpadAlwaysReturnString",
+    "spark.sql.json.enablePartialResults",
+    "spark.sql.json.enableExactStringParsing",
+    "spark.sql.variant.allowDuplicateKeys",
 )
 _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")

@@ -108,8 +108,10 @@ class SourceCatalog:
 
 
 def view_hash(facts: RelationFacts) -> str:
-    """A hash of a view's meaning: its text, current schema, columns and settings."""
+    """A hash of a view's meaning: its text, current schema, columns, settings and default collation."""
     settings = sorted(decisive(facts.view_settings).items())
+    if facts.view_collation:
+        settings.append(("default collation", facts.view_collation))
     return digest(repr((facts.view_text, facts.view_namespace, columns_hash(facts), settings)))
 
 
