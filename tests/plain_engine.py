@@ -10,6 +10,7 @@ from dbt.adapters.sparkivm.session import SessionConnection
 from dbt.adapters.sparkivm.session_catalog import SessionCatalog
 from dbt.adapters.sparkivm.spark_errors import condition, sentence
 from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
+from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -28,7 +29,6 @@ from sparkivm.names import TableName
 from tests.bare_macros import BareMacros
 
 _ANSI = "spark.sql.ansi.enabled"
-_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000"}
 
 
 class PlainEngine(Engine):
@@ -107,11 +107,11 @@ class PlainEngine(Engine):
             return self._metadata.schema_of(sql)
 
     def analyzed_plan(self, sql: str) -> str:
-        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+        with session_with(self, WHOLE_PLANS), self._analysis_of(sql):
             return self._metadata.analyzed_plan(sql)
 
     def optimized_plan(self, sql: str) -> str:
-        with session_with(self, _WHOLE_PLANS), self._analysis_of(sql):
+        with session_with(self, WHOLE_PLANS), self._analysis_of(sql):
             return self._metadata.optimized_plan(sql)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The names that operations accept for a model or a source."""
+"""The names of a project's nodes: those that operations accept, and those of their relations."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from dbt.adapters.sparkivm.project_nodes import (
     name_of_relation,
     names_in_project,
     relations,
+    table_name,
 )
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sql.connections import SQLConnectionManager
@@ -70,12 +71,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         Raises: CompilationError that names the model, before anything is changed.
         """
         options = self._options(model)
-        schema = str(model["schema"])
-        catalog, dot, inner = schema.partition(".")
-        if dot and catalog != "spark_catalog":
+        name = table_name(model["schema"], model["name"])
+        if name.catalog not in (None, "spark_catalog"):
             raise CompilationError(
-                f"incremental_view {model['name']}: its schema is {schema}, and a view can only be in the "
-                f"session catalog: write {inner}, and name the catalog of its state in state_catalog"
+                f"incremental_view {model['name']}: its schema is {model['schema']}, and a view can only be "
+                f"in the session catalog: write {name.schema}, and name the catalog of its state in "
+                "state_catalog"
             )
         with author_errors():
             said = (model["config"].get("meta") or {}).get("sparkivm")

@@ -25,7 +25,7 @@ def names_in_project(node: Any) -> tuple[str, ...]:
 def relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
     """All relations of a project that a model can read, and their names."""
     for source in manifest.sources.values():
-        yield source, _name(source.schema, source.identifier)
+        yield source, table_name(source.schema, source.identifier)
     for node in manifest.nodes.values():
         if node.resource_type in ("model", "seed", "snapshot"):
             yield node, name_of_node(node)
@@ -33,15 +33,15 @@ def relations(manifest: Any) -> Iterator[tuple[Any, TableName]]:
 
 def name_of_node(node: Any) -> TableName:
     """The name of what a node builds, or of the relation that it is deferred to, for the compiler."""
-    return _name(node.schema, node.alias)
+    return table_name(node.schema, node.alias)
 
 
 def name_of_relation(relation: BaseRelation) -> TableName:
     """The name of dbt's relation for the compiler."""
-    return _name(relation.schema, relation.identifier)
+    return table_name(relation.schema, relation.identifier)
 
 
-def _name(schema: Any, identifier: Any) -> TableName:
-    """dbt-spark writes `schema: catalog.schema` into SQL as it is, so it names a catalog."""
+def table_name(schema: Any, identifier: Any) -> TableName:
+    """A name for the compiler. dbt-spark writes `schema: catalog.schema` into SQL as it is."""
     catalog, dot, inner = str(schema).partition(".")
     return TableName(inner, str(identifier), catalog) if dot else TableName(str(schema), str(identifier))

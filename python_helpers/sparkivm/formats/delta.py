@@ -32,7 +32,7 @@ _REWRITES = frozenset({"OPTIMIZE", "REORG"})
 COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 _VACUUM = "VACUUM START"
 # Parameters that name columns or properties.
-_WHAT = frozenset({"columns", "oldColumnPath", "newColumnPath", "properties"})
+_NAMING = frozenset({"columns", "oldColumnPath", "newColumnPath", "properties"})
 _LOG_KEPT = ("delta.logRetentionDuration", "30 days")
 _FILES_KEPT = ("delta.deletedFileRetentionDuration", "7 days")
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
@@ -183,7 +183,7 @@ def _may_name(commit: Commit, name: str) -> bool:
 
     Delta escapes signs in them. Other engines may write none at all, or only the id of a query.
     """
-    return _WHAT.isdisjoint(commit.parameters) or _letters(name) in _letters(str(dict(commit.parameters)))
+    return _NAMING.isdisjoint(commit.parameters) or _letters(name) in _letters(str(dict(commit.parameters)))
 
 
 def _letters(text: str) -> str:

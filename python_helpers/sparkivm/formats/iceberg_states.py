@@ -9,7 +9,7 @@ tested  tests/unit/test_iceberg_states.py, tests/spark/test_iceberg_states.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
@@ -49,7 +49,6 @@ class IcebergStates(StateFormat):
     provider = "iceberg"
     replaces_parts = False
     clusters = False
-    empty_is_null = False
     reserved = frozenset()
     not_in = ("", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     commits_as_described = True
@@ -68,6 +67,16 @@ class IcebergStates(StateFormat):
 
     def retention(self, kept: str) -> Mapping[str, str]:
         return {RETENTION: str(span_ms(kept))}
+
+    def checked(
+        self,
+        select: str,
+        columns: Sequence[tuple[str, str]],
+        partitioned_by: Collection[str],
+        *,
+        in_order: bool = True,
+    ) -> str:
+        return select
 
     def make(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -67,7 +67,6 @@ class StateFormat(ABC):
     provider              the format's name in CREATE TABLE, and the kind of such a relation
     replaces_parts        whether one commit can replace the rows for which a predicate is true
     clusters              whether CREATE TABLE accepts CLUSTER BY
-    empty_is_null         whether an empty text in a partition column is read back as NULL
     reserved              names that no column of such a table can have, in lower case
     not_in                classes of catalogs that cannot have such tables; "" is Spark's own
     commits_as_described  whether an engine sees only the commits that existed when it described the table
@@ -77,7 +76,6 @@ class StateFormat(ABC):
     provider: ClassVar[Literal["delta", "iceberg"]]
     replaces_parts: ClassVar[bool]
     clusters: ClassVar[bool]
-    empty_is_null: ClassVar[bool]
     reserved: ClassVar[frozenset[str]]
     not_in: ClassVar[tuple[str, ...]]
     commits_as_described: ClassVar[bool]
@@ -100,6 +98,21 @@ class StateFormat(ABC):
     @abstractmethod
     def retention(self, kept: str) -> Mapping[str, str]:
         """Properties of a table that keeps its history for a time such as "30 days"."""
+
+    @abstractmethod
+    def checked(
+        self,
+        select: str,
+        columns: Sequence[tuple[str, str]],
+        partitioned_by: Collection[str],
+        *,
+        in_order: bool = True,
+    ) -> str:
+        """Rows to be written, with an error for a value that the format would change.
+
+        columns   names and types of the result; "" for an unknown type
+        in_order  whether the result has exactly these columns, in their order; else it may have others too
+        """
 
     @abstractmethod
     def make(

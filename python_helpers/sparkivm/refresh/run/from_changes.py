@@ -30,7 +30,6 @@ from sparkivm.refresh.stored.staging import Staging
 from sparkivm.refresh.stored.stored_state import check_files
 from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements.applying_statement import applying_statement
-from sparkivm.statements.partition_values import may_be_empty, refusing_empty
 
 
 @dataclass(kw_only=True)
@@ -181,10 +180,11 @@ class Apply(Step[FromChanges]):
         texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
         rows = self.rows if progress.rows is None else progress.rows
         select = select_text(staging.computed(rows, texts), texts)
-        if attempt.format.empty_is_null:
-            table, names = progress.state, progress.plan.state.names
-            texts_there = may_be_empty([(f.name, f.type) for f in table.fields], table.partition_columns)
-            select = refusing_empty(select, texts_there, None if change.form == "merge" else names)
+        types = {column.name: column.type for column in progress.state.fields}
+        columns = [(name, types.get(name, "")) for name in progress.plan.state.names]
+        select = attempt.format.checked(
+            select, columns, progress.state.partition_columns, in_order=change.form != "merge"
+        )
         predicate = part.predicate if part else ""
         write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
         progress.frontier = _frontier(progress)

@@ -1,12 +1,13 @@
 """A full refresh: the state is computed again from the sources, with a stated reason.
 
-tested  tests/refresh/test_reasons.py, test_auxiliary_views.py, test_killed_refreshes.py
+tested  tests/refresh/test_reasons.py, test_auxiliary_views.py, test_killed_refreshes.py,
+        test_partition_values.py
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Window
@@ -34,7 +35,6 @@ from sparkivm.refresh.stored.owned import drop_own
 from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
-from sparkivm.statements.partition_values import may_be_empty, refusing_empty
 
 # Spark may fail on a plan but not on another text with the same meaning. Other classes, like
 # INTERNAL_ERROR_SHUFFLE, are failures of the cluster.
@@ -296,8 +296,7 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
         owner.project, owner.model, attempt.view.key, "full", "", "", {}, {},
         deterministic=False, outcome=Outcome("create", "create"),
     )  # fmt: skip
-    select = f"select * from (\n{attempt.request.sql}\n) as model limit 0"
-    replace_state(attempt, stored, frontier, select)
+    replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
     return attempt.result("create", explanation="--empty", created=True)
@@ -370,11 +369,10 @@ def replace_state(
     """
     layout, format = attempt.request.layout, attempt.format
     if compiled is not None:
+        _check_names(attempt, compiled)
         layout = _in_state(attempt, compiled)
-        if format.empty_is_null:
-            columns = [(name, type_) for name, type_, _ in compiled.columns]
-            texts = may_be_empty(columns, layout.partition_by)
-            select = refusing_empty(select, texts, [name for name, _ in columns])
+        columns = [(name, type_) for name, type_, _ in compiled.columns]
+        select = format.checked(select, columns, layout.partition_by)
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
         if stored.facts is not None:
@@ -400,35 +398,40 @@ def replace_state(
     return format.make(attempt.state, properties, made, attempt.engine.write)
 
 
-def _in_state(attempt: Attempt, compiled: CompiledView) -> StateLayout:
-    """The layout with the state's names for its columns. Raises: ModelError if that is not possible."""
-    layout, reserved = attempt.request.layout, attempt.format.reserved
-    taken = {name.lower(): name for name, *_ in compiled.columns}
-    if (refused := min(reserved & taken.keys(), default=None)) is not None:
+def _check_names(attempt: Attempt, compiled: CompiledView) -> None:
+    """Raises: ModelError if a column has a name that the state's format reserves."""
+    found = attempt.format.reserved.intersection(name.lower() for name, *_ in compiled.columns)
+    if found:
         raise ModelError(
             str(attempt.view),
-            f"the output column {refused} has a name that {attempt.format.provider.title()} reserves",
+            f"the output column {min(found)} has a name that {attempt.format.provider.title()} reserves",
             "select it under another name",
         )
+
+
+def _in_state(attempt: Attempt, compiled: CompiledView) -> StateLayout:
+    """The layout with the state's names for its columns. Raises: ModelError for one that it does not have."""
+    layout = attempt.request.layout
+    stored = {name.lower(): name for name, *_ in compiled.columns}
     if compiled.plan is not None:
         shown = compiled.plan.finalizer.stored_columns
-        taken |= {public.lower(): name for public, name in shown.items()}
-    for option, names in (
-        ("partition_by", layout.partition_by),
-        ("liquid_clustered_by", layout.liquid_clustered_by),
-    ):
-        unknown = next((name for name in names if name.lower() not in taken), None)
-        if unknown is not None:
-            public = [f.name for f in compiled.fields if f.name.lower() in taken]
-            raise ModelError(
-                str(attempt.view),
-                f"{option} names {unknown}, which the state does not have as a column",
-                f"name one of {', '.join(public)}" if public else f"remove {option}",
-            )
+        stored |= {public.lower(): name for public, name in shown.items()}
+
+    def named(option: str, columns: Collection[str]) -> tuple[str, ...]:
+        for column in columns:
+            if column.lower() not in stored:
+                public = [f.name for f in compiled.fields if f.name.lower() in stored]
+                raise ModelError(
+                    str(attempt.view),
+                    f"{option} names {column}, which the state does not have as a column",
+                    f"name one of {', '.join(public)}" if public else f"remove {option}",
+                )
+        return tuple(stored[column.lower()] for column in columns)
+
     return replace(
         layout,
-        partition_by=tuple(taken[name.lower()] for name in layout.partition_by),
-        liquid_clustered_by=tuple(taken[name.lower()] for name in layout.liquid_clustered_by),
+        partition_by=named("partition_by", layout.partition_by),
+        liquid_clustered_by=named("liquid_clustered_by", layout.liquid_clustered_by),
     )
 
 
