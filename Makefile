@@ -14,7 +14,7 @@ endif
 
 # Spark tests that `make test` leaves to `make nightly`, to stay short.
 LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
-  char_columns crash edited_queries hidden_columns in_values key_ranges kinds_of_tables lost_history mirrors mixed_types \
+  char_columns crash edited_queries hidden_columns in_values key_ranges kinds_of_tables lost_history map_order mirrors mixed_types \
   moments put_back random_queries run_memory session_values session_windows silent_changes small_constructs stamps \
   state_part tpcds tpch two_drivers types unions views_as_sources))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkivm.formats.source_change import SourceChange
+from sparkivm.formats.source_change import SourceChange, conflated
 from sparkivm.names import TableName
 from sparkivm.plan.key_ranges import Span
 from sparkivm.refresh.changed_rows import silent_changes
@@ -93,7 +93,9 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
         lab.run(f"update t set {sets} where id in ({rng.randrange(12)}, {rng.randrange(12)})")
     facts = lab.engine.describe(TableName(lab.schema, "t"))
     assert facts is not None
-    change = SourceChange("feed", old, facts.version, 12, nets=True, growth=0, floats=frozenset("fgo"))
+    change = SourceChange(
+        "feed", old, facts.version, 12, nets=True, growth=0, conflated=conflated(facts.fields)
+    )
     sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, NoMemory())
     few = few_rows(sources, ["t"])["t"]
     assert set(few.fields) == {"id", *_TYPES} - {"a", "o"}

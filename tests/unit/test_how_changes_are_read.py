@@ -10,7 +10,7 @@ from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.formats.delta import CHANGE_FEED, DELETION_VECTORS, DELTA
-from sparkivm.formats.source_change import SourceChange, floating
+from sparkivm.formats.source_change import SourceChange, conflated
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 
@@ -143,6 +143,8 @@ def test_a_column_that_is_renamed_and_read():
     assert changed(other, new=2).how == "none"
 
 
-def test_columns_of_floating_point_are_named():
-    assert changed(append(2), new=2).floats == {"x"}
-    assert floating([Field("a", "array<struct<y:float>>"), Field("b", "decimal(3,1)")]) == ("a",)
+def test_columns_in_which_equal_values_may_differ_are_named():
+    assert [field.name for field in changed(append(2), new=2).conflated] == ["x"]
+    types = ("array<struct<y:float>>", "decimal(3,1)", "struct<m:map<string,int>>", "string")
+    fields = [Field(name, type_) for name, type_ in zip("abcd", types, strict=True)]
+    assert [field.name for field in conflated(fields)] == ["a", "c"]

@@ -10,6 +10,7 @@ import pytest
 import sqlglot
 
 from sparkivm.changes.mirror_texts import MirrorTexts
+from sparkivm.engine import Field
 from sparkivm.names import TableName
 
 NAMES = TableName("s", "src"), TableName("s", "mirror")
@@ -97,7 +98,7 @@ def test_by_key(seed, columns):
 
 def test_zeros_of_two_signs_are_two_values_of_a_column_of_floats():
     """The key alone may be either zero: Spark groups both under 0.0."""
-    text = MirrorTexts(*NAMES, ("id", "f"), floats=("f",)).differences("s.mirror")
+    text = MirrorTexts(*NAMES, ("id", "f"), conflated=(Field("f", "float"),)).differences("s.mirror")
     assert text.startswith("select `id`, first(`f`) as `f`, ")
     assert "\ngroup by `id`, `f`, cast(`f` as string)\n" in text
 

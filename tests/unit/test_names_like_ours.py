@@ -33,7 +33,7 @@ def test_other_names_beside_weights():
 @pytest.mark.parametrize("nets", [False, True])
 @pytest.mark.parametrize("kept", ["", "global_temp.kept"])
 def test_texts_of_changes(how, nets, kept):
-    change = SourceChange(how, 3, 5, 7, nets=nets, kept=kept, floats=frozenset({"__ivm_w"}))
+    change = SourceChange(how, 3, 5, 7, nets=nets, kept=kept, conflated=(Field("__ivm_w", "double"),))
     texts = [
         RefreshTexts({"t": PinnedTable(FACTS, change)}).changes("t", FIELDS),
         changed_rows(FACTS, change, FIELDS),

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparkivm.changes.signed_zeros import as_text, grouped
+from sparkivm.engine import Field
 from sparkivm.names import RESERVED_PREFIX, WEIGHT, TableName, as_in_changes, in_changes, quoted
+from sparkivm.spark.equal_values import as_text, grouped
 
 _NEW = f"{RESERVED_PREFIX}new"  # number of copies in the source; with a key, the source's row
 _OLD = f"{RESERVED_PREFIX}old"  # number of copies in the mirror; with a key, the mirror's row
@@ -25,14 +26,14 @@ class MirrorTexts:
     """The texts for one mirror.
 
     key     empty if whole rows are compared
-    floats  columns whose equal values may differ: -0.0 and 0.0, which have different texts
+    conflated  columns in which equal values may differ: FLOAT and DOUBLE; a mirror has no MAP
     """
 
     source: TableName
     mirror: TableName
     columns: tuple[str, ...]
     key: tuple[str, ...] = ()
-    floats: tuple[str, ...] = ()
+    conflated: tuple[Field, ...] = ()
 
     @property
     def content(self) -> str:
@@ -54,7 +55,8 @@ class MirrorTexts:
         return self._keys_that_differ(both) if self.key else self._values_that_differ(both)
 
     def _values_that_differ(self, both: str) -> str:
-        shown, keys = grouped(self._in_changes, {*map(in_changes, self.floats)})
+        types = ((in_changes(field.name), field.spark_type) for field in self.conflated)
+        shown, keys = grouped(self._in_changes, types)
         items = [*shown, f"count_if({WEIGHT} > 0) as {_NEW}", f"count_if({WEIGHT} < 0) as {_OLD}"]
         return (
             f"select {', '.join(items)}\nfrom (\n{both}\n) as both_sides\n"
@@ -73,7 +75,7 @@ class MirrorTexts:
         )
         keys = _listed([*map(in_changes, self.key)])
         by_key = f"select\n  {items}\nfrom (\n{both}\n) as both_sides\ngroup by {keys}"
-        floats = (quoted(in_changes(name)) for name in self.floats)
+        floats = (quoted(in_changes(field.name)) for field in self.conflated)
         texts = (f"{as_text(f'{_NEW}.{f}')} <=> {as_text(f'{_OLD}.{f}')}" for f in floats)
         alike = " and ".join([f"{_NEW} <=> {_OLD}", *texts])
         changed = f"not ({alike}) or {_N_NEW} > 1 or {_N_OLD} > 1"
@@ -120,7 +122,7 @@ class MirrorTexts:
         same = [f"t.{quoted(name)} <=> s.{quoted(in_changes(name))}" for name in self.key or self.columns]
         if self.key:
             return " and ".join(same)
-        floats = ((f"t.{quoted(name)}", f"s.{quoted(in_changes(name))}") for name in self.floats)
+        floats = ((f"t.{quoted(f.name)}", f"s.{quoted(in_changes(f.name))}") for f in self.conflated)
         same_text = (f"{as_text(t)} <=> {as_text(s)}" for t, s in floats)
         return " and ".join([f"s.{_GONE}", *same, *same_text])
 

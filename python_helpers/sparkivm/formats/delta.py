@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
-from sparkivm.formats.source_change import SourceChange, floating
+from sparkivm.formats.source_change import SourceChange, conflated
 from sparkivm.formats.table_format import TableFormat, not_readable
 from sparkivm.formats.waiting import NOTHING, Waiting, property_ms
 from sparkivm.names import WEIGHT, TableName, literal
@@ -67,7 +67,7 @@ class Delta(TableFormat):
                 f"the log of {source.source} lacks version {min(missing)} of {first}..{new}",
             )
         changing = [commit for commit in later if changes_rows(commit) or _renames(commit, known)]
-        floats = frozenset(floating(source.fields))
+        columns = conflated(source.fields)
         said = [_rows(commit) for commit in changing]
         rows, counted = sum(number or 0 for number in said), None not in said
         if not changing and not replaced:
@@ -79,7 +79,7 @@ class Delta(TableFormat):
             or any(map(_loses_columns, later))  # the feed has one schema for all versions
             or vector_deletes > _MOST_VECTOR_DELETES
         ):
-            return SourceChange("diff", old, new, rows, counted, nets=True, scans=2, floats=floats)
+            return SourceChange("diff", old, new, rows, counted, nets=True, scans=2, conflated=columns)
         append_only = all(map(_appends, changing))
         nets = not all(_appends(c) or c.operation == "DELETE" for c in changing)
         return SourceChange(
@@ -92,7 +92,7 @@ class Delta(TableFormat):
             nets,
             vector_deletes,
             growth=growth(changing),
-            floats=floats,
+            conflated=columns,
         )
 
     def waiting(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> Waiting:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, snapshot_of
 from sparkivm.formats.iceberg_metadata import PARENT, columns_of_commit, nothing_of
-from sparkivm.formats.source_change import SourceChange, floating
+from sparkivm.formats.source_change import SourceChange, conflated
 from sparkivm.formats.table_format import TableFormat, not_readable
 from sparkivm.formats.waiting import NOTHING, Waiting
 from sparkivm.names import WEIGHT, TableName
@@ -54,11 +54,11 @@ class Iceberg(TableFormat):
         if later and all(commit.operation == _COMPACTION for commit in later):
             return SourceChange("none", old, new)
         rows = sum(_rows(commit) for commit in later)
-        floats = frozenset(floating(source.fields))
+        columns = conflated(source.fields)
         files = [*later, by_id[old]] if old else later
         if not (new and later) or any(commit.count("total-delete-files") for commit in files):
             return SourceChange(
-                "diff", old, new, rows, counted=False, whole_files=True, nets=True, scans=2, floats=floats
+                "diff", old, new, rows, counted=False, whole_files=True, nets=True, scans=2, conflated=columns
             )
         appends = all(commit.operation in (_APPEND, _COMPACTION) for commit in later)
         before = by_id[old].count("total-records") if old else 0
@@ -67,7 +67,7 @@ class Iceberg(TableFormat):
         return SourceChange(
             "feed", old, new, rows,
             counted=appends, append_only=appends, nets=not appends, growth=growth,
-            whole_files=not appends, floats=floats,
+            whole_files=not appends, conflated=columns,
         )  # fmt: skip
 
     def waiting(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> Waiting:

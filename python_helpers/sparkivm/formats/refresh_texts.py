@@ -6,18 +6,18 @@ the first one resolved for both (SPARK-58330, SPARK-58389; fixed in 4.3).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 
 from sparkivm.algebra.spark_text import SparkText
-from sparkivm.changes.signed_zeros import grouped
-from sparkivm.engine import RelationFacts
+from sparkivm.engine import Field, RelationFacts
 from sparkivm.formats import format_of
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import WEIGHT, as_in_changes, in_changes, quoted
+from sparkivm.spark.equal_values import grouped
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class RefreshTexts:
             rows = f"select {', '.join([*names, WEIGHT])}\nfrom {change.kept}"
         else:
             rows = _recorded_rows(pinned.facts, change, fields)
-        return _netted(rows, fields, change.floats) if change.nets else rows
+        return _netted(rows, fields, change.conflated) if change.nets else rows
 
     def moment(self, key: str, before: bool) -> exp.Expr:
         return sqlglot.parse_one(self._moments[before][key], dialect=SparkText)
@@ -83,7 +83,7 @@ def changed_rows(table: RelationFacts, change: SourceChange, fields: Sequence[st
     Their columns are named by `in_changes`.
     """
     rows = _recorded_rows(table, change, fields)
-    return _netted(rows, fields, change.floats) if change.is_netted_first else rows
+    return _netted(rows, fields, change.conflated) if change.is_netted_first else rows
 
 
 def _recorded_rows(table: RelationFacts, change: SourceChange, fields: Sequence[str]) -> str:
@@ -93,10 +93,11 @@ def _recorded_rows(table: RelationFacts, change: SourceChange, fields: Sequence[
     return format_of(table).recorded_rows(table.name, change, columns)
 
 
-def _netted(rows: str, fields: Sequence[str], floats: Collection[str]) -> str:
+def _netted(rows: str, fields: Sequence[str], conflated: Iterable[Field]) -> str:
     """Rows with the sum of their weights, without those whose sum is 0."""
     total = f"sum({WEIGHT})"
-    shown, keys = grouped([*map(in_changes, fields)], {*map(in_changes, floats)})
+    read = ((in_changes(field.name), field.spark_type) for field in conflated if field.name in fields)
+    shown, keys = grouped([*map(in_changes, fields)], read)
     group = f"\ngroup by {', '.join(keys)}" if keys else ""
     items = ", ".join([*shown, f"{total} as {WEIGHT}"])
     return f"select {items}\nfrom (\n{rows}\n) as changed{group}\nhaving {total} <> 0"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sparkivm.engine import Field
+from sparkivm.spark.equal_values import conflates
 
 _MANY_ROWS = 50_000
 
@@ -29,7 +30,7 @@ class SourceChange:
     growth: int | None = None  # inserted minus deleted rows, None if the commits do not say
     kept: str = ""  # the relation that caches the changes in memory, with their weights
     whole_files: bool = False  # whether `rows` includes unchanged rows of changed files
-    floats: frozenset[str] = frozenset()  # columns that are or contain FLOAT or DOUBLE
+    conflated: tuple[Field, ...] = ()  # columns in which equal values may differ
 
     @property
     def is_netted_first(self) -> bool:
@@ -37,6 +38,6 @@ class SourceChange:
         return self.how == "diff" or (self.nets and self.rows >= _MANY_ROWS)
 
 
-def floating(fields: Iterable[Field]) -> tuple[str, ...]:
-    """Columns that are or contain FLOAT or DOUBLE."""
-    return tuple(field.name for field in fields if field.spark_type.holds_floating)
+def conflated(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """Columns in which values that GROUP BY treats as equal may differ."""
+    return tuple(field for field in fields if conflates(field.spark_type))

@@ -33,6 +33,8 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
     if function is None:
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {name} has no rule", whole)
     arguments = _values_given(call)
+    if not arguments and not counts_rows(call):
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{name} has no argument", whole)
     for part in (*arguments, *([condition] if condition is not None else [])):
         check_accepted(part)
     if _is_distinct(call) and not function.ignores_copies:

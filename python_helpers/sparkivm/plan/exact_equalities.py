@@ -7,18 +7,16 @@ equality of columns: they only decide which rows match.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sparkivm.algebra import Aggregate, Generate, InnerJoin, Project, Relation, Repeat, Scalar, Window
+from sparkivm.algebra import Aggregate, Generate, Project, Relation, Repeat, Scalar, Window
 from sparkivm.algebra.membership import Membership, as_equalities, memberships
-from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import equality, opaque
 from sparkivm.errors import NotIncremental
-from sparkivm.plan.types_of import TypesOf
+from sparkivm.plan.types_of import TypesOf, column_types
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.spark.data_types import SparkType
 
 # Operators whose expressions compute values; in all others they decide which rows match or are counted.
 _COMPUTING = (Project, Generate, Repeat, Window)
@@ -35,7 +33,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
     if not compared:
         return relation
     origins = list(dict.fromkeys(column for found in compared for column in found.origins))
-    types = dict(zip(origins, _types(origins, types_of), strict=True))
+    types = dict(zip(origins, column_types(origins, types_of), strict=True))
     # By name. If several columns share one, a single inexact one makes all of them inexact.
     inexact: set[tuple[str, str]] = set()
     for found in compared:
@@ -93,9 +91,3 @@ def _pair(predicate: Scalar) -> tuple[str, str] | None:
 def _origin(node: Relation, name: str) -> _Column:
     """The origin of a column below `node`."""
     return next(child for child in node.children if name in child.columns).origin(name)
-
-
-def _types(origins: Sequence[_Column], types_of: TypesOf) -> tuple[SparkType, ...]:
-    """Types of columns of different relations, in one question to Spark."""
-    columns = [renamed(relation, [(f"c{i}", name)]) for i, (relation, name) in enumerate(origins)]
-    return types_of(InnerJoin(tuple(columns), ()) if len(columns) > 1 else columns[0])

@@ -12,7 +12,7 @@ from sparkivm.algebra.aggregates.stored_aggregate import StoredAggregate
 from sparkivm.algebra.scalar import column
 from sparkivm.names import COUNT, RESERVED_PREFIX
 from sparkivm.plan.stamps import Stamp
-from sparkivm.plan.types_of import TypesOf, argument_types
+from sparkivm.plan.types_of import MapTypes, TypesOf, argument_types
 from sparkivm.spark.data_types import SparkType
 
 # Keys of a statement's tables that are not sources: the state, and staged changes.
@@ -27,6 +27,7 @@ class GroupState:
 
     types  of the arguments of the core's calls; None for calls that do not need them
     shown  expressions over the state's columns: a group's row is as before if all of them are; for stamps
+    maps   columns of the core, at any depth, that hold a MAP
     """
 
     core: Aggregate
@@ -35,6 +36,7 @@ class GroupState:
     types: tuple[SparkType | None, ...]
     stamps: tuple[Stamp, ...] = ()
     shown: tuple[Scalar, ...] = ()
+    maps: MapTypes = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -63,11 +65,15 @@ class GroupState:
 
 @dataclass(frozen=True)
 class BagState:
-    """The state of any other core: its rows, one row per copy, with the public column names."""
+    """The state of any other core: its rows, one row per copy, with the public column names.
+
+    maps  columns of the core, at any depth, that hold a MAP
+    """
 
     core: Relation
     columns: tuple[tuple[str, str], ...]  # pairs of (column of the table, column of the core)
     stamps: tuple[Stamp, ...] = ()
+    maps: MapTypes = ()
 
     @property
     def names(self) -> tuple[str, ...]:

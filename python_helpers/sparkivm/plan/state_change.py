@@ -12,9 +12,10 @@ from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.distinct_values import distinct_values
 from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
+from sparkivm.plan.map_columns import keep_map_order
 from sparkivm.plan.narrowed_joins import NarrowedJoins
 from sparkivm.plan.shared_reads import share_reads
-from sparkivm.plan.state import STAGED, GroupState, State
+from sparkivm.plan.state import STAGED, BagState, GroupState, State
 
 Form = Literal["append", "rewrite", "replace", "merge", "recompute"]
 Kind = Literal["entries", "groups", "copies"]
@@ -64,9 +65,9 @@ def state_change(
     changes = _changes(state, Derivation(changed, narrowing))
     kind = _kind(state)
     if not _staged(state, form, kind):
-        rows = _cheap(_rows(state, form, changes), sizes)
+        rows = _finished(_rows(state, form, changes), state, sizes)
         return StateChange(form, rows[-1].relation, kind, traces=(rows,))
-    staged = _cheap(changes, sizes)
+    staged = _finished(changes, state, sizes)
     return staged_change(state, form, staged, sizes, part)
 
 
@@ -79,7 +80,7 @@ def staged_change(state: State, form: Form, staged: Trace, sizes: Sizes, part: s
     table = Scan(STAGED, tuple((name, name) for name in changes.columns))
     sizes = Sizes({**sizes.rows, STAGED: RowEstimate(sizes)(changes)}, sizes.changed)
     keys = Keys.of(table, ((part, part),)) if form == "replace" else None
-    rows = _cheap(_rows(state, form, table, keys), sizes)
+    rows = _finished(_rows(state, form, table, keys), state, sizes)
     return StateChange(form, rows[-1].relation, _kind(state), changes, (staged, rows))
 
 
@@ -88,12 +89,16 @@ def recomputed(state: State, content: Relation) -> StateChange:
     return StateChange("recompute", content, _kind(state))
 
 
-def _cheap(delta: Relation, sizes: Sizes) -> Trace:
-    """The same relation with ordered joins, and tables and changes read as rarely as possible."""
+def _finished(delta: Relation, state: State, sizes: Sizes) -> Trace:
+    """The same relation with ordered joins, tables and changes read as rarely as possible, and maps kept in
+    order.
+    """
+    stored_as = dict(state.columns) if isinstance(state, BagState) else {}
     passes: tuple[Pass, ...] = (
         ("prune_empty", prune_empty),
         ("order_joins", partial(order_joins, sizes=sizes)),
         ("share_reads", partial(share_reads, estimate=RowEstimate(sizes))),
+        ("map_order", partial(keep_map_order, types=state.maps, stored_as=stored_as)),
     )
     return traced("delta", delta, passes)
 

@@ -95,6 +95,10 @@ class SparkType:
         return self.holds("", *_FLOATING)
 
     @property
+    def holds_map(self) -> bool:
+        return self.holds("map")
+
+    @property
     def decimal(self) -> tuple[int, int] | None:
         """(precision, scale); None for other types."""
         if self.word != "decimal":

@@ -451,16 +451,20 @@ class _Printer:
         grouped = replace(block, columns=columns, weight="", nothing="count(*) as __ivm_one", closed=True)
         if not relation.keys:
             return replace(grouped, sealed=True)
-        return replace(grouped, tail=self._group_by(block, relation.keys))
+        return replace(grouped, tail=self._group_by(block.columns, relation.keys))
 
     def _consolidate(self, relation: ra.Consolidate) -> _Block:
         block = self._open(relation.input, plain=relation.columns)
         weight = f"sum({block.weight or '1'})"
-        group = self._group_by(block, relation.columns)
-        return replace(block, weight=weight, tail=f"{group}\nhaving {weight} <> 0", closed=True)
+        columns, keys = dict(block.columns), dict(block.columns)
+        for name, key in relation.told_apart:
+            columns[name] = _raw(f"first({self._scalar(block.columns[name])})")
+            keys[name] = key.substitute(block.columns)
+        tail = f"{self._group_by(keys, relation.columns)}\nhaving {weight} <> 0"
+        return replace(block, columns=columns, weight=weight, tail=tail, closed=True)
 
-    def _group_by(self, block: _Block, names: Iterable[str]) -> str:
-        keys = ", ".join(self._scalar(block.columns[name]) for name in names)
+    def _group_by(self, columns: Mapping[str, Scalar], names: Iterable[str]) -> str:
+        keys = ", ".join(self._scalar(columns[name]) for name in names)
         return f"\ngroup by {keys}" if keys else ""
 
     def _call(self, call: Call, block: _Block, weight: str, signed: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -30,6 +30,7 @@ from sparkivm.frontend.table_references import names_in, table_references
 from sparkivm.names import TableName
 from sparkivm.plan.auxiliary import can_be_view, read_below_join, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
+from sparkivm.plan.map_columns import map_types
 from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.plan.split import Split
 from sparkivm.plan.stamps import CannotStamp
@@ -311,6 +312,8 @@ class _Compilation:
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)
+        maps = map_types(plan.core, {key: t.fields for key, t in self.catalog.tables.items()}, self.types_of)
+        plan = replace(plan, state=replace(plan.state, maps=maps))
         stored: tuple[Field, ...] = ()
         if self.is_new:
             state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"

@@ -20,7 +20,7 @@ from sparkivm.digest import digest
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
 from sparkivm.errors import SeedError
 from sparkivm.formats import STATE_FORMATS, format_of
-from sparkivm.formats.source_change import floating
+from sparkivm.formats.source_change import conflated
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import TableName, step_table
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -176,7 +176,7 @@ class SeedTable:
             )
             load(loaded)
             self.engine.run("refresh_source", source=loaded.sql)  # dbt's session may be another one
-            texts = MirrorTexts(loaded, self.name, columns, floats=floating(table.fields))
+            texts = MirrorTexts(loaded, self.name, columns, conflated=conflated(table.fields))
             applied = apply_differences(self.engine, table, texts)
         finally:
             with suppress(EngineError):

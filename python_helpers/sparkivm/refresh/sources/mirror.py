@@ -17,7 +17,7 @@ from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import EngineError, Field, RelationFacts
 from sparkivm.errors import DeclarationError, NotIncremental
 from sparkivm.formats import STATE_FORMATS
-from sparkivm.formats.source_change import floating
+from sparkivm.formats.source_change import conflated
 from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import TableName
@@ -181,7 +181,7 @@ class Mirror:
             try:
                 for key in dict.fromkeys((self.declaration.key, ())):
                     texts = MirrorTexts(
-                        self.source.name, self.name, columns, _as_named(key, columns), floating(fields)
+                        self.source.name, self.name, columns, _as_named(key, columns), conflated(fields)
                     )
                     applied = apply_differences(self.engine, found, texts)
                     if applied is not None:

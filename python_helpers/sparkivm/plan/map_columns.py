@@ -1,0 +1,87 @@
+"""Which columns of a view hold a MAP, and deltas that keep the order of their entries.
+
+Spark sorts the entries of a MAP by which it groups. Without this pass, a consolidated delta would have them
+in another order than the sources, and so another `map_keys(m)[0]` or `to_json(m)`.
+
+tested  tests/spark/test_map_order.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sparkivm.algebra import Consolidate, Relation, Scalar, Scan, UnionAll
+from sparkivm.algebra.relation import rewrite
+from sparkivm.algebra.scan import Leaf
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.engine import Field
+from sparkivm.errors import NotIncremental
+from sparkivm.plan.state import STAGED, STATE
+from sparkivm.plan.types_of import MapTypes, TypesOf, column_types
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.spark.data_types import SparkType
+from sparkivm.spark.equal_values import in_entry_order
+
+
+def map_types(core: Relation, tables: Mapping[str, Sequence[Field]], types_of: TypesOf) -> MapTypes:
+    """The columns of a core, at any depth, that hold a MAP.
+
+    Asks Spark for the types of computed columns, but only if a source or an expression has a map.
+    Raises: NotIncremental if a name stands for columns of different types.
+    """
+    found: dict[str, SparkType] = {}
+
+    def add(name: str, type_: SparkType) -> None:
+        if found.setdefault(name, type_) != type_:
+            detail = f"{name} is of type {found[name]} in one part of the query, and {type_} in another"
+            raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail))
+
+    computed: list[tuple[Relation, str]] = []
+    for node in core.walk():
+        if isinstance(node, Scan):
+            types = {field.name: field.spark_type for field in tables[node.table]}
+            for name, source in node.fields:
+                add(name, types[source])
+        elif not isinstance(node, (Leaf, UnionAll)):
+            computed += [(node, name) for name in node.columns if node.source_of(name) is None]
+    texts = (scalar.sql("spark").lower() for node in core.walk() for scalar in node.scalars)
+    has_map = any(type_.holds_map for type_ in found.values()) or any("map" in text for text in texts)
+    if computed and has_map:
+        for (_, name), type_ in zip(computed, column_types(computed, types_of), strict=True):
+            add(name, type_)
+    return tuple((name, type_) for name, type_ in found.items() if type_.holds_map)
+
+
+def keep_map_order(delta: Relation, types: MapTypes, stored_as: Mapping[str, str]) -> Relation:
+    """The same delta, in which maps with another order of entries are different values.
+
+    types      of the core's columns
+    stored_as  the core's columns by the names that they have in the state and in its changes
+    """
+    if not types:
+        return delta
+    of_core = dict(types)
+
+    def type_of(relation: Relation, name: str) -> SparkType | None:
+        node, column = relation.origin(name)
+        if isinstance(node, UnionAll):
+            at = node.columns.index(column)
+            found = (type_of(child, child.columns[at]) for child in node.inputs)
+            return next((type_ for type_ in found if type_), None)
+        if isinstance(node, Scan) and node.table in (STATE, STAGED):
+            column = dict(node.fields)[column]
+            column = stored_as.get(column, column)
+        return of_core.get(column)
+
+    def told_apart(node: Relation) -> Relation:
+        if not isinstance(node, Consolidate):
+            return node
+        maps = [(name, type_) for name in node.columns if (type_ := type_of(node.input, name))]
+        return replace(node, told_apart=tuple((name, _entries(name, type_)) for name, type_ in maps))
+
+    return rewrite(delta, told_apart)
+
+
+def _entries(name: str, type_: SparkType) -> Scalar:
+    return expression(in_entry_order("x", type_), x=name)
