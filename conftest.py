@@ -35,7 +35,14 @@ def pytest_report_header() -> str:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow tests first, so that workers that share the files end at the same time."""
-    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("spark", "dbt", "thrift"))))
+
+    def needs_java(item: pytest.Item) -> bool:
+        return any(map(item.get_closest_marker, ("spark", "dbt", "thrift")))
+
+    for item in items:
+        if "root_session" in getattr(item, "fixturenames", ()) and not needs_java(item):
+            raise pytest.UsageError(f"{item.nodeid} uses Spark, but is not marked `spark`, `dbt` or `thrift`")
+    items.sort(key=lambda item: not needs_java(item))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from tests.spark import rounds
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.state_sizes import SIZES, take_states_for
 
+pytestmark = pytest.mark.spark
+
 VIEWS = {
     "shown": "select id, m, n from t",
     "first_keys": "select get(map_keys(m), 0) as k, count(*) as c, sum(id) as s from t group by get(map_keys(m), 0)",

@@ -81,12 +81,9 @@ class Weigh(Linear):
 
 @dataclass(frozen=True, eq=False)
 class Consolidate(OneInput):
-    """The weights of equal rows added up, rows with weight 0 dropped. Needs neither key nor order.
+    """The weights of equal rows added up, rows with weight 0 dropped. Needs neither key nor order."""
 
-    told_apart  columns in which GROUP BY takes different values for equal, each with an expression that it
-                groups by instead
-    """
-
+    # Columns in which GROUP BY takes different values for equal; each with an expression to group by instead.
     told_apart: tuple[tuple[str, Scalar], ...] = ()
 
     bag_inputs = NO_BAGS
