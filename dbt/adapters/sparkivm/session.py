@@ -19,6 +19,7 @@ from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
 from dbt.adapters.sparkivm.local_server.join import join_server
 from dbt.adapters.sparkivm.private_directory import make_private, private_file
+from dbt.adapters.sparkivm.quick_answers import answer_at_once
 from dbt.adapters.sparkivm.session_defaults import (
     CATALOG,
     DEFAULTS_OF_DELTA,
@@ -50,6 +51,7 @@ class SessionConnection(SparkConnectionWrapper):
     """A separate Spark session: settings and temporary views are its own, tables are shared."""
 
     def __init__(self, session: SparkSession, opened_with: Mapping[str, str]) -> None:
+        answer_at_once(getattr(session, "_sc", None))  # a session of Spark Connect has no Java
         self.session = session
         self.opened_with = opened_with
         self.label = "dbt"
@@ -187,8 +189,11 @@ def open_session(
             if not join_server(directory, settings):
                 start_with_catalog(settings, directory)
         root = SparkSession.builder.getOrCreate()
-        context = root.sparkContext.getConf()  # every new session inherits these
-        opened_with = {k: v for k, v in given.items() if context.get(k) != v and root.conf.isModifiable(k)}
+        # Every new session inherits these. `sparkContext.getConf()` would copy all of them.
+        inherited: Any = root.sparkContext._jsc.sc().conf()
+        opened_with = {
+            k: v for k, v in given.items() if inherited.get(k, None) != v and root.conf.isModifiable(k)
+        }
     return SessionConnection(root.newSession(), opened_with)
 
 
