@@ -306,6 +306,21 @@ def test_what_may_be_computed_again(lab, size_bytes, mode, form, reported):
     assert view.must_be(reported, reason).apply_form == form
 
 
+@pytest.mark.parametrize(
+    ("mode", "is_read", "form"),
+    [("auto", False, "recompute"), ("auto", True, "replace"), ("incremental", False, "replace")],
+)
+def test_a_large_state_over_small_tables(lab, mode, is_read, form):
+    """Views above would read all rows as changes."""
+    view = lab.view("v", "select id, k, x from t where x > 0", refresh_mode=mode, is_read=is_read).build()
+    lab.resize("v__ivm", 2 * MiB)
+    lab.run("delete from t where id = 1")
+    assert view.must_be("incremental").apply_form == form
+    lab.run("insert into t values (9, 1, 5)")
+    assert view.must_be("incremental").apply_form == "append"
+    assert folded(view) == rebuilt(view)
+
+
 def test_a_column_may_be_named_like_the_number_of_an_argument():
     """A hidden column's name contains the number of its expression."""
     lab = Lab()

@@ -62,6 +62,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     _pins: Any = None
     _declared: DeclaredSources | None = None
+    _read: frozenset[str] | None = None
     _names: NamesInProject | None = None
 
     @available.parse_none
@@ -287,6 +288,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             change_capture=options.change_capture,
             auxiliary_views=options.auxiliary_views,
             stamp_columns=options.stamp_columns,
+            is_read=model in self._models_read(),
             full_refresh_allowed=options.full_refresh_allowed,
             layout=options.layout,
             comment=options.comment,
@@ -318,6 +320,14 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
             return SessionEngine(self, self.ivm_connections)
         return AdapterEngine(self, self.ivm_connections)
+
+    def _models_read(self) -> frozenset[str]:
+        """The unique_ids of nodes that a model or a snapshot reads."""
+        if self._read is None:
+            manifest: Any = self.get_macro_resolver()
+            readers = (n for n in manifest.nodes.values() if n.resource_type in ("model", "snapshot"))
+            self._read = frozenset(read for node in readers for read in node.depends_on_nodes)
+        return self._read
 
     def _declared_sources(self) -> DeclaredSources:
         """The declarations in `meta.sparkivm` of sources, seeds, snapshots and models."""

@@ -76,6 +76,7 @@ class RefreshRequest:
     learns_costs  later estimates are corrected by the time that this refresh takes
     auxiliary     the view is kept for a part of the owner's view
     as_entries    it shows the entries of its groups, which the owner's view adds up
+    is_read       another model may read the view
     stamp_columns  constants of the query that are stored with each row when it is inserted or changed
     """
 
@@ -92,6 +93,7 @@ class RefreshRequest:
     learns_costs: bool = False
     auxiliary: bool = False
     as_entries: bool = False
+    is_read: bool = True
     stamp_columns: tuple[str, ...] = ()
     layout: StateLayout = StateLayout()
     comment: str = ""

@@ -123,6 +123,7 @@ class _View:
     moving       keys of the moments that changed
     automatic    whether costs decide
     may_rebuild  whether they may decide for a rebuild
+    is_read      whether another model may read the view
     """
 
     plan: ViewPlan
@@ -132,6 +133,7 @@ class _View:
     moving: frozenset[str]
     automatic: bool
     may_rebuild: bool
+    is_read: bool
     adds_up: bool
     factors: Factors
 
@@ -146,6 +148,7 @@ class _View:
             plan, frontier, state, seen.compiled.tables, moving,
             automatic=automatic,
             may_rebuild=automatic and seen.request.full_refresh_allowed,
+            is_read=seen.request.is_read,
             adds_up=seen.adds_up,
             factors=factors(learned(seen.stored)),
         )  # fmt: skip
@@ -164,8 +167,10 @@ class _View:
         column = next(iter(parts_by(self.plan.state, self.state)), "")
         change = state_change(self.plan.state, form, self.moving.union(moved), sizes, column)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
-        # A rewritten state has all of its rows in its feed too, so the views above read no more.
-        if not (self.automatic and form == "rewrite" and self.tiny):
+        # The feed of a state that is computed again has all of its rows, so the views above read more; except
+        # where the state would be rewritten anyway.
+        harmless = form == "rewrite" or (form in ("replace", "merge") and not self.is_read)
+        if not (self.automatic and self.tiny and harmless):
             return way
         change = recomputed(self.plan.state, self.plan.content)
         costs = self.estimate(change, moved, sizes)

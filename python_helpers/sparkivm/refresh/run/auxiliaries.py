@@ -167,6 +167,7 @@ class Auxiliaries:
             takes_over=False,
             auxiliary=True,
             as_entries=as_entries,
+            is_read=True,
             stamp_columns=(),
         )
 
