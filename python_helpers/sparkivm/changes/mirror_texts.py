@@ -25,7 +25,7 @@ _GONE = f"{RESERVED_PREFIX}gone"
 class MirrorTexts:
     """The texts for one mirror.
 
-    key     empty if whole rows are compared
+    key        empty if whole rows are compared
     conflated  columns in which equal values may differ: FLOAT and DOUBLE; a mirror has no MAP
     """
 
