@@ -101,6 +101,10 @@ def test_one_name_of_two_types():
     union = UnionAll((T, renamed(Scan("plain", (("m", "a"), ("id", "s"))), (("m", "m"), ("id", "id")))))
     with pytest.raises(NotIncremental, match="m is of type"):
         map_types(union, TABLES, Asked())
+    one, other = (renamed(PLAIN, (("x", name),)) for name in ("a", "s"))
+    assert map_types(UnionAll((one, other)), TABLES, Asked()) == ()
+    scans = Scan("plain", (("x", "a"),)), Scan("plain", (("x", "s"),))
+    assert map_types(UnionAll(scans), TABLES, Asked()) == ()
 
 
 MAPS = (("m", spark_type(MAP)),)

@@ -28,13 +28,14 @@ def map_types(core: Relation, tables: Mapping[str, Sequence[Field]], types_of: T
     """The columns of a core, at any depth, that hold a MAP.
 
     Asks Spark for the types of computed columns, but only if a source or an expression has a map.
-    Raises: NotIncremental if a name stands for columns of different types.
+    Raises: NotIncremental if a name stands for a MAP in one place, and for another type elsewhere.
     """
     found: dict[str, SparkType] = {}
 
     def add(name: str, type_: SparkType) -> None:
-        if found.setdefault(name, type_) != type_:
-            detail = f"{name} is of type {found[name]} in one part of the query, and {type_} in another"
+        known = found.setdefault(name, type_)
+        if known != type_ and (known.holds_map or type_.holds_map):
+            detail = f"{name} is of type {known} in one part of the query, and {type_} in another"
             raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail))
 
     computed: list[tuple[Relation, str]] = []
