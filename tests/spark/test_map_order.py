@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.reasons import Reason
 from tests.spark import rounds
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.state_sizes import SIZES, take_states_for
@@ -73,3 +74,23 @@ def test_maps_keep_the_order_of_their_entries(spark, size, monkeypatch):
         for some in (views, readers):
             assert rounds.refresh_all(lab, some) <= {"incremental", "no_op"}
             side_by_side(lab, some, View.check)
+
+
+BY_MAPS = {
+    "inner_keys": "select n, count(*) as c from (select m, count(*) as n from t group by m) as g group by n",
+    "computed": "select k, c from (select map('a', g) as k, g, count(*) as c from t group by map('a', g), g) as x where c > 0",
+    "distinct_maps": "select g, count(distinct m) as n from t group by g",
+    "conditions": "select a.id, b.id as other from t a left join t b on a.g = b.id and map('a', a.id)['a'] > b.g",
+}
+
+
+def test_what_would_have_to_find_rows_by_maps(spark):
+    """Spark joins by no map: such a view is refused when it is built, or needs no such join."""
+    lab = Lab(spark, "by_maps")
+    lab.table("t", "id int, g int, m map<string,int>", "(1, 1, map('b', 1, 'a', 2))", "(2, 1, map('a', 2))")
+    views = {name: lab.view(name, sql) for name, sql in BY_MAPS.items()}
+    refused = {name for name, view in views.items() if view.refresh().fallback}
+    assert {"inner_keys", "distinct_maps"} <= refused
+    lab.run("insert into t values (3, 1, map('a', 2, 'b', 1))", "update t set g = 2 where id = 2")
+    for name, view in views.items():
+        view.must_be(*(("full", Reason.TYPE_NOT_SUPPORTED) if name in refused else ("incremental",)))

@@ -9,6 +9,9 @@ from sparkivm.algebra import (
     Call,
     Consolidate,
     InnerJoin,
+    JoinCondition,
+    LeftJoin,
+    Pair,
     Project,
     Relation,
     Scan,
@@ -26,6 +29,8 @@ from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.map_columns import keep_map_order, map_types
 from sparkivm.plan.state import STAGED, STATE, WEIGHT_COLUMN, BagState
 from sparkivm.plan.state_change import state_change
+from sparkivm.reasons import Reason
+from sparkivm.refresh.sources.types_of_rows import check_no_maps
 from sparkivm.spark.data_types import SparkType, spark_type
 from sparkivm.spark.equal_values import grouped, in_entry_order
 from sparkivm.spark_sql.relations import select_text
@@ -108,6 +113,37 @@ def test_one_name_of_two_types():
 
 
 MAPS = (("m", spark_type(MAP)),)
+COUNTED = (Call("n", COUNT_ROWS),)
+
+
+@pytest.mark.parametrize(
+    ("core", "what"),
+    [
+        (
+            Aggregate(Aggregate(T, ("m",), COUNTED), (), COUNTED),
+            "a subquery or DISTINCT groups by m of type map",
+        ),
+        (
+            Aggregate(Aggregate(renamed(T, (("k", "m"),)), ("k",), COUNTED), (), COUNTED),
+            "a subquery or DISTINCT groups by k of type map",
+        ),
+        (
+            LeftJoin(T, PLAIN, JoinCondition((Pair("id", "a"),), (expression("m[s] > 0", m="m", s="s"),))),
+            "ON reads m of type map",
+        ),
+    ],
+)
+def test_rows_are_found_by_no_map(core, what):
+    check_no_maps(core, ())
+    with pytest.raises(NotIncremental, match=what) as refused:
+        check_no_maps(core, MAPS)
+    assert refused.value.fallback.reason is Reason.TYPE_NOT_SUPPORTED
+
+
+def test_maps_that_find_no_rows():
+    by_id = JoinCondition((Pair("id", "a"),))
+    for core in (Aggregate(T, ("m",), COUNTED), LeftJoin(T, PLAIN, by_id), Aggregate(T, ("id",), COUNTED)):
+        check_no_maps(core, MAPS)
 
 
 def told_apart(delta: Relation) -> list[tuple[str, str]]:

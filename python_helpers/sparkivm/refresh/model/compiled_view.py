@@ -46,6 +46,7 @@ from sparkivm.refresh.sources.types_of_rows import (
     check_groupable,
     check_joined,
     check_keys,
+    check_no_maps,
     check_stored,
 )
 from sparkivm.spark.data_types import SparkType, spark_type
@@ -313,6 +314,7 @@ class _Compilation:
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)
         maps = map_types(plan.core, {key: t.fields for key, t in self.catalog.tables.items()}, self.types_of)
+        check_no_maps(plan.core, maps)
         plan = replace(plan, state=replace(plan.state, maps=maps))
         stored: tuple[Field, ...] = ()
         if self.is_new:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sparkivm.algebra import FullJoin, LeftJoin, Relation, Scan, SemiJoin
+from sparkivm.algebra import Aggregate, FullJoin, LeftJoin, Relation, Scan, SemiJoin
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.engine import Engine, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.names import quoted
 from sparkivm.plan.state import GroupState, State
+from sparkivm.plan.types_of import MapTypes
 from sparkivm.reasons import Fallback, Reason
 
 _GROUPS_BY_SESSION = re.compile(r"^\W*(?:Merging|Updating)Sessions\b", re.MULTILINE)
@@ -55,10 +56,7 @@ def check_no_sessions(engine: Engine, source: RelationFacts, fields: Iterable[Fi
 def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
     """Rows that gain or lose matches are found by the columns that ON reads; this fails for maps."""
     for join in core.walk():
-        if not isinstance(join, (LeftJoin, SemiJoin, FullJoin)) or not join.on.residual:
-            continue
-        counted = join.columns if isinstance(join, FullJoin) else join.left.columns
-        for name in sorted(join.on.columns.intersection(counted)):
+        for name in _found_by(join):
             scan, column = join.origin(name)
             source = tables.get(scan.table) if isinstance(scan, Scan) else None
             if source is None or not isinstance(scan, Scan):
@@ -69,6 +67,28 @@ def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
                     f"ON reads {source.source}.{field.name} of type {field.type}, which Spark cannot join by"
                 )
                 raise _unsupported(f"{what}; compute the compared value in a subquery")
+
+
+def check_no_maps(core: Relation, maps: MapTypes) -> None:
+    """The same for maps that the query computes, and for groups inside it, which are found by their keys."""
+    types = dict(maps)
+    for node in core.walk() if types else ():
+        if isinstance(node, Aggregate) and node is not core:
+            what, names = "a subquery or DISTINCT groups by", node.keys
+        else:
+            what, names = "ON reads", _found_by(node)
+        for name in names:
+            type_ = types.get(node.origin(name)[1])
+            if type_ is not None:
+                raise _unsupported(f"{what} {name} of type {type_}, which Spark cannot join by")
+
+
+def _found_by(join: Relation) -> tuple[str, ...]:
+    """The columns by which the rows of a join are found that gain or lose matches."""
+    if not isinstance(join, (LeftJoin, SemiJoin, FullJoin)) or not join.on.residual:
+        return ()
+    counted = join.columns if isinstance(join, FullJoin) else join.left.columns
+    return tuple(sorted(join.on.columns.intersection(counted)))
 
 
 def check_keys(state: State, fields: tuple[Field, ...]) -> None:
