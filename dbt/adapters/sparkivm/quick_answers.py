@@ -3,6 +3,8 @@
 py4j's JVM sends an answer in pieces of 8 KB and leaves Nagle's algorithm on: it holds a piece back until the
 one before is acknowledged, and Linux acknowledges after 40 ms. A refresh reads several such answers: all
 settings, the files of a table, wide schemas.
+
+tested  tests/adapter/test_quick_answers.py
 """
 
 from __future__ import annotations

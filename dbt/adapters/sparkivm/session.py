@@ -82,9 +82,9 @@ class SessionConnection(SparkConnectionWrapper):
         if key in self.opened_with:
             self.session.conf.set(key, self.opened_with[key])
             return
-        started_with: Any = self.session.sparkContext._jsc.sc().conf().getOption(key)
-        if started_with.isDefined():
-            self.session.conf.set(key, started_with.get())
+        inherited = _inherited(self.session, key)
+        if inherited is not None:
+            self.session.conf.set(key, inherited)
         else:
             self.session.conf.unset(key)
 
@@ -189,12 +189,17 @@ def open_session(
             if not join_server(directory, settings):
                 start_with_catalog(settings, directory)
         root = SparkSession.builder.getOrCreate()
-        # Every new session inherits these. `sparkContext.getConf()` would copy all of them.
-        inherited: Any = root.sparkContext._jsc.sc().conf()
         opened_with = {
-            k: v for k, v in given.items() if inherited.get(k, None) != v and root.conf.isModifiable(k)
+            k: v for k, v in given.items() if _inherited(root, k) != v and root.conf.isModifiable(k)
         }
     return SessionConnection(root.newSession(), opened_with)
+
+
+def _inherited(session: SparkSession, key: str) -> str | None:
+    """The value of a setting with which Spark was started, and which every new session has."""
+    java: Any = session.sparkContext._jsc  # `sparkContext.getConf()` would copy all settings
+    value: str | None = java.sc().conf().get(key, None)
+    return value
 
 
 def copied_session() -> SessionConnection:

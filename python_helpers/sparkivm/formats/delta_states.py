@@ -9,7 +9,7 @@ tested  tests/unit/test_delta_states.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.delta import (
@@ -21,7 +21,16 @@ from sparkivm.formats.delta import (
     replaces_a_part,
 )
 from sparkivm.formats.partition_values import refusing_empty
-from sparkivm.formats.state_format import AS_WE_WRITE, Done, Expiry, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.state_format import (
+    AS_WE_WRITE,
+    Done,
+    Expiry,
+    RowCounts,
+    RowsToWrite,
+    StateFormat,
+    Tag,
+    Write,
+)
 from sparkivm.names import OF_FEEDS, TableName
 from sparkivm.spark.data_types import SparkType
 
@@ -62,15 +71,8 @@ class DeltaStates(StateFormat):
     def retention(self, kept: str) -> Mapping[str, str]:
         return dict.fromkeys(_RETENTION, f"interval {kept}")
 
-    def checked(
-        self,
-        select: str,
-        columns: Sequence[tuple[str, str]],
-        partitioned_by: Collection[str],
-        *,
-        in_order: bool = True,
-    ) -> str:
-        return refusing_empty(select, columns, partitioned_by, in_order=in_order)
+    def checked(self, rows: RowsToWrite) -> str:
+        return refusing_empty(rows)
 
     def make(
         self,

@@ -9,14 +9,23 @@ tested  tests/unit/test_iceberg_states.py, tests/spark/test_iceberg_states.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
 from sparkivm.engine import SNAPSHOT, Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg import RETENTION
 from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
-from sparkivm.formats.state_format import AS_WE_WRITE, Done, Expiry, RowCounts, StateFormat, Tag, Write
+from sparkivm.formats.state_format import (
+    AS_WE_WRITE,
+    Done,
+    Expiry,
+    RowCounts,
+    RowsToWrite,
+    StateFormat,
+    Tag,
+    Write,
+)
 from sparkivm.formats.waiting import span_ms
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import INT, STRING, SparkType
@@ -68,15 +77,8 @@ class IcebergStates(StateFormat):
     def retention(self, kept: str) -> Mapping[str, str]:
         return {RETENTION: str(span_ms(kept))}
 
-    def checked(
-        self,
-        select: str,
-        columns: Sequence[tuple[str, str]],
-        partitioned_by: Collection[str],
-        *,
-        in_order: bool = True,
-    ) -> str:
-        return select
+    def checked(self, rows: RowsToWrite) -> str:
+        return rows.select
 
     def make(
         self,

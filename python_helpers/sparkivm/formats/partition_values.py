@@ -6,35 +6,28 @@ tested  tests/refresh/test_partition_values.py, tests/spark/test_protocol.py
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-
+from sparkivm.formats.state_format import RowsToWrite
 from sparkivm.names import literal, quoted
 from sparkivm.spark.data_types import spark_type
 
 _TEXTS = ("string", "varchar", "char", "binary")
 
 
-def refusing_empty(
-    select: str, columns: Sequence[tuple[str, str]], partitioned_by: Collection[str], *, in_order: bool
-) -> str:
-    """The same rows, with an error for an empty text in a partition column.
-
-    columns   names and types of the result; "" for an unknown type
-    in_order  whether the result has exactly these columns, in their order; else it may have others too
-    """
-    named = {name.lower() for name in partitioned_by}
+def refusing_empty(rows: RowsToWrite) -> str:
+    """The SELECT of the same rows, with an error for an empty text in a partition column."""
+    named = {name.lower() for name in rows.partitioned_by}
     checked = {
         name: f"{_checked(name)} as {quoted(name)}"
-        for name, type_ in columns
+        for name, type_ in rows.columns
         if name.lower() in named and (not type_ or spark_type(type_).word in _TEXTS)
     }
     if not checked:
-        return select
-    if in_order:
-        items = [checked.get(name, quoted(name)) for name, _ in columns]
+        return rows.select
+    if rows.in_order:
+        items = [checked.get(name, quoted(name)) for name, _ in rows.columns]
     else:
         items = [f"* except ({', '.join(map(quoted, checked))})", *checked.values()]
-    return f"select {', '.join(items)}\nfrom (\n{select}\n) as written"
+    return f"select {', '.join(items)}\nfrom (\n{rows.select}\n) as written"
 
 
 def _checked(name: str) -> str:

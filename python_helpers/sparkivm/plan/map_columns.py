@@ -3,7 +3,7 @@
 Spark sorts the entries of a MAP by which it groups. Without this pass, a consolidated delta would have them
 in another order than the sources, and so another `map_keys(m)[0]` or `to_json(m)`.
 
-tested  tests/spark/test_map_order.py
+tested  tests/unit/test_map_columns.py, tests/spark/test_map_order.py
 """
 
 from __future__ import annotations

@@ -90,9 +90,7 @@ def recomputed(state: State, content: Relation) -> StateChange:
 
 
 def _finished(delta: Relation, state: State, sizes: Sizes) -> Trace:
-    """The same relation with ordered joins, tables and changes read as rarely as possible, and maps kept in
-    order.
-    """
+    """The same relation with ordered joins, few reads of tables and changes, and maps kept in order."""
     stored_as = dict(state.columns) if isinstance(state, BagState) else {}
     passes: tuple[Pass, ...] = (
         ("prune_empty", prune_empty),

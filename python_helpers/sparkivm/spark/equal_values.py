@@ -3,6 +3,8 @@ same entries in another order.
 
 If GROUP BY has a MAP, Spark sorts its entries wherever the statement reads it. So rows are grouped by the
 entries, not by the map.
+
+tested  tests/unit/test_map_columns.py, tests/laws/test_recorded_changes.py, tests/spark/test_map_order.py
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import format_of
 from sparkivm.formats.delta import CHANGE_FEED
-from sparkivm.formats.state_format import Write
+from sparkivm.formats.state_format import RowsToWrite, Write
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
@@ -372,7 +372,7 @@ def replace_state(
         _check_names(attempt, compiled)
         layout = _in_state(attempt, compiled)
         columns = [(name, type_) for name, type_, _ in compiled.columns]
-        select = format.checked(select, columns, layout.partition_by)
+        select = format.checked(RowsToWrite(select, columns, layout.partition_by))
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
         if stored.facts is not None:

@@ -70,7 +70,7 @@ def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
 
 
 def check_no_maps(core: Relation, maps: MapTypes) -> None:
-    """The same for maps that the query computes, and for groups inside it, which are found by their keys."""
+    """The same for maps that the query computes, and for groups inside it: they are found by their keys."""
     types = dict(maps)
     for node in core.walk() if types else ():
         if isinstance(node, Aggregate) and node is not core:
