@@ -22,6 +22,7 @@ LATER := $(addprefix tests/spark/test_,$(addsuffix .py,\
 BY_FORMAT := $(addprefix tests/spark/test_,$(addsuffix .py,operators random_queries tpcds tpch))
 
 AT_NIGHT = SPARKIVM_SEED=$(SEED) SPARKIVM_CODEGEN=FALLBACK SPARKIVM_PARTITIONS=2 SPARKIVM_ADAPTIVE=true
+LONG_TEST = $(BIN)/python -m pytest --verbose --numprocesses 2  # names a failed test at once
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast nightly nightly-later nightly-marked nightly-ansi-off nightly-formats nightly-fuzz seed lint format golden fuzz packages mutants chaos bench java clean
@@ -41,18 +42,18 @@ test-fast: .venv  ## what needs no Java, three minutes on two cores
 nightly: nightly-later nightly-marked nightly-ansi-off nightly-formats nightly-fuzz  ## all constructs and queries, a thousand random ones on Spark, 50,000 embedded; in parts; SEED repeats a run
 
 nightly-later: .venv java seed  ## part of it: the Spark tests that `make test` leaves out
-	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(LATER)
+	$(AT_NIGHT) $(LONG_TEST) --dist loadfile $(LATER)
 
 nightly-marked: .venv java seed  ## part of it: tests marked `nightly`
-	$(AT_NIGHT) $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup -m nightly
+	$(AT_NIGHT) $(LONG_TEST) --dist loadgroup -m nightly
 
 nightly-ansi-off: .venv java seed  ## part of it: the Spark tests of `make test` with ANSI off
-	$(AT_NIGHT) SPARKIVM_ANSI=false $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
+	$(AT_NIGHT) SPARKIVM_ANSI=false $(LONG_TEST) --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
 
 nightly-formats: .venv java seed  ## part of it: tests that compare rows, with Iceberg as format of sources, of states, of both
 	for formats in delta:iceberg iceberg:delta iceberg:iceberg; do \
 	  $(AT_NIGHT) SPARKIVM_SOURCES=$${formats%:*} SPARKIVM_STATES=$${formats#*:} \
-	  $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(BY_FORMAT) || exit 1; done
+	  $(LONG_TEST) --dist loadfile $(BY_FORMAT) || exit 1; done
 
 nightly-fuzz: .venv seed  ## part of it: 50,000 random queries
 	$(AT_NIGHT) $(BIN)/python -m tests.fuzz.run --trees 50000 --seed $(SEED)

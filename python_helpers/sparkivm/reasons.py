@@ -45,7 +45,8 @@ class Reason(Enum):
         "refresh more often than the source's logs and files are cleaned up",
     )
     CHANGE_CAPTURE_OFF = (
-        "a source does not record its changes, and change_capture: never_alter forbids to enable it",
+        "a source does not record its changes, and change_capture: never_alter does not allow a refresh to "
+        "enable that",
         "alter table … set tblproperties (delta.enableChangeDataFeed = true), or remove never_alter",
     )
     NON_DETERMINISTIC_EXPRESSION = (
@@ -66,7 +67,7 @@ class Reason(Enum):
     )
     SQL_NOT_UNDERSTOOD = ("the compiler may read the SQL differently than Spark", "rephrase the marked part")
     CHANGE_TOO_LARGE = (
-        "too large a part of a source changed",
+        "a large part of a source changed",
         "no action needed; a rebuild is cheaper this time",
     )
     CHEAPER_IN_FULL = (
@@ -74,9 +75,12 @@ class Reason(Enum):
         "set refresh_mode: incremental to never rebuild for cost",
     )
     NUMERIC_OVERFLOW = ("a sum overflows its type", "cast the argument to a wider type")
-    REFRESH_FAILED = ("the incremental refresh failed", "see the debug log")
+    REFRESH_FAILED = (
+        "the incremental refresh failed",
+        "see logs/dbt.log; if it happens again, set refresh_mode: full",
+    )
     REFRESH_CONFLICT = (
-        "another refresh of this view committed first on every retry",
+        "another refresh of this view committed first in every attempt",
         "do not refresh the same view from two dbt runs at once",
     )
     FULL_REFRESH_REQUESTED = ("a full refresh was requested", "no action needed")

@@ -123,10 +123,10 @@ def operation(name: str, arguments: str, **options: Any) -> str:
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("incremental_view_leftovers", "{drop: 'false'}", "drop is 'false', and has to be true or false"),
-        ("capture_changes", "{source: shop.t, remove: 'no'}", "remove is 'no', and has to be true or false"),
-        ("capture_changes", "{source: shop.t, file_format: orc}", "has to be one of delta, iceberg"),
-        ("incremental_view_status", "{views: 5}", "has to be a name or a list of names"),
+        ("incremental_view_leftovers", "{drop: 'false'}", "drop is 'false', but must be true or false"),
+        ("capture_changes", "{source: shop.t, remove: 'no'}", "remove is 'no', but must be true or false"),
+        ("capture_changes", "{source: shop.t, file_format: orc}", "must be one of delta, iceberg"),
+        ("incremental_view_status", "{views: 5}", "must be a name or a list of names"),
         ("incremental_view_status", "{views: nothing}", "there is no model named nothing"),
         ("incremental_view_check", "{models: [m, nothing]}", "there is no model named nothing"),
     ],

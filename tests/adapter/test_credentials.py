@@ -36,7 +36,7 @@ def test_other_methods_are_refused(method):
 @pytest.mark.parametrize("method", ["session", "connect"])
 def test_missing_packages_are_named(method, monkeypatch):
     monkeypatch.setattr("dbt.adapters.sparkivm.credentials.find_spec", lambda name: None)
-    with pytest.raises(DbtRuntimeError, match=rf"pip install 'dbt-sparkivm\[{method}\]'"):
+    with pytest.raises(DbtRuntimeError, match=rf"pip install '\.\[{method}\]'"):
         SparkIvmCredentials.from_dict({"method": method, "schema": "shop", "host": "h"})
 
 

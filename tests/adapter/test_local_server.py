@@ -322,8 +322,8 @@ class TestCommand:
         options = ("--project-dir", str(project), "--profiles-dir", str(project))
         for directory in ((), options[:2]):
             said = self.said("status", *directory, *options[2:])
-            assert said == (1, f"No server runs for {project / '.spark'}.")
-        assert self.said("stop", *options) == (0, f"No server runs for {project / '.spark'}.")
+            assert said == (1, f"No server is running for {project / '.spark'}.")
+        assert self.said("stop", *options) == (0, f"No server is running for {project / '.spark'}.")
 
     def test_only_for_sessions(self, project):
         code, said = self.said("start", "--profiles-dir", str(project), "--target", "server")
@@ -354,7 +354,10 @@ class TestCommand:
             ]
             client = keeper.join(42)
             code, said = self.said("stop", *options)
-            assert (code, said) == (1, "Error: dbt is using it (process 42): wait, or end it with --now")
+            assert (code, said) == (
+                1,
+                "Error: dbt is using the server (process 42): wait, or run sparkivm server stop --now",
+            )
             keeper.leave(client)
             stopping = threading.Thread(target=lambda: self.said("stop", *options))
             stopping.start()

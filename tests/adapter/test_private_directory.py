@@ -61,6 +61,6 @@ def test_a_log_of_somebody_else_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "spark.log"
     path.write_text("theirs")
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(PermissionError, match="is not a file of this user"), private_file(path):
+    with pytest.raises(PermissionError, match="is not a regular file of this user"), private_file(path):
         pass
     assert path.read_text() == "theirs"

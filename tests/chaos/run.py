@@ -218,7 +218,7 @@ def page(tried: Mapping[str, Tried]) -> str:
         "do not need, so this statement was not disturbed.",
         *(f"For `{name}` only the first statements were disturbed." for name in unfinished),
         "",
-        f"| kind of refresh | {' | '.join(columns)} | not healed |",
+        f"| kind of refresh | {' | '.join(columns)} | not repaired |",
         "|---|" + "---|" * (len(columns) + 1),
         *(
             f"| {one.name} | {' | '.join(str(one.counts.get(column, 0)) for column in columns)} | {len(one.failures)} |"
@@ -226,7 +226,7 @@ def page(tried: Mapping[str, Tried]) -> str:
         ),
         "",
         f"{sum(one.states for one in kinds)} faults, at {_versions(kinds)}. After {sum(len(one.failures) for one in kinds)} of them "
-        "rows were lost or doubled, a repair by hand was needed, or a relation of somebody else was touched.",
+        "rows were lost or duplicated, a manual repair was needed, or a relation of another owner was changed.",
         "",
         "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
         f"{drivers.counts.get('rounds', 0)} rounds at {_versions([drivers])}, {len(drivers.failures)} wrong.",

@@ -74,7 +74,7 @@ def test_the_table(printed, monkeypatch):
         "  note   it would read shop.t through a mirror",
         "",
         "3 models: 1 incremental, 1 full, 1 unknown",
-        "docs/from_incremental.md says how to move a model",
+        "how to move a model: docs/from_incremental.md in the repository of dbt-sparkivm",
     ]
 
 
@@ -106,7 +106,7 @@ def test_markdown(printed):
         "## Incremental views of p",
         "",
         "3 models: 1 incremental, 1 full, 1 unknown",
-        "docs/from_incremental.md says how to move a model",
+        "how to move a model: docs/from_incremental.md in the repository of dbt-sparkivm",
         "",
         "| model | now | as incremental_view | reason |",
         "| --- | --- | --- | --- |",

@@ -53,7 +53,7 @@ def used_by(project):
 
 
 def test_processes_use_it_at_once(project):
-    assert "runs already" in server(project, "start")[1]
+    assert "is already running" in server(project, "start")[1]
     assert "nobody" in used_by(project)
     runs = [
         dbt(project, "run", "--select", name, "--target-path", name, "--log-path", name)
@@ -80,7 +80,7 @@ def test_what_a_process_was_running_ends_with_it(project, number):
         assert used_by(project) == f"dbt processes {run.pid}"
         code, said = server(project, "stop")
         assert code == 1
-        assert f"dbt is using it (process {run.pid})" in said
+        assert f"dbt is using the server (process {run.pid})" in said
         os.kill(run.pid, number)
         output(run)
         code, said = output(dbt(project, "run", "--select", "other"))
@@ -124,7 +124,7 @@ def test_it_dies_during_a_run(tmp_path):
     assert said["endless"][0].startswith("Spark has stopped; see the end of")
     assert "Traceback" not in "\n".join(lines)
     time.sleep(5)  # until Java has ended too
-    assert "No server runs" in server(tmp_path, "status")[1]
+    assert "No server is running" in server(tmp_path, "status")[1]
     with starting_spark():
         code, text = output(dbt(tmp_path, "run", "--select", "other"))
     assert code == 0, text

@@ -126,7 +126,7 @@ def test_groups_kept_by_a_semi_join_are_read_by_the_keys_that_change():
     assert set(read) <= set(narrowed)
 
 
-def test_totals_as_they_were_are_told_by_what_they_are():
+def test_former_totals_follow_from_the_present_ones():
     """Old totals follow from the new ones and the changes: the tables are read only at their new versions."""
     old = Derivation({"r"}).old(over_a_table("totals"))
     assert {node.at for node in old.walk() if isinstance(node, Scan)} == {At.NEW}

@@ -43,13 +43,13 @@ def replaced_part(view: View) -> str:
     return statement(view).splitlines()[0].partition(" replace where ")[2]
 
 
-def test_rows_are_told_by_a_number(lab):
+def test_a_part_by_a_number(lab):
     view = lab.view("v", "select name, id, x from t").build()
     lab.run("update t set x = 9 where id = 2", "insert into t values (7, 'z', 0)")
     assert replaced_part(view) == "`id` in (2, 7)"
 
 
-def test_rows_are_told_by_a_text(lab):
+def test_a_part_by_a_string(lab):
     view = lab.view("v", "select name, x from t").build()
     lab.run("update t set x = 9 where id = 2")
     assert replaced_part(view) == "`name` in ('b')"

@@ -137,7 +137,7 @@ def test_what_sorts_is_kept_beside_one_column_under_two_names():
     assert [key.column for key in found.sort] == ["a", "k"]
 
 
-def test_rows_that_tie_below_a_limit_are_told_apart_by_their_other_columns():
+def test_ties_below_a_limit_are_broken_by_the_other_columns():
     root = read("select k from (select a, b, k from r order by k limit 2)").root
     assert "order by q1.`k` asc nulls first, q1.`a`, q1.`b`)" in select_text(root, Sources(0))
 

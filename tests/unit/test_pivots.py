@@ -47,7 +47,7 @@ def test_null_is_a_value():
             Reason.SQL_NOT_UNDERSTOOD,
             "do not match its values",
         ),
-        ("select * from r unpivot (x for n in ())", Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT of no column"),
+        ("select * from r unpivot (x for n in ())", Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT without columns"),
         ("select max(distinct) from r", Reason.SQL_NOT_UNDERSTOOD, "max has no argument"),
         ("select count(distinct) from r", Reason.SQL_NOT_UNDERSTOOD, "count has no argument"),
         (

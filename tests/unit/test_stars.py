@@ -187,7 +187,7 @@ def test_fields_whose_names_are_no_sql(type_, names):
 @pytest.mark.parametrize(
     "type_", ["struct<a:udt,x:int>", "struct<a,b:int,x:int>", "struct<p:struct<c(d:int>,q:struct<a)b:int>>"]
 )
-def test_fields_that_cannot_be_told_apart(type_):
+def test_fields_with_ambiguous_names(type_):
     catalog = Catalog({"events": (Field("id", "int"), Field("st", type_))})
     assert "whose fields are not known" in refusal("select st.* from events", catalog).detail
 

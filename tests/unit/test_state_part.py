@@ -60,7 +60,7 @@ def test_a_part_that_holds_much_more_than_what_changed_is_not_replaced():
     assert asked.part(1e9) == "`id` in (1, 2)"
 
 
-def test_columns_of_many_rows_are_told_by_their_ranges():
+def test_a_part_of_many_values_is_their_range():
     asked = Asked([(i // 100, i % 2) for i in range(MOST + 1)], ["group", "half"])
     assert asked.part(1e9, exact=True) == f"`group` in ({', '.join(map(str, range(MOST // 100 + 1)))})"
     assert ["approx" in question for question in asked.questions] == [False, True, False]

@@ -50,7 +50,8 @@ class SparkIvmCredentials(SparkCredentials):
             )
         if not all(map(_is_installed, _NEEDED_MODULES[self.method])):
             raise DbtRuntimeError(
-                f"method: {self.method} needs more packages: pip install 'dbt-sparkivm[{self.method}]'"
+                f"method: {self.method} needs more packages: install dbt-sparkivm's extra {self.method}, "
+                f"for example pip install '.[{self.method}]' in its repository"
             )
         if self.method == SparkConnectionMethod.SESSION:
             self.host = self.host or "session"

@@ -230,7 +230,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         from sparkivm.refresh.operations.consistency import consistency_sql
 
         if not isinstance(relation, BaseRelation):
-            return _failing_sql("incremental_view_is_consistent compares whole views; remove where")
+            return _failing_sql(
+                "incremental_view_is_consistent compares whole views; remove the config 'where' from the test"
+            )
         view = name_of_relation(relation)
         with author_errors():
             try:
@@ -420,7 +422,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         """A view's node, by the model's name."""
         found = [node for node in self._models() if model in names_in_project(node)]
         if not found:
-            raise CompilationError(f"there is no model named {model or '…: pass its name as model'}")
+            raise CompilationError(
+                f"there is no model named {model}" if model else "name a model: --args '{model: …}'"
+            )
         if len(found) > 1:
             names = ", ".join(node.unique_id for node in found)
             raise CompilationError(f"{model} is ambiguous: {names}; name one of them")

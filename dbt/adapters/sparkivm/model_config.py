@@ -76,7 +76,7 @@ class IncrementalViewOptions:
         clustered_by = read.columns("liquid_clustered_by")
         catalog = read.text("state_catalog", "a catalog")
         if partition_by and clustered_by:
-            raise read.refusal("partition_by and liquid_clustered_by exclude each other")
+            raise read.refusal("partition_by and liquid_clustered_by cannot be used together")
         format_ = read.file_format() or default.file_format
         if clustered_by and not STATE_FORMATS[format_].clusters:
             raise read.refusal(
@@ -127,7 +127,7 @@ class _Reader:
         if own is None:
             own = {}
         if not isinstance(own, Mapping):
-            raise self.refusal(f"meta.sparkivm is {own!r}, and has to be a mapping of options")
+            raise self.refusal(f"meta.sparkivm is {own!r}, but must be a mapping of options")
         known = (*OPTIONS, *OF_SOURCES)
         for name in own:
             if name not in known:
@@ -150,7 +150,7 @@ class _Reader:
         if value is None:
             return "auto"
         if not isinstance(value, str) or value.lower() not in choices:
-            raise self.refusal(f"{name} is '{value}' and has to be one of {', '.join(choices)}")
+            raise self.refusal(f"{name} is '{value}', but must be one of {', '.join(choices)}")
         return value.lower()
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class _Reader:
             return ()
         names = list(value) if isinstance(value, (list, tuple)) else [value]
         if not all(isinstance(one, str) and one.strip() for one in names):
-            raise self.refusal(f"{name} is {value!r}, and has to be a column or a list of columns")
+            raise self.refusal(f"{name} is {value!r}, but must be a column or a list of columns")
         return tuple(names)
 
     def file_format(self) -> str | None:
@@ -175,12 +175,12 @@ class _Reader:
             raise self.refusal(f"{name} is {value!r}, and has to map names to values")
         for key, one in value.items():
             if not isinstance(key, str) or not key.strip():
-                raise self.refusal(f"{name} has the name {key!r}, and names have to be texts")
+                raise self.refusal(f"{name} has the name {key!r}, but names must be strings")
             if key.lower().startswith("sparkivm."):
-                raise self.refusal(f"{name} has {key}, and names that begin with sparkivm. are ours")
+                raise self.refusal(f"{name} has {key}, but names that begin with sparkivm. are reserved")
             if not isinstance(one, (str, bool, int, float)):
                 raise self.refusal(
-                    f"{name} has {key}: {one!r}, and values have to be texts, numbers or booleans"
+                    f"{name} has {key}: {one!r}, but values must be strings, numbers or booleans"
                 )
         # YAML gives Python booleans; write them like SQL.
         return {key: str(one).lower() if isinstance(one, bool) else str(one) for key, one in value.items()}
@@ -188,7 +188,7 @@ class _Reader:
     def text(self, name: str, what: str) -> str | None:
         value = self._value(name)
         if value is not None and not (isinstance(value, str) and value.strip()):
-            raise self.refusal(f"{name} is {value!r}, and has to be {what}")
+            raise self.refusal(f"{name} is {value!r}, but must be {what}")
         return value
 
     def full_refresh(self) -> bool | None:
@@ -197,21 +197,21 @@ class _Reader:
     def switches(self, name: str) -> dict[str, bool | None]:
         value = self._config.get(name) or {}
         if not isinstance(value, Mapping):
-            raise self.refusal(f"{name} is {value!r}, and has to be a mapping of relation and columns")
+            raise self.refusal(f"{name} is {value!r}, but must be a mapping of relation and columns")
         return {key: self._switch(f"{name}.{key}", one) for key, one in value.items()}
 
     def _switch(self, name: str, value: object) -> bool | None:
         """Texts are refused, because in Python `'false'` is true."""
         if value is None or isinstance(value, bool):
             return value
-        raise self.refusal(f"{name} is {value!r}, and has to be true or false")
+        raise self.refusal(f"{name} is {value!r}, but must be true or false")
 
     def header(self) -> SqlHeader:
         value = self._config.get("sql_header")
         if value is None:
             return NO_HEADER
         if not isinstance(value, str):
-            raise self.refusal(f"sql_header is {value!r}, and has to be SQL")
+            raise self.refusal(f"sql_header is {value!r}, but must be SQL")
         from sparkivm.refresh.session.sql_header import read_header
 
         try:

@@ -94,7 +94,7 @@ class OperationsMixin(IncrementalViewMixin):
         format = STATE_FORMATS.get(file_format)
         if format is None:
             raise CompilationError(
-                f"file_format is {file_format}, and has to be one of {', '.join(STATE_FORMATS)}"
+                f"file_format is {file_format}, but must be one of {', '.join(STATE_FORMATS)}"
             )
         name = self._relation_named(source)
         with author_errors():
@@ -204,13 +204,13 @@ class OperationsMixin(IncrementalViewMixin):
         from sparkivm.refresh.operations.expire_snapshots import expire_snapshots
 
         if not isinstance(days, (int, float)) or not 0 <= days <= _MOST_DAYS:
-            raise CompilationError(f"days is {days}, and has to be a number from 0 to {_MOST_DAYS}")
+            raise CompilationError(f"days is {days}, but must be a number from 0 to {_MOST_DAYS}")
         now_ms = int(1000 * time.time())
         with author_errors():
             engine = self.ivm_engine()
             project = self.config.project_name
             lines = expire_snapshots(engine, project, self._schemas(), now_ms, float(days))
-        return "\n".join(lines) or "no snapshot is expired"
+        return "\n".join(lines) or "no snapshots were expired"
 
     def _schemas(self) -> list[TableName]:
         """Where relations of the project may be: names without an identifier."""
@@ -229,7 +229,7 @@ class OperationsMixin(IncrementalViewMixin):
             try:
                 found |= self._state_catalogs([model])
             except CompilationError as error:
-                logger.warning(f"the catalog of its state is not known: {error.msg}")
+                logger.warning(f"relations of {model} in another catalog are not looked at: {error.msg}")
         return frozenset(found)
 
     def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
@@ -274,14 +274,14 @@ def as_json(value: Any) -> str:
 def _positive(name: str, value: object) -> int:
     """Raises: CompilationError."""
     if type(value) is not int or value < 1:
-        raise CompilationError(f"{name} is {value}, and has to be a whole number above 0")
+        raise CompilationError(f"{name} is {value}, but must be a whole number above 0")
     return value
 
 
 def _flag(name: str, value: object) -> bool:
     """Raises: CompilationError, also for a text, because "false" would be taken for true."""
     if type(value) is not bool:
-        raise CompilationError(f"{name} is {value!r}, and has to be true or false")
+        raise CompilationError(f"{name} is {value!r}, but must be true or false")
     return value
 
 
@@ -291,5 +291,5 @@ def _names(name: str, value: str | Sequence[str] | None) -> list[str] | None:
         return None
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, (list, tuple)) or not all(isinstance(one, str) for one in names):
-        raise CompilationError(f"{name} is {value!r}, and has to be a name or a list of names")
+        raise CompilationError(f"{name} is {value!r}, but must be a name or a list of names")
     return list(names)

@@ -78,7 +78,7 @@ def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]
             continue
         elif name in _OF_OTHER_WAREHOUSES or name in _of_dbt_spark():
             instead = _INSTEAD.get(name)
-            ignored.append(f"{name} (write {instead})" if instead else name)
+            ignored.append(f"{name} (use {instead})" if instead else name)
         elif name in _OF_SOURCES:
             found.append(f"{name} belongs in meta: {{sparkivm: …}}")
         elif meant := nearest(name, values):

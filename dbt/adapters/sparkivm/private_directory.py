@@ -28,7 +28,7 @@ def private_file(path: Path) -> Generator[BinaryIO, None, None]:
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         found = os.fstat(file.fileno())
         if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
-            raise PermissionError(f"{path} is not a file of this user")
+            raise PermissionError(f"{path} is not a regular file of this user")
         os.fchmod(file.fileno(), 0o600)  # an earlier version left it readable
         file.truncate()
         yield file
@@ -43,5 +43,5 @@ def read_own(path: Path) -> bytes:
         found = os.fstat(file.fileno())
         others = stat.S_IWGRP | stat.S_IWOTH
         if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode) or found.st_mode & others:
-            raise PermissionError(f"{path} is not a file of this user alone")
+            raise PermissionError(f"{path} is not a regular file that only this user can write to")
         return file.read()

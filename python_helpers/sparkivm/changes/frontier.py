@@ -88,7 +88,7 @@ class Frontier:
     project: str  # whose state this is, as in its marker
     model: str
     view: str
-    kind: Literal["group", "bag", "full"]  # full: not incrementally maintainable
+    kind: Literal["group", "bag", "full"]  # full: not incremental
     text: str  # hash of the model's SQL
     plan: str  # hash of what the SQL means
     settings: Mapping[str, str]
@@ -108,7 +108,7 @@ class Frontier:
     several: bool = False  # whether a group may have several entries
     appended: int = 0  # refreshes that appended entries since the last fold
     deterministic: bool = True
-    reason: str = ""  # if the view is not incrementally maintainable
+    reason: str = ""  # if the view is not incremental
     detail: str = ""
     nonce: str = ""
     moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by key

@@ -73,7 +73,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         return explained(str(view), root, decided, refusal, steps)
     if compiled.plan is None:
         assert compiled.fallback is not None
-        lines = ["not incrementally maintainable", *_reason_lines(compiled.fallback)]
+        lines = ["not incremental", *_reason_lines(compiled.fallback)]
     else:
         lines = plan_steps(compiled.plan) if format == "steps" else plan_lines(compiled.plan)
     lines = [str(view), "", *lines, *_auxiliary_lines(compiled), ""]

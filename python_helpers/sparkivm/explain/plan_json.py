@@ -14,7 +14,7 @@ def explained(
     view: str, root: PlanNode | None, decision: Decision, refusal: ModelError | None, steps: Sequence[str]
 ) -> str:
     """
-    root     of the plan; None if the view is not incrementally maintainable
+    root     of the plan; None if the view is not incremental
     refusal  the error with which the refresh would end
     """
     fallback, place = decision.fallback, decision.fallback.place if decision.fallback else None

@@ -19,7 +19,7 @@ def plan_lines(plan: ViewPlan) -> list[str]:
         lines.append(f"  one row per {', '.join(plan.state.keys) or 'view'}")
         lines += [f"  {column.name}: {column.function.shown}" for column in plan.state.columns]
     else:
-        lines.append(f"  the view's rows, each copy its own: {', '.join(plan.state.values)}")
+        lines.append(f"  one row per row of the view, duplicates included: {', '.join(plan.state.values)}")
     return [*lines, *(f"  {stamp.name}: stamp, now {shown(stamp.value)}" for stamp in plan.state.stamps)]
 
 

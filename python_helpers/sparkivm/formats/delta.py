@@ -181,7 +181,7 @@ def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
 def _may_name(commit: Commit, name: str) -> bool:
     """Whether the parameters of a commit name a column or property, or do not say what was changed.
 
-    Delta escapes signs in them. Other engines may write none at all, or only the id of a query.
+    Delta escapes special characters in them. Other engines may write none at all, or only the id of a query.
     """
     return _NAMING.isdisjoint(commit.parameters) or _letters(name) in _letters(str(dict(commit.parameters)))
 

@@ -14,7 +14,7 @@ _TEXTS = ("string", "varchar", "char", "binary")
 
 
 def refusing_empty(rows: RowsToWrite) -> str:
-    """The SELECT of the same rows, with an error for an empty text in a partition column."""
+    """The SELECT of the same rows, with an error for an empty string in a partition column."""
     named = {name.lower() for name in rows.partitioned_by}
     checked = {
         name: f"{_checked(name)} as {quoted(name)}"
@@ -32,7 +32,7 @@ def refusing_empty(rows: RowsToWrite) -> str:
 
 def _checked(name: str) -> str:
     said = (
-        f"The state is partitioned by {name}, and Delta stores an empty text there as NULL. Remove it from "
+        f"The state is partitioned by {name}, and Delta stores an empty string there as NULL. Remove it from "
         f"partition_by, or let the model return nullif({name}, '')."
     )
     column = quoted(name)

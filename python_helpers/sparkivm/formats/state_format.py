@@ -146,7 +146,7 @@ class StateFormat(ABC):
 
     @abstractmethod
     def expiry(self, table: RelationFacts, now_ms: int, days: float, needed_ms: float) -> Expiry | None:
-        """How to remove old snapshots; None if the format's own upkeep removes them.
+        """How to remove old snapshots; None if the format's own maintenance removes them.
 
         days       to keep them for, unless the table's properties say longer
         needed_ms  the time of the oldest snapshot that is needed

@@ -64,11 +64,11 @@ class TableFormat(ABC):
                 continue
             type_ = before.partition(" #")[0]
             if found is None:
-                what = f"{name} is gone"
+                what = f"column {name} no longer exists"
             elif found.type == type_:
-                what = f"{name} was replaced by another column of that name"
+                what = f"column {name} was replaced by another column of that name"
             else:
-                what = f"{name} is {found.type}, was {type_}"
+                what = f"column {name} is {found.type}, was {type_}"
             raise not_readable(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
 
 

@@ -21,7 +21,7 @@ class Waiting:
     """What a refresh would read.
 
     commits        that may have changed rows, oldest first
-    kept_until_ms  from then on, upkeep of the table may remove what the refresh needs; None if it never
+    kept_until_ms  from then on, maintenance of the table may remove what the refresh needs; None if it never
                    does, or if nothing is needed
     """
 

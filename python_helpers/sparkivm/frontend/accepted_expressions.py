@@ -111,7 +111,9 @@ def check_accepted(expression: exp.Expr) -> None:
             else f"the expression {node.sql(dialect='spark')}"
         )
         raise not_incremental(
-            Reason.EXPRESSION_NOT_SUPPORTED, f"{what} is not known to keep its meaning in delta SQL", node
+            Reason.EXPRESSION_NOT_SUPPORTED,
+            f"{what} is not on the list of supported functions and expressions",
+            node,
         )
 
 

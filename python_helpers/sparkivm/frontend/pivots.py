@@ -196,7 +196,7 @@ def _unpivot(
     label = pivot.args["fields"][0].this.name
     entries = [(entry, [_column(tree, scope, pivot) for tree in entry.trees]) for entry in _entries(pivot)]
     if not entries:
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT of no column", pivot)
+        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT without columns", pivot)
     used = {name for _, columns in entries for _, name in columns}
     kept = [(shown, name) for shown, name in scope.star if name not in used]
     new = [(shown, names.fresh(shown)) for shown in (label, *values)]

@@ -106,7 +106,7 @@ class Windows:
             if computed:
                 passed = [(name, column(name)) for name in relation.columns]
                 relation = Project(relation, (*passed, *computed))
-            for together in _told_apart(calls):
+            for together in _one_order_each(calls):
                 by_key = tuple(with_key_in_order(call, relation) for call in together)
                 relation = Window(relation, tuple(dict.fromkeys(keys.values())), by_key)
         if relation.columns == base:
@@ -157,7 +157,7 @@ class Windows:
         sorted_by = (*(one.key for one in order), *map(Scalar, node.args.get("partition_by") or ()))
         first = function in _FIRST and _has_the_first_row(spec) and not _passes_over_nulls(call, inner)
         chosen = function in _OF_THE_FRAME | _FIRST and not (by_rows or first)
-        if chosen and not _are_told_by(sorted_by, parts):
+        if chosen and not _are_determined_by(sorted_by, parts):
             what = f"{function.upper()} may take any of the tied rows; write ROWS BETWEEN … after ORDER BY"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
         # Further ORDER BY keys leave a frame unchanged only if it counts rows, or its end does not matter.
@@ -188,13 +188,13 @@ def _passes_over_nulls(call: exp.Expr, function: exp.Expr) -> bool:
     return call.find(exp.IgnoreNulls) is not None or len(arguments_of(function)) > 1
 
 
-def _are_told_by(keys: Sequence[Scalar], parts: Sequence[exp.Expr]) -> bool:
+def _are_determined_by(keys: Sequence[Scalar], parts: Sequence[exp.Expr]) -> bool:
     """Whether expressions are functions of some keys."""
     columns = {name for key in keys if (name := key.as_column)}
     return all(Scalar(part) in keys or Scalar(part).columns <= columns for part in parts)
 
 
-def _told_apart(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:
+def _one_order_each(calls: list[WindowCall]) -> list[tuple[WindowCall, ...]]:
     """Calls that may be computed together: at most one of them breaks ties.
 
     Such a call gives equal rows different numbers. A second one would break ties in its own order, so the

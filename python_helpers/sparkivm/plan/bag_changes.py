@@ -35,7 +35,7 @@ from sparkivm.plan.state import WEIGHT_COLUMN, BagState, stored
 MATCH = f"{RESERVED_PREFIX}match"
 _STORED, _ALL, _OLDER = (f"{RESERVED_PREFIX}{word}" for word in ("stored", "all", "older"))
 _ROWS_BEFORE = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-_LACKS_ROW = "the state lacks a row that has to be deleted"
+_LACKS_ROW = "a row to delete is missing from the state"
 
 
 def changes(state: BagState, d: Derivation) -> Relation:

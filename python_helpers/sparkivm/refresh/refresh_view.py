@@ -180,7 +180,7 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
         # Old files may be gone, or the delta may be nested too deeply.
         if attempt.request.refresh_mode == "strict":
             what = f"the refresh from changes failed: {error}"
-            raise ModelError(str(attempt.view), what, "see the debug log") from error
+            raise ModelError(str(attempt.view), what, "see logs/dbt.log") from error
         return Fallback(Reason.REFRESH_FAILED, str(error))
     if applied is not None:
         return published(applied)

@@ -17,7 +17,7 @@ from sparkivm.check.comparison import Change
 from sparkivm.check.report import ModelReport, Report, Verdict
 
 Changes = Collection[Change]
-_GUIDE = "docs/from_incremental.md says how to move a model"
+_GUIDE = "how to move a model: docs/from_incremental.md in the repository of dbt-sparkivm"
 _COLORS: Mapping[Verdict, str] = {"incremental": "green", "full": "yellow", "unknown": "red"}
 _COLUMNS = ("model", "now", "as incremental_view", "reason")
 

@@ -42,7 +42,7 @@ def start(project: Project, idle_minutes: float) -> None:
         settings = session_settings(credentials.server_side_parameters, directory, credentials.state_format)
         running = ask_server(directory, want="compare", settings=settings)
         if running is not None:
-            click.echo(f"The server of {directory} runs already (process {running.record.pid}).")
+            click.echo(f"A server for {directory} is already running (process {running.record.pid}).")
             return
         begun = time.monotonic()
         pid = start_server(directory, settings, project=found.directory, idle_s=idle_minutes * _MINUTE_S)
@@ -63,7 +63,7 @@ def status(context: click.Context, project: Project) -> None:
     with _failing_in_words():
         found = ask_server(directory, want="status")
     if found is None:
-        click.echo(f"No server runs for {directory}.")
+        click.echo(f"No server is running for {directory}.")
         context.exit(1)
     about = found.answer
     users = ", ".join(map(str, about["clients"]))
@@ -89,7 +89,7 @@ def stop(project: Project, now: bool) -> None:
     with _failing_in_words():
         ended = stop_server(directory, now=now)
     if ended is None:
-        click.echo(f"No server runs for {directory}.")
+        click.echo(f"No server is running for {directory}.")
     else:
         click.echo(f"The server has ended (process {ended.pid}).")
 

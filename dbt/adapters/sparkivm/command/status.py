@@ -28,7 +28,7 @@ def status(project: Project, select: tuple[str, ...], format: str) -> None:
         print_json(found)
         return
     if not found:
-        click.echo("there is no incremental view like this in the project")
+        click.echo("no incremental view is selected" if select else "the project has no incremental view")
         return
     print_table(_COLUMNS, map(_row, found), right=_RIGHT)
     notes = [f"{view['view']}: {note}" for view in found for note in _notes(view)]

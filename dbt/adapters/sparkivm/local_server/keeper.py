@@ -148,7 +148,7 @@ class Keeper:
         with self._lock:
             if self._clients and not now:
                 pids = ", ".join(str(client.pid) for client in self._clients)
-                return f"dbt is using it (process {pids}): wait, or end it with --now"
+                return f"dbt is using the server (process {pids}): wait, or run sparkivm server stop --now"
             self.ending.set()
         return ""
 

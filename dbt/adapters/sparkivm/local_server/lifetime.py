@@ -58,7 +58,9 @@ def stop_server(directory: Path, *, now: bool) -> Record | None:
     deadline = time.monotonic() + _LONGEST_END_S
     while find_server(directory) == found.record:
         if time.monotonic() > deadline:
-            raise TimeoutError(f"process {found.record.pid} does not end; see {directory / 'server.log'}")
+            raise TimeoutError(
+                f"process {found.record.pid} did not end in time; see {directory / 'server.log'}"
+            )
         time.sleep(_PAUSE_S)
     return found.record
 

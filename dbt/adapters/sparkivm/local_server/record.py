@@ -40,7 +40,7 @@ def find_server(directory: Path) -> Record | None:
     """The server of a Spark directory; None if none runs. Waits for one that is starting.
 
     Removes a stale record.
-    Raises: OSError if the record is not a file of this user alone, or if a server does not finish its start.
+    Raises: OSError if the record is not a file of this user alone, or if a server has not finished starting.
     """
     path = _path(directory)
     deadline = time.monotonic() + _LONGEST_START_S
@@ -56,7 +56,7 @@ def find_server(directory: Path) -> Record | None:
         if text:
             return Record(**json.loads(text))
         time.sleep(_PAUSE_S)
-    raise TimeoutError(f"the server that holds {path} does not finish its start")
+    raise TimeoutError(f"the server that holds {path} has not finished starting")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The incremental views of a run of dbt, from the files in `target/`, with what their states tell.
+"""The incremental views of a run of dbt, from the files in `target/`, and from their states.
 
 tested  tests/adapter/test_report.py
 """

@@ -51,7 +51,7 @@ class ChangedRows:
 
 @dataclass(frozen=True)
 class _Version:
-    """A commit of the state, and the frontier that holds there; None if there is none that we can read."""
+    """A commit of the state, and the frontier that holds there; None if we can read none."""
 
     commit: Commit
     frontier: Frontier | None
@@ -61,7 +61,8 @@ def changed_rows(engine: Engine, request: RefreshRequest, limit: int) -> Changed
     """What the last refresh that changed the state did to the view. Reads both versions of the state.
 
     limit  of the rows
-    Raises: ModelError if it cannot be told; EngineError, for example if files of a version are gone.
+    Raises: ModelError if the changes cannot be determined; EngineError, for example if files of a version are
+    gone.
     """
     state = built_state(engine, request)
     public = engine.describe(request.view)
@@ -124,7 +125,7 @@ def _versions(
     raise ModelError(
         str(request.view),
         f"the state {state.name} no longer has a version before its last refresh",
-        "look again after the next refresh",
+        "run the command again after the next refresh",
     )
 
 
@@ -139,7 +140,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
         raise ModelError(
             str(request.view),
             "its public view is not the one of its last refresh that changed the state",
-            "look again after the next refresh from changes",
+            "run the command again after the next refresh from changes",
         )
     if before is None:
         return
@@ -152,7 +153,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
         raise ModelError(
             str(request.view),
             "its last refresh was the first one of another query or settings, so rows cannot be compared",
-            "look again after the next refresh",
+            "run the command again after the next refresh",
         )
 
 

@@ -48,7 +48,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
         raise ModelError(
             str(view),
             "names or functions in its SQL refer to others in this session than at the last refresh",
-            "name relations with their schema, or run and test the model under the same current schema",
+            "write relations with their schema, or run and test the model with the same current schema",
         )
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
     asked = replace(request, sql=model_sql)

@@ -50,7 +50,7 @@ def expire_snapshots(
             except EngineError as error:
                 lines.append(f"{facts.name}: its snapshots cannot be expired: {error}")
             else:
-                lines.append(f"{facts.name}: snapshots from before {_time(expiry.before_ms)} are expired")
+                lines.append(f"{facts.name}: expired the snapshots older than {_time(expiry.before_ms)}")
     return lines
 
 
@@ -63,7 +63,7 @@ def _needed(engine: Engine, states: Iterable[RelationFacts]) -> dict[str, int]:
 
     for facts in states:
         if facts.kind not in STATE_FORMATS:
-            raise EngineError(f"{facts.name} cannot be read, so nobody knows which snapshots it needs")
+            raise EngineError(f"{facts.name} cannot be read, so the snapshots that it needs are unknown")
         found = newest_frontier(engine, facts)
         if found is not None:
             commit, frontier = found

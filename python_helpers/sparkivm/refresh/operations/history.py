@@ -1,4 +1,4 @@
-"""The refreshes of a view, as the commits of its state tell them.
+"""The refreshes of a view, from the commits of its state.
 
 tested  tests/refresh/test_history.py, tests/dbt/test_command.py
 """

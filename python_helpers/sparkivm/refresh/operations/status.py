@@ -46,7 +46,7 @@ class SourceStatus:
     changed_rows    in these commits, updates counted twice; None if they do not say
     behind_since    time of the first of them
     minutes_behind  since then
-    history_days    until upkeep of the source may remove what the next refresh reads, which makes it a
+    history_days    until maintenance of the source may remove what the next refresh reads, which makes it a
                     rebuild; None if it reads nothing, or nothing is removed
     problem         why the next refresh is a rebuild; "" without one
     """

@@ -210,8 +210,8 @@ class Sources:
         if references is None:
             raise ModelError(
                 str(model),
-                f"it may read the change log {logs[0]}, but its tables cannot be determined",
-                "rephrase it, or read the log in a model of its own",
+                f"its tables cannot be determined, and it may read the change log {logs[0]}",
+                "simplify the SQL, or read the log in a separate model",
             )
 
         def text_of(reference: TableReference) -> str | None:
@@ -264,7 +264,8 @@ class Sources:
             except EngineError as found:
                 what = f"the log has no column {item.replace('`', '')}: {found}"
                 return DeclarationError(str(name), what, "declare a column of the log")
-        return DeclarationError(str(name), f"the log cannot be read: {error}", "see the message")
+        hint = "compare change_log (operation, order, before, after) with the columns of the log"
+        return DeclarationError(str(name), f"the log cannot be read: {error}", hint)
 
     def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
         """Raises: DeclarationError if a log that changed since has an undeclared operation.
