@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
@@ -213,3 +214,12 @@ def test_what_is_in_the_way_in_a_text():
     ]
     assert in_the_way("select 1 as this", ()) == ()
     assert in_the_way("{{ config(pre_hook='delete from ' ~ this, tags=[('a')]) }} select 1 as x", ()) == ()
+
+
+def test_a_check_without_spark_is_not_a_regression(monkeypatch):
+    def operation(self, macro, arguments, as_printed):
+        raise click.ClickException("Spark does not answer")
+
+    monkeypatch.setattr(Project, "operation", operation)
+    found = run("--fail-on", "full")
+    assert (found.exit_code, found.stderr) == (2, "Error: Spark does not answer\n")

@@ -71,7 +71,10 @@ def check(
     models = _selected(project, select, exclude) if select or exclude else None
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         lines = _Lines(progress)
-        project.operation(_MACRO, {"models": models}, lines.take)
+        try:
+            project.operation(_MACRO, {"models": models}, lines.take)
+        except click.ClickException as error:  # exit code 1 would mean that --fail-on found a model
+            raise NotStarted(error.message) from error
     report = lines.report
     changes = None if before is None else changes_between(before, report, lines.head["left_out"])
     FORMATS[format_](report, changes)
