@@ -26,7 +26,7 @@ ANSWERS = {
     "char(3)": "yes yes yes yes",
     "varchar(4)": "yes yes yes yes",
     "time(6)": "yes yes no yes",
-    "void": "yes yes yes no",
+    "void": "yes no yes no",
     "variant": "no no yes no",
     "string collate UNICODE_CI": "no no yes yes",
     "string collate UTF8_BINARY_RTRIM": "no no yes yes",

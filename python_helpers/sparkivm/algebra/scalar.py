@@ -11,6 +11,7 @@ from sqlglot import exp
 from sparkivm.algebra.spark_text import SparkText
 
 Dialect = Literal["spark", "duckdb"]
+_BITS_OF_INT, _BITS_OF_BIGINT = 32, 64  # with the sign
 
 
 class Scalar:
@@ -40,7 +41,7 @@ class Scalar:
         return self.tree.name if isinstance(self.tree, exp.Column) else None
 
     def substitute(self, replacements: Mapping[str, Scalar]) -> Scalar:
-        """The expression with columns replaced by other expressions."""
+        """The expression with columns replaced by the expressions that define them."""
         if not self.columns & replacements.keys():
             return self
         if self.as_column is not None:
@@ -49,7 +50,7 @@ class Scalar:
             replace_nodes(
                 self.tree,
                 lambda node: (
-                    replacements[node.name].tree
+                    as_operand(replacements[node.name].tree)
                     if isinstance(node, exp.Column) and node.name in replacements
                     else None
                 ),
@@ -95,6 +96,29 @@ def replace_nodes(tree: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | N
         return exp.Paren(this=new) if inside_operator and not isinstance(new, (exp.Paren, exp.Dot)) else new
 
     return tree.transform(visit)
+
+
+def as_operand(definition: exp.Expr) -> exp.Expr:
+    """The definition of a column, to be written in the column's place within an expression.
+
+    Beside a DECIMAL, Spark counts the digits of an integer literal, but takes those of the type for a column:
+    `d / 3` has another scale than `d / n`. So a literal becomes a cast.
+    """
+    literal = definition.unnest()
+    if not literal.is_int:
+        return definition
+    bits = int(literal.to_py()).bit_length()
+    return (
+        exp.cast(literal, "int" if bits < _BITS_OF_INT else "bigint")
+        if bits < _BITS_OF_BIGINT
+        else definition
+    )
+
+
+def is_literal(tree: exp.Expr) -> bool:
+    """Whether it is a number, text, truth value or NULL."""
+    unsigned = tree.this if isinstance(tree, exp.Neg) else tree
+    return isinstance(unsigned, (exp.Literal, exp.Boolean, exp.Null))
 
 
 def column(name: str, alias: str | None = None) -> Scalar:

@@ -7,7 +7,7 @@ from sqlglot import exp
 from sparkivm.algebra import Aggregate, Call, Project, Relation, Scalar
 from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of
-from sparkivm.algebra.scalar import column, integer, replace_nodes
+from sparkivm.algebra.scalar import column, integer, is_literal, replace_nodes
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregate_calls import ReadCall, read_call
@@ -47,6 +47,8 @@ class Aggregation:
                 name = names.fresh(wanted) if grouping.sets else names.name_for(scalar, input, wanted)
                 self._keys.append((name, scalar))
         self._key_of = {scalar: name for name, scalar in self._keys}
+        # Within an expression, the same literal is not the key: Spark replaces it only with grouping sets.
+        self._literals = frozenset(name for name, scalar in self._keys if is_literal(scalar.tree))
         # Grouping sets: a set may leave out an expression that only Spark recognizes as a key.
         self._unclear_keys = {
             ingredients(scalar.tree): scalar
@@ -61,8 +63,11 @@ class Aggregation:
 
         def replacement(node: exp.Expr) -> exp.Expr | None:
             key = self._key_of.get(Scalar(node.unnest())) if not isinstance(node, exp.Identifier) else None
-            if key is not None:
+            if key is not None and (node.parent is None or key not in self._literals):
                 return column(key).tree
+            if key is not None and self._sets:
+                what = f"the key {node.sql(dialect='spark')} of grouping sets within an expression"
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, whole)
             if isinstance(node, (exp.Grouping, exp.GroupingId)):
                 return self._left_out(node, whole).tree
             if is_called(node) and not is_windowed(node):

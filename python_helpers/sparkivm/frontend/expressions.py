@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sparkivm.algebra.function_call import AROUND_AGGREGATES
 from sparkivm.algebra.moment import MOMENTS, moment
-from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.algebra.scalar import as_operand, column, replace_nodes
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import WITHOUT_PARENTHESES, function_name
 from sparkivm.frontend.field_names import with_field_names
@@ -71,7 +71,10 @@ def resolve(
                 raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, node)
             alias = (aliases or {}).get(node.parts[0].name.lower())
             if alias is not None:
-                return with_fields(alias, [part.name for part in node.parts[1:]])
+                whole = node.parent is None
+                return with_fields(
+                    alias if whole else as_operand(alias), [part.name for part in node.parts[1:]]
+                )
             found = scope.find_outside(node)
             if found is None:
                 raise unresolved(node)

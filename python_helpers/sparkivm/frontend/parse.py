@@ -168,7 +168,12 @@ def parse_model(model: str, sql: str) -> exp.Query:
         if trees and isinstance(trees[0], exp.DDL):
             raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement parses as {found}"))
-    return _with_signs(with_units(trees[0]))
+    return with_units_and_signs(trees[0])
+
+
+def with_units_and_signs(tree: exp.Query) -> exp.Query:
+    """A parsed text in which some nodes mean what Spark takes them for."""
+    return _with_signs(_with_units(tree))
 
 
 def _with_signs(tree: exp.Query) -> exp.Query:
@@ -181,7 +186,7 @@ def _with_signs(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def with_units(tree: exp.Query) -> exp.Query:
+def _with_units(tree: exp.Query) -> exp.Query:
     """DATEDIFF(day, a, b): the first of three arguments is a unit for Spark, even beside a column `day`."""
     for call in tree.find_all(exp.Anonymous):
         if call.name.lower() in _WITH_UNIT and len(call.expressions) == 3:

@@ -30,7 +30,7 @@ from sparkivm.frontend.order_by import (
     takes_some,
 )
 from sparkivm.frontend.parentheses import inside_parentheses
-from sparkivm.frontend.parse import with_units
+from sparkivm.frontend.parse import with_units_and_signs
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
@@ -130,7 +130,7 @@ class QueryReader:
             ) from None
         if not isinstance(tree, exp.Query):
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is not a SELECT", node)
-        tree = with_units(tree)
+        tree = with_units_and_signs(tree)
         _refuse_unread(tree)
         inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
         try:

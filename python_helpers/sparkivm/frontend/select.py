@@ -12,7 +12,7 @@ from sqlglot import exp
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.query import SortKey
-from sparkivm.algebra.scalar import column, replace_nodes
+from sparkivm.algebra.scalar import column, is_literal, replace_nodes
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.aggregation import Aggregation
 from sparkivm.frontend.expressions import (
@@ -372,9 +372,10 @@ def _may_be_key(key: exp.Expr, node: exp.Column) -> bool:
 
 def _over_distinct(scalar: Scalar, known: Mapping[Scalar, str], node: exp.Expr) -> Scalar:
     """An item of ORDER BY rewritten over the output columns of SELECT DISTINCT."""
+    literals = {value for value in known if is_literal(value.tree)}
 
     def replacement(part: exp.Expr) -> exp.Expr | None:
-        name = known.get(Scalar(part))
+        name = known.get(Scalar(part)) if part.parent is None or Scalar(part) not in literals else None
         return None if name is None else column(name).tree
 
     found = Scalar(replace_nodes(scalar.tree, replacement))

@@ -13,9 +13,7 @@ from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.plan.types_of import TypesOf
-from sparkivm.spark.data_types import SparkType
-
-_NULL = SparkType("void")  # the type of NULL, which widens to any other type
+from sparkivm.spark.data_types import VOID, SparkType
 
 
 def align_unions(relation: Relation, types_of: TypesOf) -> Relation:
@@ -48,7 +46,7 @@ def _in_pairs(node: UnionAll, types_of: TypesOf) -> list[Relation]:
 
 
 def _is_no_wider(own: tuple[SparkType, ...], types: tuple[SparkType, ...]) -> bool:
-    return all(mine in (type_, _NULL) for mine, type_ in zip(own, types, strict=True))
+    return all(mine in (type_, VOID) for mine, type_ in zip(own, types, strict=True))
 
 
 def _cast(relation: Relation, types: tuple[SparkType, ...], wanted: tuple[SparkType, ...]) -> Relation:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sparkivm.algebra import Aggregate, InnerJoin, Project, Relation
 from sparkivm.algebra.project import renamed
 from sparkivm.spark.data_types import SparkType
 
 MapTypes = tuple[tuple[str, SparkType], ...]  # columns that hold a MAP, with their types
+OriginTypes = Mapping[tuple[Relation, str], SparkType]  # of columns, by the operator that makes them
 TypesOf = Callable[[Relation], tuple[SparkType, ...]]  # of a relation's columns, in order
 
 

@@ -67,8 +67,12 @@ class SparkType:
 
     @property
     def joinable(self) -> bool:
-        """Whether = compares it too: Spark groups by maps and calendar intervals, but joins by neither."""
-        return self.comparable and not any(part.word == "map" or part == _CALENDAR for part in self.walk())
+        """Whether <=> compares it too: Spark groups by maps and calendar intervals, but joins by neither.
+
+        A join by NULLs without a type finds no match: Spark joins by `coalesce(x, default of the type)`.
+        """
+        unlike = any(part.word == "map" or part == _CALENDAR for part in self.walk())
+        return self.comparable and self != VOID and not unlike
 
     @property
     def storable(self) -> bool:
@@ -180,6 +184,7 @@ class SparkType:
 STRING, BINARY = SparkType("string"), SparkType("binary")
 INT, BIGINT = SparkType("int"), SparkType("bigint")
 TIMESTAMP, TIMESTAMP_NTZ = SparkType("timestamp"), SparkType("timestamp_ntz")
+VOID = SparkType("void")  # of NULL
 _CALENDAR = SparkType("interval")
 
 

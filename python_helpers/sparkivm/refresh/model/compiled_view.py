@@ -30,7 +30,7 @@ from sparkivm.frontend.table_references import names_in, table_references
 from sparkivm.names import TableName
 from sparkivm.plan.auxiliary import can_be_view, read_below_join, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
-from sparkivm.plan.map_columns import map_types
+from sparkivm.plan.map_columns import map_types, origin_types
 from sparkivm.plan.order_dependent import Decided, decided_by_order
 from sparkivm.plan.split import Split
 from sparkivm.plan.stamps import CannotStamp
@@ -44,9 +44,9 @@ from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash,
 from sparkivm.refresh.sources.types_of_rows import (
     check_comparable,
     check_groupable,
+    check_inner_keys,
     check_joined,
     check_keys,
-    check_no_maps,
     check_stored,
 )
 from sparkivm.spark.data_types import SparkType, spark_type
@@ -313,9 +313,10 @@ class _Compilation:
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)
-        maps = map_types(plan.core, {key: t.fields for key, t in self.catalog.tables.items()}, self.types_of)
-        check_no_maps(plan.core, maps)
-        plan = replace(plan, state=replace(plan.state, maps=maps))
+        tables = {key: table.fields for key, table in self.catalog.tables.items()}
+        types = origin_types(plan.core, tables, self.types_of)
+        check_inner_keys(plan.core, types)
+        plan = replace(plan, state=replace(plan.state, maps=map_types(types)))
         stored: tuple[Field, ...] = ()
         if self.is_new:
             state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"

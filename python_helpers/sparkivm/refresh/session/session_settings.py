@@ -58,6 +58,8 @@ _SEMANTIC = (
     "spark.sql.legacy.codingErrorAction",
     "spark.sql.legacy.javaCharsets",
     "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate",
+    "spark.sql.legacy.literal.pickMinimumPrecision",
+    "spark.sql.preserveCharVarcharTypeInfo",
     "spark.sql.legacy.lpadRpadAlwaysReturnString",
     "spark.sql.json.enablePartialResults",
     "spark.sql.json.enableExactStringParsing",

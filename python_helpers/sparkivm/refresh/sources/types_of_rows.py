@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sparkivm.algebra import Aggregate, FullJoin, LeftJoin, Relation, Scan, SemiJoin
+from sparkivm.algebra import Aggregate, FullJoin, LeftJoin, Relation, Scan, SemiJoin, Window
 from sparkivm.algebra.columns_read import columns_read
 from sparkivm.engine import Engine, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.names import quoted
+from sparkivm.plan.map_columns import unjoinable_type
 from sparkivm.plan.state import GroupState, State
-from sparkivm.plan.types_of import MapTypes
+from sparkivm.plan.types_of import OriginTypes
 from sparkivm.reasons import Fallback, Reason
 
 _GROUPS_BY_SESSION = re.compile(r"^\W*(?:Merging|Updating)Sessions\b", re.MULTILINE)
@@ -69,16 +70,17 @@ def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
                 raise _unsupported(f"{what}; compute the compared value in a subquery")
 
 
-def check_no_maps(core: Relation, maps: MapTypes) -> None:
-    """The same for maps that the query computes, and for groups inside it: they are found by their keys."""
-    types = dict(maps)
-    for node in core.walk() if types else ():
+def check_inner_keys(core: Relation, types: OriginTypes) -> None:
+    """The same for values that the query computes, and for keys of groups and partitions inside it."""
+    for node in core.walk():
         if isinstance(node, Aggregate) and node is not core:
             what, names = "a subquery or DISTINCT groups by", node.keys
+        elif isinstance(node, Window):
+            what, names = "a window function is partitioned by", node.partition
         else:
             what, names = "ON reads", _found_by(node)
         for name in names:
-            type_ = types.get(node.origin(name)[1])
+            type_ = unjoinable_type(node, name, types)
             if type_ is not None:
                 raise _unsupported(f"{what} {name} of type {type_}, which Spark cannot join by")
 
