@@ -141,8 +141,9 @@ class PlainEngine(Engine):
             self.connection.reset(key)
 
     def settings(self, names: Sequence[str]) -> Mapping[str, str]:
-        values = {name: self.connection.setting(name) for name in names}
-        return {name: value for name, value in values.items() if value is not None}
+        conf = self.session._jsparkSession.conf()
+        found = {name: conf.getOption(name) for name in names}
+        return {name: str(value.get()) for name, value in found.items() if value.isDefined()}
 
 
 @contextmanager

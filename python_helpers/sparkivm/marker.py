@@ -6,11 +6,12 @@ somebody else: we never replace, rename, alter or drop it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from sparkivm.names import TableName
+from sparkivm.names import AUXILIARY_SUFFIX, SHORTEST_STEM, STATE_SUFFIX, STEP_SUFFIX, TableName
 
 _PROJECT, _MODEL, _VIEW, _ROLE = PROPERTIES = tuple(
     f"sparkivm.{name}" for name in ("project", "model", "view", "role")
@@ -30,6 +31,18 @@ class Role(Enum):
     STEP = "step of a refresh"
     MIRROR = "mirror"
     PUT_ASIDE = "put aside"  # somebody else's relation that had the view's name
+
+
+_NAMED_OTHERWISE = (Role.MIRROR, Role.PUT_ASIDE)  # not after the view to which they belong
+# What follows the view's name.
+_SUFFIXES = {
+    Role.STATE: STATE_SUFFIX,
+    Role.PUBLIC_VIEW: "",
+    Role.AUXILIARY_STATE: rf"{AUXILIARY_SUFFIX}[0-9]+{STATE_SUFFIX}",
+    Role.AUXILIARY_VIEW: rf"{AUXILIARY_SUFFIX}[0-9]+",
+    Role.STEP: rf"{STEP_SUFFIX}[0-9a-f_]+",
+}
+_MAY_BE_CUT = 200  # bytes; a longer name may have a hash in place of its end
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,20 @@ class Marker:
         """The relation properties that store it."""
         values = (self.owner.project, self.owner.model, self.owner.view, self.role.value)
         return dict(zip(PROPERTIES, values, strict=True))
+
+    def fits(self, name: TableName) -> bool:
+        """Whether the package gives a relation with this marker this name.
+
+        Otherwise the relation is a copy or was renamed, and belongs to somebody else.
+        """
+        if self.role in _NAMED_OTHERWISE:
+            return True
+        identifier, view = name.identifier.lower(), f".{self.owner.view}"
+        schema = f".{name.schema.lower()}."
+        if len(identifier.encode()) > _MAY_BE_CUT:
+            return schema + identifier.encode()[:SHORTEST_STEM].decode(errors="ignore") in view
+        found = re.fullmatch(f"(.*){_SUFFIXES[self.role]}", identifier)
+        return found is not None and view.endswith(schema + found[1])
 
     def __str__(self) -> str:
         return f"the {self.role.value} of {self.owner}"

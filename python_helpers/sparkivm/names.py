@@ -15,9 +15,10 @@ COUNT = "__ivm_n"  # rows of a group
 
 STATE_SUFFIX = "__ivm"
 STEP_SUFFIX = "__ivm_step_"
-_AUXILIARY_SUFFIX = "__ivm_aux_"
+AUXILIARY_SUFFIX = "__ivm_aux_"
 _ASIDE_SUFFIX = "__ivm_replaced"
 MOST_NUMBERED = 50  # per view: auxiliary views, and relations put aside
+SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
 _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
 
 
@@ -101,7 +102,7 @@ def state_table(view: TableName, catalog: str | None = None) -> TableName:
 
 def auxiliary_view(view: TableName, number: int) -> TableName:
     """One of a view's auxiliary views, which are numbered from 1."""
-    return TableName(view.schema, suffixed(view.identifier, f"{_AUXILIARY_SUFFIX}{number}"), view.catalog)
+    return TableName(view.schema, suffixed(view.identifier, f"{AUXILIARY_SUFFIX}{number}"), view.catalog)
 
 
 def name_aside(view: TableName, number: int) -> TableName:

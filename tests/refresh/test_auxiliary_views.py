@@ -7,7 +7,7 @@ import pytest
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from tests.fake_engine.engine import Killed
-from tests.refresh.lab import Lab, View, kinds, refused
+from tests.refresh.lab import MAPPED, Lab, View, kinds, refused
 
 TWICE = "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n"
 JOINED = "select u.name, i.s from u join (select k, sum(x) as s from t group by k) i on i.k = u.k"
@@ -344,3 +344,57 @@ def test_a_state_that_cannot_be_built_over_new_ones_leaves_none(lab, message):
         refused(again)
     assert kept(lab) == []
     view.check()
+
+
+ORDERED = "select count(*) as n from (select k, sum(y) as s from {} group by k) as i where i.s > 2"
+SAME_ROWS = "select 1 as k, cast(1.5 as double) as y union all select 1, cast(2.5 as double)"
+
+
+def test_a_source_that_is_replaced_by_equal_rows(lab):
+    lab.run(f"create or replace table same using delta as {SAME_ROWS}")
+    view = lab.view("m", ORDERED.format("same"), refresh_mode="auto").build()
+    assert kept(lab) == AUX
+    for _ in range(2):
+        lab.run(f"create or replace table same using delta as {SAME_ROWS}")
+        view.must_be("no_op")
+    lab.run("insert into same values (2, 9.0)")
+    assert view.refresh().mode in ("incremental", "full")
+    view.check()
+
+
+def test_a_view_above_one_that_is_rebuilt_with_equal_rows(lab):
+    below = lab.view("below", "select k, cast(x as double) as y from t").build()
+    view = lab.view("m", ORDERED.format("below"), refresh_mode="auto").build()
+    below.refresh(full_refresh=True)
+    view.must_be("no_op")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["alter table w rename column y to z", "create or replace view v as select k, z as y from w"],
+        [
+            "create or replace table u using delta as select k, y from w",
+            "create or replace view v as select * from u",
+            "drop table w",
+        ],
+    ],
+    ids=["column", "table"],
+)
+def test_what_a_plain_view_reads_has_another_name(lab, changes):
+    lab.table("w", "k int, y double", "(1, 1.5)", "(1, 2.5)", clauses=MAPPED)
+    lab.run("create view v as select k, y from w")
+    view = lab.view("m", ORDERED.format("v"), refresh_mode="auto").build()
+    lab.run(*changes)
+    result = view.refresh()
+    assert (result.mode, bool(result.fallback)) == ("full", True)
+    view.check()
+    assert kept(lab) == AUX
+
+
+def test_a_full_refresh_is_possible_although_an_auxiliary_view_fails(lab, monkeypatch):
+    view = lab.view(
+        "m", ORDERED.format("(select k, cast(x as double) as y from t)"), refresh_mode="auto"
+    ).build()
+    lab.engine.fails("__ivm_aux_1", "[SOMETHING] is broken", times=1)
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)

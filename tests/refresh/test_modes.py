@@ -8,6 +8,7 @@ import pytest
 
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import refused
 
@@ -145,3 +146,11 @@ def test_a_bad_model_changes_nothing(lab, view, name):
     assert re.search(message, refused(view.with_(sql=sql)))
     assert lab.engine.ran == []
     assert (view.content(), view.operations(), lab.version("t"), lab.names()) == before
+
+
+def test_empty_never_touches_a_view_whose_state_is_to_move(lab, view):
+    before = view.content()
+    moved = view.with_(layout=StateLayout(catalog="states"))
+    result = moved.refresh(empty=True)
+    assert (result.mode, result.statements) == ("no_op", ())
+    assert view.content() == before

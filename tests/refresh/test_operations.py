@@ -304,3 +304,20 @@ def test_capture_of_what_needs_none(lab):
     with pytest.raises(DeclarationError, match="there is no such table or view"):
         lab.capture("nothing")
     assert lab.names() == ["q", "t", "w"]
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        "alter table m__ivm rename to m__ivm_backup",
+        "create table m__ivm_2025 shallow clone m__ivm version as of 0",
+    ],
+)
+def test_drop_leaves_copies_of_a_state(lab, view, copied):
+    """They have its marker, and are somebody else's."""
+    lab.run(copied)
+    view.refresh()
+    (copy,) = (name for name in lab.names() if name.startswith("m__ivm_"))
+    view.drop()
+    assert copy in lab.names()
+    assert view.state not in lab.names()

@@ -9,7 +9,7 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
-from sparkivm.marker import PROPERTIES, Owner, read_marker
+from sparkivm.marker import PROPERTIES, Owner, Role, owner_of, read_marker
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
@@ -243,6 +243,7 @@ def test_leftovers_of_what_was_put_aside_and_of_mirrors(lab):
     views = {"shop.m": "model.lab.m", "shop.v": "model.lab.v"}
     found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.p", "shop.t"})
     assert [str(one) for one in found] == ["shop.m__ivm_replaced: put aside, was shop.m before the view"]
+    del views["shop.v"]
     found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.t"})
     assert "shop.p__ivm_mirror: mirror, the project does not read shop.p" in map(str, found)
 
@@ -273,3 +274,24 @@ def test_a_name_that_is_taken_while_the_view_is_built(lab):
         view.refresh()
     assert lab.rows("select * from m") == [(7,)]
     assert not lab.has("m__ivm_replaced")
+
+
+def test_a_mirror_that_a_view_reads_through_a_plain_view_is_no_leftover(lab):
+    lab.run(
+        "create table base using parquet as select 1 as k, 2 as x", "create view ext as select k, x from base"
+    )
+    view = lab.view(
+        "w", "select k, sum(x) as s from ext group by k", declared=DeclaredSources("shop", {}, "lab")
+    )
+    view.refresh()
+    assert "base__ivm_mirror" in lab.names()
+    assert leftovers(lab.engine, "lab", SCHEMA, {"shop.w": "model.lab.w"}, {"shop.ext"}) == []
+    found = leftovers(lab.engine, "lab", SCHEMA, {}, {"shop.ext"})
+    assert {one.marker.role for one in found} == {Role.STATE, Role.PUBLIC_VIEW, Role.MIRROR}
+
+
+def test_a_project_that_was_renamed(lab, view):
+    renamed = view.with_(owner=owner_of("lab_2", "model.lab_2.m", view.request.view))
+    assert "if project lab was renamed, drop_incremental_view has an argument for it" in refused(renamed)
+    drop_incremental_view(lab.engine, view.request.view, "lab")
+    renamed.must_be("create")

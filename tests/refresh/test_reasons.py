@@ -469,3 +469,11 @@ def test_both_costs_are_told(lab):
     view = changed(lab, refresh_mode="auto")
     text = view.must_be("incremental").explanation
     assert re.fullmatch(r"1 changed rows, estimated \d+\.\d s from changes, \d+\.\d s in full", text)
+
+
+def test_a_query_that_is_nested_too_deeply_to_be_printed(lab, monkeypatch):
+    def check(*_):
+        raise RecursionError
+
+    monkeypatch.setattr("sparkivm.refresh.model.compiled_view.check_text_is_understood", check)
+    lab.view("m", BY_K).must_be("create", Reason.SQL_NOT_UNDERSTOOD)

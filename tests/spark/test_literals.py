@@ -19,7 +19,7 @@ VIEWS = {
     "shown": "select 12 as n, k, d / n as y from t",
     "joined": "select t.k, u.d from t left join (select k, d, 3 as n from u) as u on t.k = u.k and t.d / u.n > 0.33333333",
     "key": "select 2 as n, k, sum(x) * 2 as y, sum(x) * n as z from t group by all",
-    "syntax": "select 10 as n, null as m, k, cast(sum(d) as decimal(10, 1)) as y, max(d) is null as z from t group by all",
+    "syntax": "select 10 as n, null as m, k, cast(sum(d) as decimal(10, 1)) as y, sum(d) is null as z from t group by all",
 }
 
 

@@ -10,6 +10,7 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError
 from sparkivm.explain.explain_view import explain_view
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.capture_changes import capture_changes
@@ -276,7 +277,7 @@ def test_what_happens_to_a_mirror(lab, view):
     assert lab.version("p__ivm_mirror") == 0
 
     # A driver dies between mirror and view: the frontier is a version of the mirror, which is ahead.
-    said = capture_changes(lab.engine, name, DeclaredSources(), lab.schema)
+    said = capture_changes(lab.engine, name, DeclaredSources(), lab.schema, DELTA_STATES)
     assert "p__ivm_mirror, version 1" in said
     view.must_be("incremental")
     assert lab.version("p__ivm_mirror") == 1
@@ -284,7 +285,9 @@ def test_what_happens_to_a_mirror(lab, view):
     # Somebody writes to it: it is compared with its source at each run, so that it heals.
     lab.run("delete from p__ivm_mirror where id = 2", "insert into p__ivm_mirror values (9, 9, 9)")
     view.must_be("incremental")
-    assert "is dropped" in capture_changes(lab.engine, name, DeclaredSources(), lab.schema, remove=True)
+    assert "is dropped" in capture_changes(
+        lab.engine, name, DeclaredSources(), lab.schema, DELTA_STATES, remove=True
+    )
     view.must_be("full", Reason.SOURCE_REPLACED)
 
 

@@ -111,7 +111,7 @@ def test_changes_that_cancel_write_nothing(lab):
     view = lab.view("v", "select id, name from t").build()
     lab.run("update t set x = x + 1")
     assert form_of_refresh(view) == "append"
-    assert statement(view).endswith("where false")
+    assert statement(view).endswith("where (false)")
     view.must_be("no_op")
 
 

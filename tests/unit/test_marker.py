@@ -6,7 +6,7 @@ import pytest
 
 from sparkivm.errors import ModelError
 from sparkivm.marker import PROPERTIES, Marker, Owner, Role, read_marker
-from sparkivm.names import TableName
+from sparkivm.names import TableName, auxiliary_view, state_table, step_table
 from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 
 MARKER = Marker(Owner("shop", "model.shop.o", "s.o"), Role.STATE)
@@ -71,3 +71,41 @@ def test_nodes_that_need_different_names():
     )
     for who in "abc":
         names.check(who)
+
+
+@pytest.mark.parametrize(
+    ("role", "view", "name", "fits"),
+    [
+        (Role.STATE, "s.o", "s.o__ivm", True),
+        (Role.STATE, "s.o", "states.S.O__ivm", True),
+        (Role.STATE, "states.s.o", "states.s.o__ivm", True),
+        (Role.STATE, "s.o", "s.o__ivm_backup", False),
+        (Role.STATE, "s.o", "backup.o__ivm", False),
+        (Role.STATE, "s.o", "s.oo__ivm", False),
+        (Role.STATE, "ss.o", "s.o__ivm", False),
+        (Role.PUBLIC_VIEW, "s.o", "s.o", True),
+        (Role.PUBLIC_VIEW, "s.o", "s.o_copy", False),
+        (Role.AUXILIARY_VIEW, "s.o", "s.o__ivm_aux_12", True),
+        (Role.AUXILIARY_VIEW, "s.o", "s.o__ivm_aux_12__ivm", False),
+        (Role.AUXILIARY_STATE, "s.o", "s.o__ivm_aux_12__ivm", True),
+        (Role.AUXILIARY_STATE, "s.o", "s.o__ivm_aux_x__ivm", False),
+        (Role.STEP, "s.o", "s.o__ivm_step_65_ab_1", True),
+        (Role.STEP, "s.o", "s.o_copy", False),
+        (Role.MIRROR, "s.p", "s.any", True),
+        (Role.PUT_ASIDE, "s.o", "s.o__ivm_replaced", True),
+    ],
+)
+def test_a_copy_has_another_name(role, view, name, fits):
+    *head, schema, identifier = name.split(".")
+    marker = Marker(Owner("shop", "model.shop.o", view), role)
+    assert marker.fits(TableName(schema, identifier, head[0] if head else None)) is fits
+
+
+@pytest.mark.parametrize("letter", ["l", "ü"])
+def test_a_name_that_was_cut_fits(letter):
+    view = TableName("s", letter * (250 // len(letter.encode())))
+    owner = Owner("shop", "model.shop.o", view.key)
+    assert Marker(owner, Role.STATE).fits(state_table(view))
+    assert Marker(owner, Role.AUXILIARY_STATE).fits(state_table(auxiliary_view(view, 3)))
+    assert Marker(owner, Role.STEP).fits(step_table(view, "65_ab_1"))
+    assert not Marker(owner, Role.STATE).fits(state_table(TableName("s", "m" * 250)))

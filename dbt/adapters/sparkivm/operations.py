@@ -104,17 +104,21 @@ class OperationsMixin(IncrementalViewMixin):
             )
 
     @available.parse(lambda *args, **kwargs: "")
-    def drop_incremental_view(self, view: str) -> str:
-        """Drop a view and everything that is stored for it; `view` is a model's name, or `schema.view`."""
+    def drop_incremental_view(self, view: str, project: str | None = None) -> str:
+        """Drop a view and everything that is stored for it.
+
+        view     a model's name, or `schema.view`
+        project  for which the view was built, if that is not this one, for example before it was renamed
+        """
         from sparkivm.refresh.stored.drop_view import drop_incremental_view
 
-        name = self._relation_named(view)
+        name, own = self._relation_named(view), self.config.project_name
         model = self._views().get(name.key)
         catalogs = self._state_catalogs([model] if model else [])
+        owner = project or own
         with author_errors():
-            return str(
-                drop_incremental_view(self.ivm_engine(), name, self.config.project_name, model, catalogs)
-            )
+            engine = self.ivm_engine()
+            return drop_incremental_view(engine, name, owner, model if owner == own else None, catalogs)
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_status(self, views: Sequence[str] | None = None) -> str:
@@ -192,7 +196,9 @@ class OperationsMixin(IncrementalViewMixin):
         read = {name.key for _, name in relations(self.get_macro_resolver())}
         with author_errors():
             engine = self.ivm_engine()
-            found = leftovers(engine, self.config.project_name, self._schemas(), self._views(), read)
+            found = leftovers(
+                engine, self.config.project_name, self._schemas(built=True), self._views(), read
+            )
             lines = drop_leftovers(engine, found) if drops else [str(one) for one in found]
         if format == "json":
             return as_json([one.as_json() for one in found])
@@ -212,10 +218,17 @@ class OperationsMixin(IncrementalViewMixin):
             lines = expire_snapshots(engine, project, self._schemas(), now_ms, float(days))
         return "\n".join(lines) or "no snapshots were expired"
 
-    def _schemas(self) -> list[TableName]:
-        """Where relations of the project may be: names without an identifier."""
+    def _schemas(self, *, built: bool = False) -> list[TableName]:
+        """Where relations of the project may be: names without an identifier.
+
+        built  only where the project builds relations: what it reads may be built by another target
+        """
         declared = self._declared_sources()
-        named = [name for _, name in relations(self.get_macro_resolver()) if name.catalog is None]
+        named = [
+            name
+            for node, name in relations(self.get_macro_resolver())
+            if name.catalog is None and not (built and node.resource_type == "source")
+        ]
         homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
         schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*named, *homes)}
         catalogs = self._known_state_catalogs()

@@ -32,7 +32,7 @@ from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.source_catalog import view_hash
+from sparkivm.refresh.sources.source_catalog import has_same_meaning
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.ownership import check_state_is_ours
@@ -190,7 +190,8 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
     frontier = _renewed(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
     attempt.publish(seen, stored.frontier, stored.facts)
     attempt.keep_snapshots(frontier, stored.facts)
-    return attempt.result("no_op", explanation="no row of a source changed")
+    seen_at = {key: table.at for key, table in seen.compiled.tables.items()}
+    return replace(attempt.result("no_op", explanation="no row of a source changed"), seen_at=seen_at)
 
 
 def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
@@ -229,13 +230,7 @@ def _nothing_changed(attempt: Attempt, stored: StoredState, settings: Mapping[st
             return False
     if frontier.moments != attempt.sources.moments(frontier.moments):
         return False
-    if not attempt.sources.resolve(frontier.resolved):
-        return False
-    for key, text in frontier.views.items():
-        now = attempt.sources.known(name_of(key))
-        if now is None or now.kind != "view" or view_hash(now) != text:
-            return False
-    return attempt.public.is_as_left(frontier)
+    return has_same_meaning(attempt.sources, frontier) and attempt.public.is_as_left(frontier)
 
 
 def _renewed(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms: int) -> Frontier:

@@ -23,7 +23,10 @@ class SourceVersions:
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """The outcome of one refresh, for the console, run_results.json and the log."""
+    """The outcome of one refresh, for the console, run_results.json and the log.
+
+    seen_at  of a no_op that leaves the frontier behind its sources: `RelationFacts.at` by key of a source
+    """
 
     mode: Mode
     view: TableName
@@ -41,4 +44,5 @@ class RefreshResult:
     elapsed_s: float = 0.0
     created: tuple[TableName, ...] = ()  # relations that did not exist before
     put_aside: TableName | None = None  # the new name of the relation that had the view's name
+    seen_at: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

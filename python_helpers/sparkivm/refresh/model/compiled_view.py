@@ -185,18 +185,19 @@ def compile_view(
     is_new = known is None or known.kind == "full"  # refused views are checked again
     types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
     try:
-        if unread is not None:
-            raise unread
-        check_comparable(fields)
-        if is_new:
-            check_text_is_understood(engine, sql, tree)
-            for facts in catalog.views.values():
-                check_view_is_understood(engine, facts, catalog)
-        compilation = _Compilation(
-            engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by, stamp_columns
-        )
-        with _refusals_of_spark():
-            plan, replaced, adds_up, decided, stored = compilation.plan(query, fields)
+        with not_too_deep():
+            if unread is not None:
+                raise unread
+            check_comparable(fields)
+            if is_new:
+                check_text_is_understood(engine, sql, tree)
+                for facts in catalog.views.values():
+                    check_view_is_understood(engine, facts, catalog)
+            compilation = _Compilation(
+                engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by, stamp_columns
+            )
+            with _refusals_of_spark():
+                plan, replaced, adds_up, decided, stored = compilation.plan(query, fields)
     except CannotStamp as error:
         raise ModelError(str(model), error.what, error.do) from None
     except NotIncremental as error:
@@ -303,11 +304,10 @@ class _Compilation:
             adds_up = bool(found)
             return halves
 
-        with not_too_deep():
-            plan = compile_query(
-                query, fields, self.types_of, read_from_views, read_from_entries, self.laid_out_by,
-                self.stamp_columns,
-            )  # fmt: skip
+        plan = compile_query(
+            query, fields, self.types_of, read_from_views, read_from_entries, self.laid_out_by,
+            self.stamp_columns,
+        )  # fmt: skip
         check_groupable(self.engine, plan.core, self.catalog.tables)
         check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from sparkivm.engine import Engine, RelationFacts
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.owned import drop_own, marked_relations
 from sparkivm.refresh.stored.staging import is_abandoned_step
+from sparkivm.refresh.stored.stored_state import newest_frontier
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,26 @@ def leftovers(
     views    the project's incremental views: unique_id of the model by the view's key
     sources  keys of everything that a model of the project may read
     """
-    found = []
-    for schema in schemas:
-        for facts, marker in marked_relations(engine, schema):
-            why = _why(facts, marker, views, sources) if marker.owner.project == project else ""
-            if why:
-                found.append(Leftover(facts, marker, why))
+    marked = [one for schema in schemas for one in marked_relations(engine, schema)]
+    found, kept = list[Leftover](), list[RelationFacts]()
+    for facts, marker in marked:
+        why = _why(facts, marker, views, sources) if marker.owner.project == project else ""
+        if why:
+            found.append(Leftover(facts, marker, why))
+        elif marker.role in (Role.STATE, Role.AUXILIARY_STATE):
+            kept.append(facts)
+    if any(one.marker.role is Role.MIRROR for one in found):
+        read = _read_by(engine, kept)
+        found = [
+            one for one in found if one.marker.role is not Role.MIRROR or one.relation.table_id not in read
+        ]
     return sorted(found, key=lambda one: (one.relation.kind != "view", one.relation.name.key))
+
+
+def _read_by(engine: Engine, states: Iterable[RelationFacts]) -> set[str]:
+    """The ids of the tables that views read: those of other projects too, and what is below plain views."""
+    newest = (newest_frontier(engine, facts) for facts in states if facts.kind in STATE_FORMATS)
+    return {source.table_id for found in newest if found for source in found[1].sources.values()}
 
 
 def drop_leftovers(engine: Engine, found: Iterable[Leftover]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sparkivm.algebra import Aggregate
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.digest import digest
 from sparkivm.engine import EngineError, RelationFacts, is_another
@@ -19,6 +19,7 @@ from sparkivm.refresh.model.compiled_view import CompiledView, auxiliary_query, 
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.source_catalog import has_same_meaning
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.drop_view import drop_auxiliaries
@@ -57,9 +58,10 @@ class Auxiliaries:
         try:
             return self._refreshed(frontier.auxiliaries, as_entries=frontier.adds_up_auxiliary)
         except (ModelError, EngineError):
-            if frontier.text == digest(request.sql):
+            is_same = frontier.text == digest(request.sql) and has_same_meaning(self._sources, frontier)
+            if is_same and not request.full_refresh:
                 raise
-            return {}  # the query changed; it may have read other tables
+            return {}  # the query, or a view that it reads, changed; it may have read other tables
 
     def decided(
         self,
@@ -178,11 +180,12 @@ class Auxiliaries:
             raise Conflict(f"{result.view} was written to by someone else")
         for key, source in stored.frontier.sources.items():
             now = self._sources.known(name_of(source.name))
-            # If no row that it reads changed, it stays at the old version.
-            as_read = now is not None and (
-                (now.version == source.version and not is_another(now.commit_id, source.commit_id))
-                or (now.version > source.version and result.mode == "no_op")
-            )
-            if now is None or now.table_id != source.table_id or not as_read:
+            if now is None or (now.at != result.seen_at.get(key) and not _is_at(now, source)):
                 raise Conflict(f"{result.view} was refreshed from another version of {source.name}")
             self._read.setdefault(key, now)
+
+
+def _is_at(now: RelationFacts, read: SourceFrontier) -> bool:
+    """Whether a table is at the version that a frontier names; drivers may name a commit differently."""
+    is_same_table = (now.table_id, now.version) == (read.table_id, read.version)
+    return is_same_table and not is_another(now.commit_id, read.commit_id)

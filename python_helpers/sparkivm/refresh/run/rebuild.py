@@ -289,7 +289,8 @@ def _timing(attempt: Attempt, seen: Observation) -> Timing:
 
 def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     """--empty: leaves an existing view alone, creates a missing one without rows, to be rebuilt later."""
-    if stored.facts is not None and attempt.public.is_there:
+    is_built = stored.facts is not None or attempt.public.former_state is not None
+    if is_built and attempt.public.is_there:
         return attempt.result("no_op", explanation="--empty leaves an existing view as it is")
     owner = attempt.request.owner
     frontier = Frontier(

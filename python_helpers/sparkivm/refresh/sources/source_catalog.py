@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.digest import digest
 from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import format_of
 from sparkivm.frontend.catalog import CatalogTable, CatalogView
-from sparkivm.names import TableName
+from sparkivm.names import TableName, name_of
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.session.session_settings import decisive
 from sparkivm.refresh.sources.sources import Sources
@@ -105,6 +105,17 @@ class SourceCatalog:
             raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
         schema = parts[-2] if len(parts) > 1 else namespace[-1] if namespace else ""
         return TableName(schema, parts[-1], catalog)
+
+
+def has_same_meaning(sources: Sources, frontier: Frontier) -> bool:
+    """Whether an unchanged text refers to the same relations and plain views as at the frontier."""
+    if not sources.resolve(frontier.resolved):
+        return False
+    found = {key: sources.known(name_of(key)) for key in frontier.views}
+    return all(
+        facts is not None and facts.kind == "view" and view_hash(facts) == frontier.views[key]
+        for key, facts in found.items()
+    )
 
 
 def view_hash(facts: RelationFacts) -> str:

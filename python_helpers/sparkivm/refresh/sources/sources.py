@@ -215,12 +215,13 @@ class Sources:
             )
 
         def text_of(reference: TableReference) -> str | None:
-            if not 2 <= len(reference.parts) <= 3:
+            if len(reference.parts) > 3:
                 return None
-            *catalog, schema, identifier = reference.parts
+            *namespace, identifier = reference.parts
+            *catalog, schema = namespace or self.current
             name = TableName(schema, identifier, catalog[0] if catalog else None)
             log = self._declared.of(name).log if name.key in logs else None
-            if log is None:
+            if log is None or (not namespace and self._is_temporary(identifier)):
                 return None
             if reference.fixed:
                 raise ModelError(
@@ -231,6 +232,10 @@ class Sources:
             return f"({self._current_rows(name, log)}){alias}"
 
         return replace_references(sql, references, text_of)
+
+    def _is_temporary(self, identifier: str) -> bool:
+        found = self._engine.describe(TableName("", identifier))
+        return found is not None and found.temporary
 
     def _current_rows(self, name: TableName, log: ChangeLog) -> str:
         """Raises: DeclarationError for a column that the log does not have."""

@@ -8,11 +8,10 @@ from dataclasses import replace
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
-from sparkivm.names import STATE_SUFFIX, TableName, name_of
+from sparkivm.names import SHORTEST_STEM, STATE_SUFFIX, TableName, name_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.kept_snapshots import release_snapshots
 
-_SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
 ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
 
 
@@ -23,7 +22,7 @@ def relations_kept_for(
 
     catalogs  that have states, besides the view's
     """
-    stem = view.identifier.encode()[:_SHORTEST_STEM].decode(errors="ignore")
+    stem = view.identifier.encode()[:SHORTEST_STEM].decode(errors="ignore")
     if stem == view.identifier:
         stem += STATE_SUFFIX
     names = [view, *engine.names_like(replace(view, identifier=stem))]
@@ -32,7 +31,7 @@ def relations_kept_for(
     for name in names:
         facts = engine.describe(name)
         marker = read_marker(facts.properties) if facts is not None else None
-        if facts is not None and marker is not None and is_wanted(marker):
+        if facts is not None and marker is not None and marker.fits(facts.name) and is_wanted(marker):
             yield facts, marker
 
 
@@ -45,7 +44,7 @@ def marked_relations(engine: Engine, schema: TableName) -> Iterator[tuple[Relati
         seen.add(key)
         facts = engine.describe(name)
         marker = read_marker(facts.properties) if facts else None
-        if facts is None or marker is None:
+        if facts is None or marker is None or not marker.fits(facts.name):
             continue
         yield facts, marker
         if marker.role is Role.STATE and marker.owner.view not in seen:
