@@ -23,6 +23,7 @@ from tests.reading import read, refusal
         ("-3", "CAST(-3 AS INT)"),
         ("(3)", "CAST(3 AS INT)"),
         ("2147483647", "CAST(2147483647 AS INT)"),
+        ("-2147483648", "CAST(-2147483648 AS INT)"),
         ("2147483648", "CAST(2147483648 AS BIGINT)"),
         ("99999999999999999999", "99999999999999999999"),  # a DECIMAL
         ("3.0", "3.0"),

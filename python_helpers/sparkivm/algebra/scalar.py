@@ -11,7 +11,7 @@ from sqlglot import exp
 from sparkivm.algebra.spark_text import SparkText
 
 Dialect = Literal["spark", "duckdb"]
-_BITS_OF_INT, _BITS_OF_BIGINT = 32, 64  # with the sign
+_INTEGERS = {"int": range(-(2**31), 2**31), "bigint": range(-(2**63), 2**63)}  # larger literals are DECIMAL
 
 
 class Scalar:
@@ -107,12 +107,8 @@ def as_operand(definition: exp.Expr) -> exp.Expr:
     literal = definition.unnest()
     if not literal.is_int:
         return definition
-    bits = int(literal.to_py()).bit_length()
-    return (
-        exp.cast(literal, "int" if bits < _BITS_OF_INT else "bigint")
-        if bits < _BITS_OF_BIGINT
-        else definition
-    )
+    type_ = next((type_ for type_, values in _INTEGERS.items() if int(literal.to_py()) in values), None)
+    return definition if type_ is None else exp.cast(literal, type_)
 
 
 def is_literal(tree: exp.Expr) -> bool:
