@@ -36,10 +36,8 @@ def is_ours(found: RelationFacts, marker: Marker) -> bool:
 
 def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> ModelError:
     """The error for a relation that has a name which the view needs."""
-    marker, do = (
-        read_marker(found.properties),
-        "rename or drop that relation, or give the model another alias",
-    )
+    marker = read_marker(found.properties)
+    do = "rename or drop that relation, or give the model another alias"
     if marker is not None and marker.owner.project != request.owner.project:
         do += f"; if project {marker.owner.project} was renamed, drop_incremental_view has an argument for it"
     return ModelError(
