@@ -135,5 +135,5 @@ def test_a_lost_spark_ends_the_check(lab, root, monkeypatch):
 
     monkeypatch.setattr(lab.engine, "schema_of", lost)
     done = run(root)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "Spark has stopped" in done.stderr

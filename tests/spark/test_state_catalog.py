@@ -111,7 +111,7 @@ def test_snapshots_that_a_view_needs_do_not_expire(mixed, monkeypatch):
     above.must_be("incremental")
     lines = expire_snapshots(mixed.engine, "lab", schemas, now_ms, 5)
     assert len(lines) == 2
-    assert "below__ivm: snapshots from before" in " ".join(lines)
+    assert "below__ivm: expired the snapshots older than" in " ".join(lines)
     assert (snapshots(mixed, "below__ivm"), snapshots(mixed, "above__ivm")) == (1, 1)
     for view in (below, above):
         view.must_be("no_op")
