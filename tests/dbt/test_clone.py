@@ -44,7 +44,7 @@ class TestClone(TwoEnvironments):
     @pytest.mark.nightly
     def test_what_cannot_be_cloned_is_a_plain_view(self, project, ci):
         run_sql(project, "drop view {schema}.regions", "create view {schema}.regions as select 1 as one")
-        _, log = run_dbt_and_capture([*CLONE, "--full-refresh", "--select", "regions"])
+        _, log = run_dbt_and_capture([*CLONE, "--full-refresh", "--select", "+regions"])
         assert "is not an incremental view" in log
         assert [tuple(row) for row in project.run_sql(f"select * from {ci}.regions", fetch="all")] == [(1,)]
         run_dbt(["run", "--target", "ci", "--select", "regions"])
