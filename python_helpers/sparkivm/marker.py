@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from sparkivm.names import AUXILIARY_SUFFIX, SHORTEST_STEM, STATE_SUFFIX, STEP_SUFFIX, TableName
+from sparkivm.names import AUXILIARY_SUFFIX, STATE_SUFFIX, STEP_SUFFIX, TableName, stem_of
 
 _PROJECT, _MODEL, _VIEW, _ROLE = PROPERTIES = tuple(
     f"sparkivm.{name}" for name in ("project", "model", "view", "role")
@@ -42,7 +42,6 @@ _SUFFIXES = {
     Role.AUXILIARY_VIEW: rf"{AUXILIARY_SUFFIX}[0-9]+",
     Role.STEP: rf"{STEP_SUFFIX}[0-9a-f_]+",
 }
-_MAY_BE_CUT = 200  # bytes; a longer name may have a hash in place of its end
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,8 @@ class Marker:
             return True
         identifier, view = name.identifier.lower(), f".{self.owner.view}"
         schema = f".{name.schema.lower()}."
-        if len(identifier.encode()) > _MAY_BE_CUT:
-            return schema + identifier.encode()[:SHORTEST_STEM].decode(errors="ignore") in view
+        if (stem := stem_of(identifier)) != identifier:  # it may have a hash in place of its end
+            return schema + stem in view
         found = re.fullmatch(f"(.*){_SUFFIXES[self.role]}", identifier)
         return found is not None and view.endswith(schema + found[1])
 

@@ -18,7 +18,7 @@ STEP_SUFFIX = "__ivm_step_"
 AUXILIARY_SUFFIX = "__ivm_aux_"
 _ASIDE_SUFFIX = "__ivm_replaced"
 MOST_NUMBERED = 50  # per view: auxiliary views, and relations put aside
-SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
+_SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
 _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
 
 
@@ -125,6 +125,11 @@ def reserved_names(view: TableName) -> dict[str, str]:
 def step_table(view: TableName, tail: str) -> TableName:
     """A table that exists while a view is refreshed."""
     return TableName(view.schema, suffixed(view.identifier, STEP_SUFFIX + tail), view.catalog)
+
+
+def stem_of(identifier: str) -> str:
+    """The beginning of a name, with which every name made from it begins."""
+    return identifier.encode()[:_SHORTEST_STEM].decode(errors="ignore")
 
 
 def suffixed(identifier: str, suffix: str) -> str:

@@ -29,7 +29,8 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.engine import Field
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.join_order import Sizes
-from sparkivm.plan.map_columns import keep_map_order, map_types, origin_types
+from sparkivm.plan.map_columns import keep_map_order, map_types
+from sparkivm.plan.origin_types import origin_types
 from sparkivm.plan.state import STAGED, STATE, WEIGHT_COLUMN, BagState
 from sparkivm.plan.state_change import state_change
 from sparkivm.reasons import Reason

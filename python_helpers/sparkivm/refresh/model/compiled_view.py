@@ -30,8 +30,9 @@ from sparkivm.frontend.table_references import names_in, table_references
 from sparkivm.names import TableName
 from sparkivm.plan.auxiliary import can_be_view, read_below_join, read_from_auxiliaries
 from sparkivm.plan.compile_model import ViewPlan, compile_query
-from sparkivm.plan.map_columns import map_types, origin_types
+from sparkivm.plan.map_columns import map_types
 from sparkivm.plan.order_dependent import Decided, decided_by_order
+from sparkivm.plan.origin_types import origin_types
 from sparkivm.plan.split import Split
 from sparkivm.plan.stamps import CannotStamp
 from sparkivm.plan.state_evolution import content_of

@@ -10,7 +10,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.engine import Engine, Field, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.names import quoted
-from sparkivm.plan.map_columns import unjoinable_type
+from sparkivm.plan.origin_types import unjoinable_type
 from sparkivm.plan.state import GroupState, State
 from sparkivm.plan.types_of import OriginTypes
 from sparkivm.reasons import Fallback, Reason

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
-from sparkivm.names import SHORTEST_STEM, STATE_SUFFIX, TableName, name_of
+from sparkivm.names import STATE_SUFFIX, TableName, name_of, stem_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.kept_snapshots import release_snapshots
 
@@ -22,7 +22,7 @@ def relations_kept_for(
 
     catalogs  that have states, besides the view's
     """
-    stem = view.identifier.encode()[:SHORTEST_STEM].decode(errors="ignore")
+    stem = stem_of(view.identifier)
     if stem == view.identifier:
         stem += STATE_SUFFIX
     names = [view, *engine.names_like(replace(view, identifier=stem))]
