@@ -95,7 +95,11 @@ class Measurement:
         """Each case with its refresh and its build."""
         models = [model for case in cases for model in case.models]
         arms = (self._views, self._tables) if view_first else (self._tables, self._views)
-        runs = {arm: arm.run(*models) for arm in arms}
+        runs = dict[DbtProject, Execution]()
+        for arm in arms:
+            if cases[0].change != NOTHING:
+                self._sources.forget_snapshots()  # otherwise only the first arm would load them
+            runs[arm] = arm.run(*models)
         views, tables = runs[self._views], runs[self._tables]
         return [(case, views.of(case.models), tables.of(case.models)) for case in cases]
 

@@ -65,6 +65,20 @@ class StatementChanges:
         (commit,) = self.session.sql(f"describe history {target[1]} limit 1").collect()
         return row_counts(commit.operation, commit.operationMetrics)
 
+    def forget_snapshots(self) -> None:
+        """Let the next reader of each table load its log, as after a commit of another process.
+
+        Spark has one cache of Delta's logs for all its sessions.
+        """
+        jvm = self.session._jvm
+        assert jvm is not None
+        for _, table, _ in self.session.sql(f"show tables in {self.schema}").collect():
+            (location,) = (
+                self.session.sql(f"describe detail {self.schema}.{table}").select("location").first()
+            )
+            path = jvm.org.apache.hadoop.fs.Path(location)
+            jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)
+
 
 _TARGET = re.compile(r"(?:insert into|delete from|update|merge into)\s+(\S+)")
 

@@ -19,6 +19,8 @@ STATE = "`shop`.`Sales__ivm`"
         ("analyze table shop.sales compute statistics for all columns", f"analyze table {STATE} compute statistics for all columns"),
         ("call spark_catalog.system.rewrite_data_files(table => 'shop.sales', strategy => 'sort')", f"call spark_catalog.system.rewrite_data_files(table => '{STATE}', strategy => 'sort')"),
         ("call system.rewrite_manifests(table => 'shop.sales')", f"call system.rewrite_manifests(table => '{STATE}')"),
+        ("call system.rewrite_manifests('shop.sales', true)", f"call system.rewrite_manifests('{STATE}', true)"),
+        ('call system.rewrite_data_files(strategy => "sort", table => "spark_catalog.shop.sales")', f'call system.rewrite_data_files(strategy => "sort", table => \'{STATE}\')'),
     ],
 )  # fmt: skip
 def test_about_the_state(hook, statement):
@@ -32,6 +34,12 @@ def test_about_the_state(hook, statement):
         "optimize sales",
         "optimize shop.sales__ivm",
         "optimize other.sales",
+        "optimize lake.shop.sales",
+        "vacuum lake.eu.shop.sales",
+        "analyze table lake.shop.sales compute statistics",
+        "call lake.system.rewrite_data_files(table => 'shop.sales')",
+        "call system.rewrite_data_files(table => 'lake.shop.sales')",
+        "call system.rewrite_data_files('shop.orders', options => map('x', 'shop.sales'))",
         "insert into shop.log select count(*) from shop.sales",
         "select 'optimize shop.sales'",
         "grant select on shop.sales to analysts",
@@ -43,3 +51,14 @@ def test_about_the_state(hook, statement):
 )
 def test_about_something_else(hook):
     assert on_state(hook, VIEW, state_table(VIEW)) == hook
+
+
+@pytest.mark.parametrize(
+    ("table", "is_about_it"),
+    [("shop.sales", True), ("spark_catalog.shop.sales", True), ("lake.shop.sales", False)],
+)
+def test_a_procedure_of_the_catalog_that_has_the_state(table, is_about_it):
+    state = state_table(VIEW, "lake")
+    hook = f"call lake.system.rewrite_manifests(table => '{table}')"
+    expected = f"call lake.system.rewrite_manifests(table => '{state.sql}')" if is_about_it else hook
+    assert on_state(hook, VIEW, state) == expected

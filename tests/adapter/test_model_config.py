@@ -86,6 +86,27 @@ def test_states_in_iceberg():
         IncrementalViewOptions.of(model(file_format="iceberg", liquid_clustered_by="day"))
 
 
+@pytest.mark.parametrize(
+    ("given", "entries"),
+    [
+        ("day, region", ("day", "region")),
+        (["`sold, at`", "a"], ("`sold, at`", "a")),
+        (["days(at)", "bucket(16, id)"], ("days(at)", "bucket(16, id)")),
+        ("bucket(16, id), day", ("bucket(16, id)", "day")),
+    ],
+)
+def test_partitions_as_dbt_spark_writes_them(given, entries):
+    assert (
+        IncrementalViewOptions.of(model(file_format="iceberg", partition_by=given)).layout.partition_by
+        == entries
+    )
+
+
+def test_delta_has_no_transforms():
+    with pytest.raises(CompilationError, match=r"partition_by has days\(`at`\), and Delta tables are"):
+        IncrementalViewOptions.of(model(partition_by=["days(at)"]))
+
+
 def test_properties_are_written_as_sql_writes_them():
     given = {"delta.appendOnly": False, "a": 3, "b": " x "}
     options = IncrementalViewOptions.of(model(tblproperties=given))

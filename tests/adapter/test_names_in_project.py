@@ -6,7 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
-from dbt.adapters.sparkivm.project_nodes import name_of_node, names_in_project, relations
+from dbt.adapters.sparkivm.project_nodes import (
+    name_of_node,
+    names_in_project,
+    relations,
+    table_name,
+)
 from dbt_common.exceptions import CompilationError
 
 from sparkivm.names import TableName
@@ -43,6 +48,22 @@ def test_a_schema_with_its_catalog():
         TableName("public", "orders", "pg"), TableName("gold", "sums"),
     ]  # fmt: skip
     assert name_of_node(model).sql == "`gold`.`sums`"
+
+
+@pytest.mark.parametrize(
+    ("schema", "identifier", "name"),
+    [
+        ("shop", "`raw-log`", TableName("shop", "raw-log")),
+        ("`my shop`", "`a.b`", TableName("my shop", "a.b")),
+        ("`lake`.`my.shop`", "log", TableName("my.shop", "log", "lake")),
+        ("lake.eu.shop", "log", TableName("eu.shop", "log", "lake")),
+        ("shop", "`tick``s`", TableName("shop", "tick`s")),
+        ("shop", "a`b", TableName("shop", "a`b")),
+    ],
+)
+def test_names_in_backticks(schema, identifier, name):
+    """dbt-spark writes names into SQL without quotes, so projects quote those with a sign themselves."""
+    assert table_name(schema, identifier) == name
 
 
 def test_a_view_is_in_the_session_catalog():

@@ -111,6 +111,11 @@ def test_a_model_that_may_read_a_log(lab):
     assert "it may read the change log shop.log" in refused(view_of(lab, "select k from shop.log where (("))
 
 
+@pytest.mark.parametrize("name", ["identifier('shop' || '.log')", "lake.eu.shop.log"])
+def test_a_name_that_may_be_a_logs(lab, name):
+    assert "it may read the change log shop.log" in refused(view_of(lab, f"select k from {name}"))
+
+
 def test_a_log_named_without_its_schema(lab):
     view = view_of(lab, SUMS.replace("shop.log", "log"))
     view.refresh()

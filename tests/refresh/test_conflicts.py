@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.sources.pins import Pins
 from tests.fake_engine.engine import Killed
@@ -222,6 +223,19 @@ def test_a_run_sees_one_picture_of_its_sources(lab, view):
     assert [s.to_version for s in other.refresh(pins).sources] == [seen]
     assert view.refresh(pins).mode == "no_op"
     view.must_be("incremental")
+
+
+@pytest.mark.parametrize("catalog", ["spark_catalog", "lake"])
+def test_a_relation_that_the_run_built_after_its_first_look(lab, view, catalog):
+    """A `table` model, for example, that another view had read in a former run through a view."""
+    pins = Pins()
+    pins.in_catalog(catalog)
+    assert view.refresh(pins).mode == "no_op"
+    lab.run("insert into t values (4, 1, 1)")
+    assert view.refresh(pins).mode == "no_op"
+    pins.forget_everywhere(TableName("shop", "t"))
+    assert view.refresh(pins).mode == "incremental"
+    view.check()
 
 
 @pytest.mark.parametrize("created_again", [False, True])

@@ -116,3 +116,18 @@ def test_nothing_is_kept_for_one_use(lab):
     sums = lab.view("sums", SUMS).build()
     change(lab)
     assert made_of(sums.must_be("incremental").statements) == []
+
+
+def test_nan_in_memory(lab):
+    """Spark's statistics of rows in memory ignore NaN, which is greater than each number."""
+    lab.table("measures", "k int, d double", "(1, 1.0)", "(3, double('NaN'))")
+    texts = ("select count(*) as n from measures", "select k, d from measures where d > 5")
+    counts, large = (lab.view(f"nan_{i}", text).build() for i, text in enumerate(texts))
+    for change in ("insert into measures values (2, double('NaN'))", "delete from measures where k = 3"):
+        lab.run(change)
+        run = Pins()
+        assert counts.refresh(run).mode == large.refresh(run).mode == "incremental"
+        assert kept_now(lab)
+        large.check()
+        run.memory.drop(lab.engine)
+    assert [row.k for row in lab.rows(f"select k from {large.name}")] == [2]

@@ -118,6 +118,15 @@ def test_tags():
     }
 
 
+def test_a_column_named_like_one_of_the_changes():
+    """`.changes` has two of this name then, so both versions are compared."""
+    schemas = ([*SCHEMA, {"id": 3, "name": "_Change_Type", "type": "string"}],)
+    after = table(FIRST, snapshot(2, 1, added_records=3), schemas=schemas)
+    fields = (*FIELDS, Field("_Change_Type", "string"))
+    assert change(table(FIRST, schemas=schemas), after, fields=fields).how == "diff"
+    assert change(BEFORE, table(FIRST, snapshot(2, 1, added_records=3))).how == "feed"
+
+
 def test_appends():
     after = table(FIRST, snapshot(2, 1, added_records=3), snapshot(3, 2, added_records=4))
     found = change(BEFORE, after)

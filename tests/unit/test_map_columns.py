@@ -158,6 +158,10 @@ SOME = renamed(PLAIN, (("x", "s"), ("a", "a")))
     [
         (NOTHING, True),
         (SOME, False),
+        (
+            Project(PLAIN, (("x", expression("case when a > 1 then null end", a="a")), ("a", column("a")))),
+            True,
+        ),
         (renamed(NOTHING, (("x", "a"), ("y", "x"))), False),
         (UnionAll((NOTHING, NOTHING)), True),
         (UnionAll((NOTHING, SOME)), False),

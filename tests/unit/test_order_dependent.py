@@ -88,6 +88,8 @@ LISTS = {
     "transform(collect_set(a), x -> x + 1)": "COLLECT_SET",
     "size(collect_set(a))": None,
     "sort_array(collect_list(a), false)": None,
+    "array_sort(collect_list(a))": None,
+    "array_sort(collect_list(a), (x, y) -> x % 2 - y % 2)": "COLLECT_LIST",
     "array_contains(collect_list(a), k)": None,
 }
 
@@ -140,6 +142,17 @@ def test_texts_are_added_up_in_double(value, type_):
     types = lambda _: (spark_type(type_),)  # noqa: E731
     found = decided_by_order(normalize(query.root, query.root.columns), types)
     assert (found is not None) == (type_ != "decimal(10,2)")
+
+
+@pytest.mark.parametrize("name", ["avg", "mean", "try_avg"])
+def test_averages_of_bigint_over_windows(name):
+    query = read(
+        f"select v, count(*) as n from (select {name}(b) over (partition by k) as v from r) group by v"
+    )
+    core = normalize(query.root, query.root.columns)
+    with pytest.raises(NotIncremental, match=rf"{name.upper()} of BIGINT OVER"):
+        decided_by_order(core, lambda _: (spark_type("bigint"),))
+    assert decided_by_order(core, lambda _: (spark_type("int"),)) is None
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,11 @@ _OF_TABLES = re.compile(
 )
 _PROCEDURES = "rewrite_data_files|rewrite_manifests|rewrite_position_delete_files|compute_table_stats"
 _CALLS = re.compile(
-    rf"(?P<before>{_COMMENTS}call\s+(?:{_PART}\s*\.\s*)*(?:{_PROCEDURES})\s*\(.*?\btable\s*=>\s*)'(?P<name>{_NAME})'",
+    rf"(?P<before>{_COMMENTS}call\s+(?P<path>(?:{_PART}\s*\.\s*)*)(?:{_PROCEDURES})\s*"
+    rf"\(\s*(?:.*?\btable\s*=>\s*)?)(?P<quote>['\"])(?P<name>{_NAME})(?P=quote)",
     re.I | re.S,
 )
+_SESSION_CATALOG = "spark_catalog"  # where each view is
 
 
 def on_state(hook: str, view: TableName, state: TableName) -> str:
@@ -27,13 +29,26 @@ def on_state(hook: str, view: TableName, state: TableName) -> str:
 
     These are OPTIMIZE, VACUUM, ANALYZE TABLE, and those procedures of Iceberg that change no row.
     """
-    if (found := _OF_TABLES.match(hook)) and _is(found["name"], view):
+    if (found := _OF_TABLES.match(hook)) and _is(_parts(found["name"]), view):
         return f"{found['before']}{state.sql}{hook[found.end() :]}"
-    if (found := _CALLS.match(hook)) and _is(found["name"], view):
+    if (found := _CALLS.match(hook)) and _is(_named_in_call(found, state), view):
         return f"{found['before']}'{state.sql}'{hook[found.end() :]}"
     return hook
 
 
-def _is(name: str, view: TableName) -> bool:
-    parts = [part.strip("`").replace("``", "`").lower() for part in re.findall(_PART, name)]
-    return parts[-2:] == [view.schema.lower(), view.identifier.lower()]
+def _parts(name: str) -> list[str]:
+    return [part.strip("`").replace("``", "`").lower() for part in re.findall(_PART, name)]
+
+
+def _named_in_call(call: re.Match[str], state: TableName) -> list[str]:
+    """A procedure's table; without a catalog it is in that of the procedure."""
+    name, path = _parts(call["name"]), _parts(call["path"])
+    catalog = path[0] if len(path) > 1 else _SESSION_CATALOG
+    is_the_states = catalog == (state.catalog or "").lower()  # its users write {{ this }} there
+    return name if len(name) > 2 or is_the_states else [catalog, *name]
+
+
+def _is(name: list[str], view: TableName) -> bool:
+    *catalog, schema, identifier = ["", *name]
+    same = [schema, identifier] == [view.schema.lower(), view.identifier.lower()]
+    return same and catalog in ([], [""], ["", _SESSION_CATALOG])

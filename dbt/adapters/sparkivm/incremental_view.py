@@ -64,6 +64,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     _declared: DeclaredSources | None = None
     _read: frozenset[str] | None = None
     _names: NamesInProject | None = None
+    _refreshed: frozenset[str] = frozenset()  # keys of views and states; a refresh itself forgets them
 
     @available.parse_none
     def validate_incremental_view(self, model: Mapping[str, Any]) -> None:
@@ -174,6 +175,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         for warning in result.warnings:
             logger.warning(f"{relation}: {warning}")
         logger.debug(f"{relation}: {result.explanation}")
+        self._refreshed |= {result.view.key, result.state.key}
         return Refreshed(
             response=RefreshResponse.of(result),
             script_text=";\n\n".join(result.statements),
@@ -348,6 +350,14 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             home, project = str(self.config.credentials.schema), self.config.project_name
             self._declared = DeclaredSources(home, metas, project)
         return self._declared
+
+    def cache_added(self, relation: BaseRelation | None) -> str:
+        """dbt calls this when a node has built a relation: views that run later read it as it is now."""
+        if self._pins is not None and relation is not None:
+            name = name_of_relation(relation)
+            if name.key not in self._refreshed:
+                self._pins.forget_everywhere(name)
+        return str(super().cache_added(relation))
 
     def cleanup_connections(self) -> None:
         """At the end of an invocation, free what it kept in Spark's memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from dbt_common.exceptions import CompilationError
 from sparkivm.changes.source_declaration import OPTIONS as OF_SOURCES
 from sparkivm.errors import ModelError
 from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
+from sparkivm.formats.partition_field import PartitionField
 from sparkivm.refresh.request import (
     NO_HEADER,
     AuxiliaryViews,
@@ -72,7 +74,7 @@ class IncrementalViewOptions:
         Raises: CompilationError that names the model, the option and its allowed values.
         """
         read = _Reader(model)
-        partition_by = read.columns("partition_by")
+        partition_by = read.partitions()
         clustered_by = read.columns("liquid_clustered_by")
         catalog = read.text("state_catalog", "a catalog")
         if partition_by and clustered_by:
@@ -81,6 +83,12 @@ class IncrementalViewOptions:
         if clustered_by and not STATE_FORMATS[format_].clusters:
             raise read.refusal(
                 f"{format_.title()} tables do not support liquid_clustered_by: write partition_by"
+            )
+        computed = [field for field in map(PartitionField.of, partition_by) if field.transform]
+        if computed and format_ == DEFAULT_FORMAT:
+            raise read.refusal(
+                f"partition_by has {computed[0].sql}, and Delta tables are partitioned by columns only: "
+                "name a column that the model computes"
             )
         if catalog and format_ == DEFAULT_FORMAT:
             raise read.refusal("state_catalog needs file_format: iceberg")
@@ -113,6 +121,9 @@ def declaration_of(meta: object) -> object:
     if not isinstance(meta, Mapping):
         return meta
     return {name: value for name, value in meta.items() if name not in OPTIONS}
+
+
+_ENTRY = re.compile(r"(?:`[^`]*`|\([^)]*\)|[^,`(])+")  # of a list with commas
 
 
 class _Reader:
@@ -161,6 +172,15 @@ class _Reader:
         if not all(isinstance(one, str) and one.strip() for one in names):
             raise self.refusal(f"{name} is {value!r}, but must be a column or a list of columns")
         return tuple(names)
+
+    def partitions(self) -> tuple[str, ...]:
+        """The entries of `partition_by`, which dbt-spark passes on as SQL: `"a, b"` is a list too."""
+        return tuple(
+            entry.strip()
+            for text in self.columns("partition_by")
+            for entry in _ENTRY.findall(text)
+            if entry.strip()
+        )
 
     def file_format(self) -> str | None:
         """The state's format, if given; a project's file_format for other tables may be unsuitable."""

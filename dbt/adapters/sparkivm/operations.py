@@ -107,7 +107,8 @@ class OperationsMixin(IncrementalViewMixin):
     def drop_incremental_view(self, view: str, project: str | None = None) -> str:
         """Drop a view and everything that is stored for it.
 
-        view     a model's name, or `schema.view`
+        view     a model's name; or `schema.view`, which may have been built for another model of the project,
+                 for example before a model was renamed
         project  for which the view was built, if that is not this one, for example before it was renamed
         """
         from sparkivm.refresh.stored.drop_view import drop_incremental_view
@@ -116,9 +117,9 @@ class OperationsMixin(IncrementalViewMixin):
         model = self._views().get(name.key)
         catalogs = self._state_catalogs([model] if model else [])
         owner = project or own
+        kept_for = model if owner == own and view.lower() != name.key else None
         with author_errors():
-            engine = self.ivm_engine()
-            return drop_incremental_view(engine, name, owner, model if owner == own else None, catalogs)
+            return drop_incremental_view(self.ivm_engine(), name, owner, kept_for, catalogs)
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_status(self, views: Sequence[str] | None = None) -> str:

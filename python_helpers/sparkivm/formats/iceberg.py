@@ -24,6 +24,7 @@ from sparkivm.reasons import Reason
 
 _COMPACTION = "replace"  # new files, same rows
 _APPEND = "append"
+_OF_CHANGES = {"_change_type", "_change_ordinal", "_commit_snapshot_id"}  # columns of `.changes`
 RETENTION = "history.expire.max-snapshot-age-ms"
 _RETENTION_MS = 5 * 24 * 3600 * 1000  # Iceberg's default
 _FEWEST_KEPT = "history.expire.min-snapshots-to-keep"
@@ -56,7 +57,8 @@ class Iceberg(TableFormat):
         rows = sum(_rows(commit) for commit in later)
         columns = conflated(source.fields)
         files = [*later, by_id[old]] if old else later
-        if not (new and later) or any(commit.count("total-delete-files") for commit in files):
+        unreadable = any(commit.count("total-delete-files") for commit in files) or _hides_changes(source)
+        if unreadable or not (new and later):
             return SourceChange(
                 "diff", old, new, rows, counted=False, whole_files=True, nets=True, scans=2, conflated=columns
             )
@@ -117,6 +119,11 @@ def _back_to(old: int, new: int, by_id: dict[int, Commit]) -> Iterator[Commit]:
         path.append(by_id[at])
         at = int(by_id[at].parameters[PARENT])
     yield from path
+
+
+def _hides_changes(source: RelationFacts) -> bool:
+    """Whether a column has the name of one that `.changes` adds."""
+    return not _OF_CHANGES.isdisjoint(field.name.lower() for field in source.fields)
 
 
 def _has_columns(commit: Commit, known: SourceFrontier) -> bool:

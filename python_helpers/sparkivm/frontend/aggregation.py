@@ -9,6 +9,7 @@ from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import column, integer, is_literal, replace_nodes
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.aggregate_calls import ReadCall, read_call
 from sparkivm.frontend.char_padding import passing_on
@@ -50,13 +51,12 @@ class Aggregation:
         # Within an expression, the same literal is not the key: Spark replaces it only with grouping sets.
         self._literals = frozenset(name for name, scalar in self._keys if is_literal(scalar.tree))
         # Grouping sets: a set may leave out an expression that only Spark recognizes as a key.
-        self._unclear_keys = {
-            ingredients(scalar.tree): scalar
-            for _, scalar in self._keys
-            if grouping.sets and scalar.as_column is None
-        }
-        for _, scalar in self._keys:
-            self._must_be_no_key(scalar.tree, scalar.tree)
+        expressions = [scalar for _, scalar in self._keys if grouping.sets and scalar.as_column is None]
+        self._unclear_keys = {scalar: frozenset(scalar.columns) for scalar in expressions}
+        known = {ingredients(scalar.tree): scalar for scalar in expressions}
+        for scalar in expressions:
+            if (other := known[ingredients(scalar.tree)]) != scalar:
+                raise _may_be_the_key(scalar.tree, other, scalar.tree)
 
     def rewrite(self, tree: exp.Expr, whole: exp.Expr) -> Scalar:
         """A resolved expression of SELECT, HAVING or ORDER BY, over the columns of Aggregate and windows."""
@@ -93,13 +93,27 @@ class Aggregation:
         return Scalar(result)
 
     def _must_be_no_key(self, node: exp.Expr, whole: exp.Expr) -> None:
-        """Raises: NotIncremental if Spark may take an expression for a key that is written differently."""
-        if not self._unclear_keys:
+        """Raises: NotIncremental if Spark may take an expression for a key that is written differently.
+
+        Spark knows many spellings of one expression, like `1 + k` of `k + 1` and `nvl(k, 0)` of
+        `coalesce(k, 0)`. All of them read the same columns.
+        """
+        if not self._unclear_keys or isinstance(node, exp.Column):
             return
-        key = self._unclear_keys.get(ingredients(node))
-        if key is not None and key != Scalar(node.unnest()):
-            what = f"{node.sql(dialect='spark')} may be the same as the key {key.sql('spark')}"
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, whole)
+        read = self._read_beside_keys(node)
+        for key, columns in self._unclear_keys.items():
+            if read and read == columns:
+                raise _may_be_the_key(node, key, whole)
+
+    def _read_beside_keys(self, node: exp.Expr) -> frozenset[str]:
+        """The columns that an expression reads, except in keys that are expressions, and in aggregates."""
+        if isinstance(node, exp.Column):
+            return frozenset(Scalar(node).columns)
+        if isinstance(node, (exp.Identifier, exp.Grouping, exp.GroupingId)):
+            return frozenset()
+        if Scalar(node.unnest()) in self._unclear_keys or (is_called(node) and not is_windowed(node)):
+            return frozenset()
+        return frozenset().union(*map(self._read_beside_keys, node.iter_expressions()))
 
     def _name(self, call: ReadCall) -> str:
         """The column of a call, the same for equal calls."""
@@ -159,3 +173,8 @@ class Aggregation:
             for name in sorted(call.argument.columns) if call.argument is not None else ():
                 passed.setdefault(name, column(name))
         return Project(input, tuple(passed.items()))
+
+
+def _may_be_the_key(node: exp.Expr, key: Scalar, whole: exp.Expr) -> NotIncremental:
+    what = f"{node.sql(dialect='spark')} may be the same as the key {key.sql('spark')}"
+    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, whole)

@@ -82,9 +82,14 @@ def numbered(relation: Relation, number: str, count: int) -> Relation:
 def ingredients(tree: exp.Expr) -> tuple[str, ...]:
     """The nodes of an expression, regardless of order: Spark takes a + b and b + a for one key."""
     turned: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+
+    def own_name(node: exp.Expr) -> str:
+        """Of an operator, sqlglot returns its first operand's."""
+        return "" if isinstance(node, exp.Binary) and not isinstance(node, exp.Dot) else node.name.lower()
+
     return tuple(
         sorted(
-            f"{turned.get(type(node), type(node)).__name__} {node.name}"
+            f"{turned.get(type(node), type(node)).__name__} {own_name(node)}"
             for node in tree.walk()
             if not isinstance(node, (exp.Paren, exp.Identifier))
         )

@@ -172,7 +172,9 @@ def parse_model(model: str, sql: str) -> exp.Query:
 
 
 def with_units_and_signs(tree: exp.Query) -> exp.Query:
-    """A parsed text in which some nodes mean what Spark takes them for."""
+    """A parsed text in which some nodes mean what Spark takes them for; without comments."""
+    for node in tree.walk():
+        node.pop_comments()  # equal expressions may have different ones
     return _with_signs(_with_units(tree))
 
 

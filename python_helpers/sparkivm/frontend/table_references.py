@@ -20,9 +20,11 @@ class TableReference:
 
 
 def table_references(tree: exp.Expr) -> list[TableReference] | None:
-    """The tables that are not CTEs, in text order; None if a place is not known."""
+    """The tables that are not CTEs, in text order; None if a name or a place is not known."""
     found: dict[int, TableReference] = {}
     for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Dot) or _is_computed(table.this):
+            return None  # a.b.c.d
         # The names in a hint are aliases.
         if not isinstance(table.this, exp.Identifier) or table.find_ancestor(exp.Hint) or _is_cte(table):
             continue
@@ -47,6 +49,11 @@ def names_in(tree: exp.Expr) -> frozenset[str]:
         if not isinstance(node.parent, (exp.Table, exp.TableAlias))
     }
     return frozenset(found)
+
+
+def _is_computed(name: exp.Expr) -> bool:
+    """Whether a name is IDENTIFIER('a' || '.b')."""
+    return isinstance(name, exp.Anonymous) and str(name.this).lower() == "identifier"
 
 
 def _is_cte(table: exp.Table) -> bool:

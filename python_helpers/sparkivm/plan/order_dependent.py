@@ -52,8 +52,9 @@ _IN_DIGITS = frozenset(
     """.split()
 )
 _ADDING = frozenset("avg mean sum try_avg try_sum".split())
+_IN_DOUBLE = _ADDING - {"sum", "try_sum"}  # Spark adds integers up in DOUBLE
 _DOUBLE = SparkType("double")
-# Functions that ignore the order of a list.
+# Functions of one list that ignore its order.
 _WHATEVER_THE_ORDER = frozenset(
     "array_contains array_max array_min array_size array_sort cardinality size sort_array".split()
 )
@@ -237,7 +238,7 @@ class _Walk:
             return ""
         type_ = self._type(input, Scalar(read))
         # Spark adds texts up in DOUBLE.
-        floating = type_.holds_floating or type_ == STRING or (type_ == BIGINT and "avg" in name)
+        floating = type_.holds_floating or type_ == STRING or (type_ == BIGINT and name in _IN_DOUBLE)
         return f"{shown} of {str(type_).upper()}" if floating else ""
 
     def _type(self, input: Relation, argument: Scalar) -> SparkType:
@@ -295,6 +296,8 @@ def _makes_as_many_rows(generator: Scalar, values: _Values) -> bool:
 def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
     """Whether a call reads such a list and ignores its order."""
     if not isinstance(node, exp.Func) or spark_name(node) not in _WHATEVER_THE_ORDER:
+        return False
+    if node.find(exp.Lambda):  # elements that it compares as equal stay in their order
         return False
     value = _value_of(_arguments(node)[0], values)
     return value is not None and value.is_list

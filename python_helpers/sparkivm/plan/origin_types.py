@@ -15,14 +15,15 @@ from sparkivm.engine import Field
 from sparkivm.plan.types_of import OriginTypes, TypesOf, column_types
 from sparkivm.spark.data_types import VOID, SparkType
 
-_UNJOINABLE = ("map", "json", "variant")  # in the names of functions that return them, and of types
+# In the names of functions that return them, and of types.
+_UNJOINABLE = ("map", "json", "variant", "interval")
 
 
 def origin_types(core: Relation, tables: Mapping[str, Sequence[Field]], types_of: TypesOf) -> OriginTypes:
     """The types of a core's columns, at any depth, where they come from.
 
     Asks Spark for the types of computed columns, but only if a source or an expression may have a type by
-    which Spark cannot join: MAP, VARIANT, NULL without a type.
+    which Spark cannot join: MAP, VARIANT, calendar interval, NULL without a type.
     """
     found: dict[tuple[Relation, str], SparkType] = {}
     computed: list[tuple[Relation, str]] = []
@@ -41,7 +42,7 @@ def origin_types(core: Relation, tables: Mapping[str, Sequence[Field]], types_of
 
 def _may_be_unjoinable(scalar: Scalar) -> bool:
     text = scalar.sql("spark").lower()
-    is_null = not scalar.columns and scalar.tree.find(exp.Null) is not None
+    is_null = any(not isinstance(null.parent, exp.Is) for null in scalar.tree.find_all(exp.Null))
     return is_null or any(word in text for word in _UNJOINABLE)
 
 

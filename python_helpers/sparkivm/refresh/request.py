@@ -8,6 +8,7 @@ from typing import Literal
 
 from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
+from sparkivm.formats.partition_field import PartitionField
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import TableName, state_table
@@ -22,8 +23,9 @@ AuxiliaryViews = Literal["auto", "always", "never"]
 class StateLayout:
     """How the state table is stored: options of dbt-spark.
 
-    file_format  a key of STATE_FORMATS
-    catalog      the state's; None for the view's
+    file_format   a key of STATE_FORMATS
+    catalog       the state's; None for the view's
+    partition_by  as PartitionField reads it
     """
 
     file_format: str = DEFAULT_FORMAT
@@ -34,9 +36,14 @@ class StateLayout:
     location_root: str | None = None
 
     @property
+    def partitions(self) -> tuple[PartitionField, ...]:
+        return tuple(map(PartitionField.of, self.partition_by))
+
+    @property
     def columns(self) -> frozenset[str]:
         """The columns that the layout names, in lower case."""
-        return frozenset(map(str.lower, (*self.partition_by, *self.liquid_clustered_by)))
+        partitioned = (field.column for field in self.partitions)
+        return frozenset(map(str.lower, (*partitioned, *self.liquid_clustered_by)))
 
 
 @dataclass(frozen=True)

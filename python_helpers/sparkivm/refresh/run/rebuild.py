@@ -373,7 +373,8 @@ def replace_state(
         _check_names(attempt, compiled)
         layout = _in_state(attempt, compiled)
         columns = [(name, type_) for name, type_, _ in compiled.columns]
-        select = format.checked(RowsToWrite(select, columns, layout.partition_by))
+        partitioned = tuple(field.column for field in layout.partitions)
+        select = format.checked(RowsToWrite(select, columns, partitioned))
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
         if stored.facts is not None:
@@ -388,7 +389,7 @@ def replace_state(
         arguments = {
             "state": attempt.state.sql,
             "select": select,
-            "partition_by": [quoted(name) for name in layout.partition_by],
+            "partition_by": [field.sql for field in layout.partitions],
             "liquid_clustered_by": [quoted(name) for name in layout.liquid_clustered_by],
             "tblproperties": properties,
             "location": location,
@@ -429,9 +430,13 @@ def _in_state(attempt: Attempt, compiled: CompiledView) -> StateLayout:
                 )
         return tuple(stored[column.lower()] for column in columns)
 
+    fields = layout.partitions
+    names = named("partition_by", [field.column for field in fields])
     return replace(
         layout,
-        partition_by=named("partition_by", layout.partition_by),
+        partition_by=tuple(
+            replace(field, column=name).sql for field, name in zip(fields, names, strict=True)
+        ),
         liquid_clustered_by=named("liquid_clustered_by", layout.liquid_clustered_by),
     )
 

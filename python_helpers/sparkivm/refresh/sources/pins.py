@@ -89,6 +89,13 @@ class Pins:
             self.forget(name)
         return first
 
+    def forget_everywhere(self, name: TableName) -> None:
+        """Forget a relation that the run has built, in the pins of each current catalog."""
+        with self._lock:
+            others = [pins for pins in self._of_catalogs.values() if pins is not self]
+        for pins in (self, *others):
+            pins.forget(name)
+
     def forget(self, name: TableName) -> None:
         with self._lock:
             self._facts.pop(name.key, None)

@@ -215,8 +215,6 @@ class Sources:
             )
 
         def text_of(reference: TableReference) -> str | None:
-            if len(reference.parts) > 3:
-                return None
             *namespace, identifier = reference.parts
             *catalog, schema = namespace or self.current
             name = TableName(schema, identifier, catalog[0] if catalog else None)
