@@ -32,6 +32,8 @@ TOLD_APART = {
     "group by 1",
     "signs": "select k, cast(d as string) as t, cast(s as string) as u from z",
     "by_sign": "select cast(d as string) as t, count(*) as c, min(cast(s as string)) as m from z group by 1",
+    "flagged": "select f.k, stddev(f.w) as s, count(*) as c from (select n.i as k, t.w, n.i = t.s and t.w > 0 as same "
+    "from n cross join t) as f where f.same group by f.k",
     "within_text": "select n.i, (select max(c.x) from c where c.w = n.i and cast(n.i as string) < '5') as m from n",
 }
 CHANGES = (

@@ -21,6 +21,7 @@ from sparkivm.algebra.membership import membership
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
+from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.reasons import Place
 from sparkivm.spark.data_types import SparkType, spark_type
@@ -57,6 +58,15 @@ def test_types_are_those_of_where_a_column_comes_from():
     join = Filter(InnerJoin((A, groups), ()), expression("i = key and v = n", i="i", key="key", v="v", n="n"))
     found = with_exact_equalities(join, types_of)
     assert found.predicate.sql("spark") == "`i` = COALESCE(`key`) AND `v` = `n`"
+
+
+def test_a_flag_that_is_computed():
+    """A filter by the flag becomes a filter by the comparison."""
+    flag = expression("i = s and v = w and i > 1", i="i", s="s", v="v", w="w")
+    flagged = Project(InnerJoin((A, B), ()), (("i", column("i")), ("flag", flag)))
+    found = normalize(with_exact_equalities(Filter(flagged, column("flag")), types_of), ("i",))
+    texts = sorted(scalar.sql("spark") for node in found.walk() for scalar in node.scalars)
+    assert [text for text in texts if "=" in text] == ["`i` = COALESCE(`s`)", "`v` = `w`"]
 
 
 def test_a_query_of_exact_equalities_stays_as_it_is():

@@ -45,8 +45,33 @@ def test_a_key_as_it_is_written_is_found():
 
 
 @pytest.mark.parametrize(
+    ("sql", "detail"),
+    [
+        (
+            "select * from (select k, a, a as c, b from r) pivot (sum(b) for c in (1 as one))",
+            "a and c are the same",
+        ),
+        (
+            "select * from (select k, a, b, b as c from r) pivot (sum(b) for a in (1 as one))",
+            "b and c are the same",
+        ),
+        ("select * from (select k, a, b, a as c from r) unpivot (v for n in (a, b))", "a and c are the same"),
+        ("select k from r where b not in ((select b from s where k = 99))", "two pairs of parentheses"),
+        ("select b in (((select max(b) from s))) as c from r", "two pairs of parentheses"),
+        ("select grouping_id() as g, count(*) as n from r group by (k, a) with rollup", "the tuple (k, a)"),
+        ("select grouping_id() as g, count(*) as n from r group by rollup (s), (k, a)", "the tuple (k, a)"),
+    ],
+)
+def test_texts_that_mean_something_else_to_spark(sql, detail):
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, detail)
+
+
+@pytest.mark.parametrize(
     "sql",
     [
+        "select grouping_id() as g, count(*) as n from r group by rollup ((k, a), b)",
+        "select k, k as c, one from (select k, a, b from r) pivot (sum(b) for a in (1 as one))",
+        "select * from (select k, k as c, a, b from r) pivot (sum(b) for a in (1 as one))",
         "select a % 4 as q, a % 12 as m, sum(k) as s from r group by rollup (a % 4, a % 12)",
         "select concat(a % 4, '/', a % 12) as q, sum(k) as s from r group by rollup (a % 4, a % 12)",
         "select case when grouping(a + 1) = 1 then -1 else a + 1 end as q, sum(a) + 1 as s from r group by cube (a + 1, b)",

@@ -12,7 +12,7 @@ from sparkivm.changes.typed_values import WrongType, typed
 from sparkivm.digest import digest
 
 # Increase it when older states could be misread, also when the compiler asks for types in another order.
-STATE_FORMAT = 12
+STATE_FORMAT = 13
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that have a meaning in SQL statements or session settings.

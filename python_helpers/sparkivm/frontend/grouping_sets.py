@@ -38,6 +38,10 @@ def read_grouping(group: exp.Group, key: Callable[[exp.Expr], Key]) -> Grouping:
     with_sets = [one for some in after for one in (some or ())]
     if not with_sets and not any(isinstance(node, _SETS) for node in group.expressions):
         return Grouping(tuple(map(key, group.expressions)))
+    for node in group.expressions:
+        if isinstance(node, exp.Tuple):
+            what = f"the tuple {node.sql(dialect='spark')} beside grouping sets"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, group)
     keys: dict[Scalar, Key] = {}
 
     def named(node: exp.Expr) -> list[Scalar]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
 
@@ -80,6 +81,7 @@ def _pivot(
     calls = [(node.alias, resolve(node.unalias(), scope)) for node in pivot.expressions]
     at_once = _is_at_once([call for _, call in calls], relation, names, pivot)
     read = frozenset[str]().union(*(Scalar(tree).columns for tree in (*keys, *(c for _, c in calls))))
+    _refuse_two_names(read, scope, pivot)
     kept = [(shown, name) for shown, name in scope.star if name not in read]
     grouping = Grouping(tuple((column(name).tree, name) for name in sorted(name for _, name in kept)))
     aggregation = Aggregation(relation, grouping, names, frozenset(), Windows(names))
@@ -198,6 +200,7 @@ def _unpivot(
     if not entries:
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT without columns", pivot)
     used = {name for _, columns in entries for _, name in columns}
+    _refuse_two_names(used, scope, pivot)
     kept = [(shown, name) for shown, name in scope.star if name not in used]
     new = [(shown, names.fresh(shown)) for shown in (label, *values)]
     same = {name: names.fresh(shown) for shown, name in sorted(kept)}
@@ -219,6 +222,17 @@ def _unpivot(
         some = " or ".join(f"x{i} is not null" for i in range(len(values)))
         rows = Filter(rows, expression(some, **{f"x{i}": name for i, (_, name) in enumerate(new[1:])}))
     return rows, [*((shown, same[name]) for shown, name in kept), *new]
+
+
+def _refuse_two_names(read: Collection[str], scope: Scope, pivot: exp.Pivot) -> None:
+    """Refuse to read a column that has two names: to Spark they are two, and the other one is not read."""
+    names: dict[str, set[str]] = {}
+    for shown, name in scope.star:
+        names.setdefault(name, set()).add(shown.lower())
+    for name in sorted(read):
+        if len(same := names.get(name, set())) > 1:
+            what = f"PIVOT or UNPIVOT where {' and '.join(sorted(same))} are the same underlying column"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, pivot)
 
 
 def _column(tree: exp.Expr, scope: Scope, pivot: exp.Pivot) -> Visible:

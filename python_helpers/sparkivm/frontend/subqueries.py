@@ -101,6 +101,9 @@ class Subqueries:
             kind, query = "exists", node.this
         elif isinstance(node, exp.In):
             kind, query = "in", node.args["query"]
+            if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Subquery):
+                what = "IN with a subquery in two pairs of parentheses, which is one value"
+                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
             operand = node.this.unnest()
             written = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
             parts = [resolve(part, scope, aliases, self.column) for part in written]

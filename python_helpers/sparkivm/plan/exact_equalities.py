@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sparkivm.algebra import Aggregate, Generate, Project, Relation, Repeat, Scalar, Window
+from sparkivm.algebra import Aggregate, Generate, Relation, Repeat, Scalar, Window
 from sparkivm.algebra.membership import Membership, as_equalities, memberships
 from sparkivm.algebra.relation import rewrite
-from sparkivm.algebra.scalar import equality, opaque
+from sparkivm.algebra.scalar import conjunction, conjuncts, equality, opaque
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf, column_types
 from sparkivm.reasons import Fallback, Reason
 
-# Operators whose expressions compute values; in all others they decide which rows match or are counted.
-_COMPUTING = (Project, Generate, Repeat, Window)
+# Operators whose expressions compute values; in all others they decide which rows match or are counted. What a
+# Project computes may be a filter's condition above it: normalization puts it there.
+_COMPUTING = (Generate, Repeat, Window)
 
 _Column = tuple[Relation, str]  # a column of a relation
 
@@ -45,8 +46,13 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
             raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail, found.within.place))
         inexact.add(found.pair)
 
+    def written(predicate: Scalar) -> Scalar:
+        return opaque(predicate) if _pair(predicate) in inexact else predicate
+
     def change(scalar: Scalar) -> Scalar:
-        return opaque(scalar) if _pair(scalar) in inexact else as_equalities(scalar)
+        parts = conjuncts(scalar)
+        opaque_parts = tuple(map(written, parts))
+        return as_equalities((conjunction(opaque_parts) or scalar) if opaque_parts != parts else scalar)
 
     def changed(node: Relation) -> Relation:
         return node if isinstance(node, _COMPUTING) else node.with_scalars(change)
@@ -77,9 +83,9 @@ def _compared(node: Relation) -> Iterator[_Compared]:
     for scalar in node.scalars:
         for within in memberships(scalar):
             yield of(within.operand, within.value, within)
-        pair = _pair(scalar)
-        # What an aggregate counts by does not hold for the result's rows.
-        if pair is not None and not isinstance(node, Aggregate):
+        if isinstance(node, Aggregate):
+            continue  # what it counts by does not hold for the result's rows
+        for pair in filter(None, map(_pair, conjuncts(scalar))):
             yield of(*pair)
 
 
