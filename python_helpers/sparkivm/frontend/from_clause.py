@@ -224,6 +224,9 @@ class FromReader:
         return (UnionAll(tuple(inputs)) if len(inputs) > 1 else inputs[0]), visible
 
     def _table_function(self, node: exp.Table) -> tuple[Relation, Scope]:
+        if isinstance(node.this, exp.Dot):
+            what = f"{node.sql(dialect='spark')}, whose schema is in another schema"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
         if not is_table_function(node.this):
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
         call = resolve(node.this, Scope())

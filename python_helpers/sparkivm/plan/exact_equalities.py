@@ -18,8 +18,8 @@ from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf, column_types
 from sparkivm.reasons import Fallback, Reason
 
-# Operators whose expressions compute values; in all others they decide which rows match or are counted. What a
-# Project computes may be a filter's condition above it: normalization puts it there.
+# Operators whose expressions compute values; in all others they decide which rows match or are counted. What
+# a Project computes may be a filter's condition above it: normalization puts it there.
 _COMPUTING = (Generate, Repeat, Window)
 
 _Column = tuple[Relation, str]  # a column of a relation
