@@ -101,7 +101,7 @@ class Subqueries:
             kind, query = "exists", node.this
         elif isinstance(node, exp.In):
             kind, query = "in", node.args["query"]
-            if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Subquery):
+            if isinstance(query, exp.Subquery) and _is_in_parentheses(query.this):
                 what = "IN with a subquery in two pairs of parentheses, which is one value"
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
             operand = node.this.unnest()
@@ -444,3 +444,10 @@ def _renamed_keys(grouped: Aggregate, bound: Bound, names: Mapping[str, str]) ->
     """Groups with keys of their own, because several of one relation may be joined to the same rows."""
     keys = ((names[of], mine) for of, mine in bound.columns.items())
     return renamed(grouped, (*keys, *((call.name, call.name) for call in grouped.calls)))
+
+
+def _is_in_parentheses(query: exp.Expr) -> bool:
+    """Whether a query has parentheses around it and nothing else, like LIMIT."""
+    return isinstance(query, exp.Subquery) and not any(
+        value for key, value in query.args.items() if key != "this"
+    )
