@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ STATE_SUFFIX = "__ivm"
 STEP_SUFFIX = "__ivm_step_"
 AUXILIARY_SUFFIX = "__ivm_aux_"
 _ASIDE_SUFFIX = "__ivm_replaced"
+_PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+")
 MOST_NUMBERED = 50  # per view: auxiliary views, and relations put aside
 _SHORTEST_STEM = 200  # bytes of a name with which every name made from it begins
 _LONGEST_IDENTIFIER = 255  # bytes of a file name; the metastore's own limit is the same
@@ -85,6 +87,17 @@ def _dotted(parts: Iterable[str]) -> str:
 def quoted(identifier: str) -> str:
     """An identifier between backticks."""
     return "`" + identifier.replace("`", "``") + "`"
+
+
+def unquoted(name: str) -> str:
+    """A name as SQL writes it, without backticks around it."""
+    in_backticks = len(name) > 2 and name[0] == name[-1] == "`"
+    return name[1:-1].replace("``", "`") if in_backticks else name
+
+
+def parts_of(dotted: str) -> tuple[str, ...]:
+    """The parts of a name like `catalog.schema` as SQL writes it, each in backticks if necessary."""
+    return tuple(map(unquoted, _PART.findall(dotted)))
 
 
 def literal(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from sparkivm.names import TableName
+from sparkivm.names import TableName, unquoted
 
 _COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
 _PART = r"(?:`(?:[^`]|``)+`|\w+)"
@@ -21,7 +21,7 @@ _CALLS = re.compile(
     rf"\(\s*(?:.*?\btable\s*=>\s*)?)(?P<quote>['\"])(?P<name>{_NAME})(?P=quote)",
     re.I | re.S,
 )
-_SESSION_CATALOG = "spark_catalog"  # where each view is
+_OF_VIEWS = "spark_catalog"  # each view is in this catalog
 
 
 def on_state(hook: str, view: TableName, state: TableName) -> str:
@@ -37,18 +37,17 @@ def on_state(hook: str, view: TableName, state: TableName) -> str:
 
 
 def _parts(name: str) -> list[str]:
-    return [part.strip("`").replace("``", "`").lower() for part in re.findall(_PART, name)]
+    return [unquoted(part).lower() for part in re.findall(_PART, name)]
 
 
 def _named_in_call(call: re.Match[str], state: TableName) -> list[str]:
     """A procedure's table; without a catalog it is in that of the procedure."""
     name, path = _parts(call["name"]), _parts(call["path"])
-    catalog = path[0] if len(path) > 1 else _SESSION_CATALOG
+    catalog = path[0] if len(path) > 1 else _OF_VIEWS
     is_the_states = catalog == (state.catalog or "").lower()  # its users write {{ this }} there
     return name if len(name) > 2 or is_the_states else [catalog, *name]
 
 
 def _is(name: list[str], view: TableName) -> bool:
-    *catalog, schema, identifier = ["", *name]
-    same = [schema, identifier] == [view.schema.lower(), view.identifier.lower()]
-    return same and catalog in ([], [""], ["", _SESSION_CATALOG])
+    own = [view.schema.lower(), view.identifier.lower()]
+    return name in (own, [_OF_VIEWS, *own])

@@ -5,13 +5,12 @@ tested  tests/adapter/test_names_in_project.py
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 
-from sparkivm.names import TableName
+from sparkivm.names import TableName, parts_of, unquoted
 
 
 def names_in_project(node: Any) -> tuple[str, ...]:
@@ -44,16 +43,6 @@ def name_of_relation(relation: BaseRelation) -> TableName:
 
 def table_name(schema: Any, identifier: Any) -> TableName:
     """A name for the compiler. dbt-spark writes both into SQL as they are, with a catalog or backticks."""
-    catalog, *inner = _PART.findall(str(schema)) or [str(schema)]
-    if inner:
-        return TableName(".".join(map(_plain, inner)), _plain(str(identifier)), _plain(catalog))
-    return TableName(_plain(catalog), _plain(str(identifier)))
-
-
-_PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+")
-
-
-def _plain(part: str) -> str:
-    """A part of a name without backticks around it."""
-    quoted = len(part) > 2 and part[0] == part[-1] == "`"
-    return part[1:-1].replace("``", "`") if quoted else part
+    first, *rest = parts_of(str(schema)) or ("",)
+    name = unquoted(str(identifier))
+    return TableName(".".join(rest), name, first) if rest else TableName(first, name)

@@ -15,7 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from sparkivm.digest import digest
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable, metadata_query
-from sparkivm.names import TableName, literal, quoted
+from sparkivm.names import TableName, literal, parts_of, quoted
 from sparkivm.spark.data_types import printed_type
 
 logger = AdapterLogger("SparkIvm")
@@ -86,7 +86,7 @@ class SqlCatalog:
                 properties=self._view_properties(sql) if table else {},
                 view_text=table.get("View Text", ""),
                 comment=table.get("Comment", ""),
-                view_namespace=_parts(table.get("View Catalog and Namespace", "")),
+                view_namespace=parts_of(table.get("View Catalog and Namespace", "")),
                 view_settings=self._view_settings(sql) if table else {},
                 view_collation=table.get("Collation", ""),
                 temporary=not table,
@@ -210,7 +210,7 @@ class SqlCatalog:
 
     def namespace(self) -> tuple[str, ...]:
         (row,) = self._query("select current_catalog() as catalog, current_schema() as name")
-        return (row["catalog"], *_parts(row["name"]))
+        return (row["catalog"], *parts_of(row["name"]))
 
     def variables(self, names: Collection[str]) -> frozenset[str]:
         return frozenset(name.lower() for name in names if self._is_variable(name))
@@ -332,12 +332,6 @@ def hash_of(commit: Commit) -> str:
 
 def _section(explained: str, title: str) -> str:
     return explained.partition(f"== {title} ==\n")[2].partition("\n== ")[0]
-
-
-def _parts(dotted: str) -> tuple[str, ...]:
-    """The parts of `catalog.schema`, each in backticks if necessary."""
-    parts = re.findall(r"`((?:[^`]|``)*)`|([^.`]+)", dotted)
-    return tuple(quoted_part.replace("``", "`") or plain for quoted_part, plain in parts)
 
 
 def _zone_of(name: str) -> tzinfo:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sparkivm.names import quoted
+from sparkivm.names import quoted, unquoted
 
 _TRANSFORM = re.compile(
     r"\s*(?P<name>years?|months?|days?|hours?|bucket|truncate)\s*"
@@ -30,9 +30,9 @@ class PartitionField:
         """From an entry as it is written for dbt-spark, which passes it on as SQL."""
         found = _TRANSFORM.fullmatch(text)
         if found is None:
-            return cls(_plain(text.strip()))
+            return cls(unquoted(text.strip()))
         number = found["before"] or found["after"] or ""
-        return cls(_plain(found["column"]), found["name"].lower(), number)
+        return cls(unquoted(found["column"]), found["name"].lower(), number)
 
     @property
     def sql(self) -> str:
@@ -40,8 +40,3 @@ class PartitionField:
         if not self.transform:
             return quoted(self.column)
         return f"{self.transform}({', '.join(filter(None, (self.number, quoted(self.column))))})"
-
-
-def _plain(column: str) -> str:
-    in_backticks = len(column) > 2 and column[0] == column[-1] == "`"
-    return column[1:-1].replace("``", "`") if in_backticks else column
