@@ -1,8 +1,10 @@
-"""PIVOT and UNPIVOT: groups with a column for each value, rows for each column."""
+"""PIVOT and UNPIVOT: groups with a column for each value, rows for each column.
+
+tested  tests/unit/test_pivots.py, test_unclear_texts.py
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
 
@@ -20,7 +22,7 @@ from sparkivm.frontend.expressions import aggregate_calls, is_aggregate, resolve
 from sparkivm.frontend.grouping_sets import Grouping
 from sparkivm.frontend.pivot_values import is_value
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import NameAllocator, Scope, Visible
+from sparkivm.frontend.scope import NameAllocator, Scope, Visible, refuse_two_names
 from sparkivm.frontend.windows import Windows
 from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import STRING, SparkType
@@ -81,7 +83,7 @@ def _pivot(
     calls = [(node.alias, resolve(node.unalias(), scope)) for node in pivot.expressions]
     at_once = _is_at_once([call for _, call in calls], relation, names, pivot)
     read = frozenset[str]().union(*(Scalar(tree).columns for tree in (*keys, *(c for _, c in calls))))
-    _refuse_two_names(read, scope, pivot)
+    refuse_two_names(scope.star, read, "PIVOT", pivot)
     kept = [(shown, name) for shown, name in scope.star if name not in read]
     grouping = Grouping(tuple((column(name).tree, name) for name in sorted(name for _, name in kept)))
     aggregation = Aggregation(relation, grouping, names, frozenset(), Windows(names))
@@ -200,7 +202,7 @@ def _unpivot(
     if not entries:
         raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT without columns", pivot)
     used = {name for _, columns in entries for _, name in columns}
-    _refuse_two_names(used, scope, pivot)
+    refuse_two_names(scope.star, used, "UNPIVOT", pivot)
     kept = [(shown, name) for shown, name in scope.star if name not in used]
     new = [(shown, names.fresh(shown)) for shown in (label, *values)]
     same = {name: names.fresh(shown) for shown, name in sorted(kept)}
@@ -222,17 +224,6 @@ def _unpivot(
         some = " or ".join(f"x{i} is not null" for i in range(len(values)))
         rows = Filter(rows, expression(some, **{f"x{i}": name for i, (_, name) in enumerate(new[1:])}))
     return rows, [*((shown, same[name]) for shown, name in kept), *new]
-
-
-def _refuse_two_names(read: Collection[str], scope: Scope, pivot: exp.Pivot) -> None:
-    """Refuse to read a column that has two names: to Spark they are two, and the other one is not read."""
-    names: dict[str, set[str]] = {}
-    for shown, name in scope.star:
-        names.setdefault(name, set()).add(shown.lower())
-    for name in sorted(read):
-        if len(same := names.get(name, set())) > 1:
-            what = f"PIVOT or UNPIVOT where {' and '.join(sorted(same))} are the same underlying column"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, pivot)
 
 
 def _column(tree: exp.Expr, scope: Scope, pivot: exp.Pivot) -> Visible:

@@ -232,3 +232,13 @@ def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr
 def unresolved(node: exp.Expr) -> UnknownName:
     detail = f"no column {node.sql(dialect='spark')} is visible here"
     return UnknownName(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail, place_of(node)))
+
+
+def refuse_two_names(columns: Iterable[Visible], read: Iterable[str], what: str, tree: exp.Expr) -> None:
+    """Refuse to read a column that has two names: to Spark they are two columns."""
+    names = {(shown.lower(), name) for shown, name in columns}
+    for name in sorted(read):
+        same = sorted(shown for shown, column in names if column == name)
+        if len(same) > 1:
+            detail = f"{what} where {' and '.join(same)} are the same underlying column"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, detail, tree)

@@ -29,7 +29,7 @@ from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.order_by import by_all, must_be_no_name, ordinal, sort_key
 from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.place import not_incremental
-from sparkivm.frontend.scope import Scope, Visible, unnamed, unresolved
+from sparkivm.frontend.scope import Scope, Visible, refuse_two_names, unnamed, unresolved
 from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
@@ -346,18 +346,15 @@ def _keys_as_written(tree: exp.Select, items: Sequence[_Item]) -> list[exp.Expr]
 
 
 def _refuse_two_names(grouping: Grouping, scope: Scope, tree: exp.Select) -> None:
-    """Refuse keys with two names for one column: to Spark they are two, and a set may leave out one."""
+    """Refuse keys with two names for one column, of which a set may leave out one."""
     group = tree.args["group"]
     nodes = [node for part in (*tree.expressions, group) for node in part.walk()]
     written = {node.name.lower() for node in nodes if isinstance(node, exp.Column)}
-    names = {(shown.lower(), name) for shown, name in [*scope.star, *scope.made]}
+    columns = [*scope.star, *scope.made]
     if not any(map(is_of_columns, nodes)):
-        names = {one for one in names if one[0] in written}
-    for name in frozenset().union(*(Scalar(key).columns for key, _ in grouping.keys)):
-        same = sorted(shown for shown, column in names if column == name)
-        if len(same) > 1:
-            what = f"grouping sets where {' and '.join(same)} are the same underlying column"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, group)
+        columns = [one for one in columns if one[0].lower() in written]
+    keys = frozenset[str]().union(*(Scalar(key).columns for key, _ in grouping.keys))
+    refuse_two_names(columns, keys, "grouping sets", group)
 
 
 def _is_column(tree: exp.Expr, name: str) -> bool:
