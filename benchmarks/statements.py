@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import SparkSession
 
@@ -72,12 +73,16 @@ class StatementChanges:
         """
         jvm = self.session._jvm
         assert jvm is not None
-        for _, table, _ in self.session.sql(f"show tables in {self.schema}").collect():
-            (location,) = (
-                self.session.sql(f"describe detail {self.schema}.{table}").select("location").first()
-            )
+        for location in self._locations:
             path = jvm.org.apache.hadoop.fs.Path(location)
             jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)
+
+    @cached_property
+    def _locations(self) -> list[str]:
+        """Of the tables, which are loaded before the first arm."""
+        tables = [row.tableName for row in self.session.sql(f"show tables in {self.schema}").collect()]
+        details = (self.session.sql(f"describe detail {self.schema}.{table}") for table in tables)
+        return [row.location for detail in details for row in detail.select("location").collect()]
 
 
 _TARGET = re.compile(r"(?:insert into|delete from|update|merge into)\s+(\S+)")

@@ -1,4 +1,7 @@
-"""GROUP BY: the keys, the aggregates that a SELECT uses, and what is computed from both."""
+"""GROUP BY: the keys, the aggregates that a SELECT uses, and what is computed from both.
+
+tested  tests/unit/test_unclear_texts.py, test_grouping_id.py
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class Aggregation:
         self._literals = frozenset(name for name, scalar in self._keys if is_literal(scalar.tree))
         # Grouping sets: a set may leave out an expression that only Spark recognizes as a key.
         expressions = [scalar for _, scalar in self._keys if grouping.sets and scalar.as_column is None]
-        self._unclear_keys = {scalar: frozenset(scalar.columns) for scalar in expressions}
+        self._unclear_keys = tuple(expressions)
         known = {ingredients(scalar.tree): scalar for scalar in expressions}
         for scalar in expressions:
             if (other := known[ingredients(scalar.tree)]) != scalar:
@@ -101,14 +104,14 @@ class Aggregation:
         if not self._unclear_keys or isinstance(node, exp.Column):
             return
         read = self._read_beside_keys(node)
-        for key, columns in self._unclear_keys.items():
-            if read and read == columns:
+        for key in self._unclear_keys:
+            if read and read == key.columns:
                 raise _may_be_the_key(node, key, whole)
 
     def _read_beside_keys(self, node: exp.Expr) -> frozenset[str]:
         """The columns that an expression reads, except in keys that are expressions, and in aggregates."""
         if isinstance(node, exp.Column):
-            return frozenset(Scalar(node).columns)
+            return Scalar(node).columns
         if isinstance(node, (exp.Identifier, exp.Grouping, exp.GroupingId)):
             return frozenset()
         if Scalar(node.unnest()) in self._unclear_keys or (is_called(node) and not is_windowed(node)):

@@ -173,9 +173,14 @@ def parse_model(model: str, sql: str) -> exp.Query:
 
 def with_units_and_signs(tree: exp.Query) -> exp.Query:
     """A parsed text in which some nodes mean what Spark takes them for; without comments."""
+    return _with_signs(_with_units(_without_comments(tree)))
+
+
+def _without_comments(tree: exp.Query) -> exp.Query:
+    """Two equal expressions may have different comments."""
     for node in tree.walk():
-        node.pop_comments()  # equal expressions may have different ones
-    return _with_signs(_with_units(tree))
+        node.pop_comments()
+    return tree
 
 
 def _with_signs(tree: exp.Query) -> exp.Query:

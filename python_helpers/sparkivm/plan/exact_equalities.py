@@ -50,9 +50,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
         return opaque(predicate) if _pair(predicate) in inexact else predicate
 
     def change(scalar: Scalar) -> Scalar:
-        parts = conjuncts(scalar)
-        opaque_parts = tuple(map(written, parts))
-        return as_equalities((conjunction(opaque_parts) or scalar) if opaque_parts != parts else scalar)
+        return as_equalities(conjunction(map(written, conjuncts(scalar))) or scalar)
 
     def changed(node: Relation) -> Relation:
         return node if isinstance(node, _COMPUTING) else node.with_scalars(change)
