@@ -11,7 +11,7 @@
   {%- endif -%}
 
   {%- set refreshed = adapter.refresh_incremental_view(
-    this, model, full_refresh=should_full_refresh(), empty=flags.EMPTY) -%}
+    this, model, full_refresh=should_full_refresh(), empty=flags.EMPTY, selected=selected_resources) -%}
   {%- do store_result('main', response=refreshed.response) -%}  {#- the console line and run_results.json -#}
   {%- do write(refreshed.script_text) -%}  {#- target/run: what was executed -#}
 

@@ -6,7 +6,7 @@ tested  tests/adapter/, tests/dbt/test_incremental_view.py
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ from dbt.adapters.sparkivm.project_nodes import (
     name_of_relation,
     names_in_project,
     relations,
+    shared_views,
     table_name,
 )
 from dbt.adapters.sparkivm.response import RefreshResponse
@@ -63,6 +64,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     _pins: Any = None
     _declared: DeclaredSources | None = None
     _read: frozenset[str] | None = None
+    _shared: tuple[frozenset[str], frozenset[str]] | None = None  # the run's nodes, and shared views
     _names: NamesInProject | None = None
     _refreshed: frozenset[str] = frozenset()  # keys of views and states; a refresh itself forgets them
 
@@ -115,8 +117,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         *,
         full_refresh: bool = False,
         empty: bool = False,
+        selected: Iterable[str] = (),
     ) -> Refreshed:
-        """Bring a view up to date with its sources."""
+        """Bring a view up to date with its sources.
+
+        selected  the unique_ids of the run's nodes
+        """
         # Parsing a project does not need the compiler, so it is imported here.
         from sparkivm.refresh.refresh_view import refresh_view
 
@@ -126,6 +132,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             ),
             full_refresh=bool(full_refresh),
             empty=bool(empty),
+            shared_views=self._shared_views(frozenset(selected)),
             takes_over=self._cached(relation) is not None,
         )
         with author_errors():
@@ -332,6 +339,11 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             readers = (n for n in manifest.nodes.values() if n.resource_type in ("model", "snapshot"))
             self._read = frozenset(read for node in readers for read in node.depends_on_nodes)
         return self._read
+
+    def _shared_views(self, selected: frozenset[str]) -> frozenset[str]:
+        if self._shared is None or self._shared[0] != selected:
+            self._shared = selected, shared_views(self.get_macro_resolver(), selected)
+        return self._shared[1]
 
     def _declared_sources(self) -> DeclaredSources:
         """The declarations in `meta.sparkivm` of sources, seeds, snapshots and models."""

@@ -5,7 +5,8 @@ tested  tests/adapter/test_names_in_project.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
@@ -46,3 +47,27 @@ def table_name(schema: Any, identifier: Any) -> TableName:
     first, *rest = parts_of(str(schema)) or ("",)
     name = unquoted(str(identifier))
     return TableName(".".join(rest), name, first) if rest else TableName(first, name)
+
+
+def shared_views(manifest: Any, selected: Collection[str]) -> frozenset[str]:
+    """Keys of the plain views that several incremental views read, also through others.
+
+    selected  the unique_ids of the run's nodes
+    """
+    nodes = manifest.nodes
+    readers: defaultdict[str, set[str]] = defaultdict(set)
+    for reader in selected:
+        if reader not in nodes or nodes[reader].config.materialized != "incremental_view":
+            continue
+        below = list(nodes[reader].depends_on_nodes)
+        while below:
+            name = below.pop()
+            if _is_inlined(nodes.get(name)) and reader not in readers[name]:
+                readers[name].add(reader)
+                below += nodes[name].depends_on_nodes
+    several = (nodes[name] for name, models in readers.items() if len(models) > 1)
+    return frozenset(name_of_node(node).key for node in several if node.config.materialized == "view")
+
+
+def _is_inlined(node: Any) -> bool:
+    return node is not None and node.config.materialized in ("view", "ephemeral")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count as numbers_from
 
 from sparkivm.algebra import Aggregate, HiddenColumn, Keys, Project, Relation, Scalar, Scan
@@ -87,6 +87,14 @@ class BagState:
 
 
 State = GroupState | BagState
+
+
+def with_core(state: State, core: Relation) -> State:
+    """The same state for a core that has the same rows."""
+    if isinstance(state, GroupState):
+        assert isinstance(core, Aggregate), "a state of groups is an aggregate's"
+        return replace(state, core=core)
+    return replace(state, core=core)
 
 
 def stored(state: State, part: Keys | None = None, prefix: str = "") -> Relation:

@@ -84,6 +84,13 @@ def staged_change(state: State, form: Form, staged: Trace, sizes: Sizes, part: s
     return StateChange(form, rows[-1].relation, _kind(state), changes, (staged, rows))
 
 
+def join_change(join: Relation, changed: frozenset[str], sizes: Sizes) -> Relation:
+    """The delta of a part of a core, without columns of type MAP."""
+    narrowing = NarrowedJoins(sizes, distinct_values(join, sizes.rows))
+    delta = Derivation(changed, narrowing).delta(join)
+    return _finished(delta, BagState(join, ()), sizes)[-1].relation
+
+
 def recomputed(state: State, content: Relation) -> StateChange:
     """The change to a content that is computed from the sources as they are now."""
     return StateChange("recompute", content, _kind(state))

@@ -8,7 +8,7 @@ would look up few rows in large tables repeatedly.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sparkivm.algebra import Changes, Relation, Scan, Slice, Unweigh, Weigh
@@ -23,7 +23,7 @@ from sparkivm.plan.shared_reads import WORTH_SLICING
 from sparkivm.properties.inlined_size import leaves_when_inlined, reads_when_inlined, uses_when_inlined
 
 STEP = f"{RESERVED_PREFIX}step_"
-_WEIGHT = f"{STEP}weight"  # the column of a step that contains its weights
+STEP_WEIGHT = f"{STEP}weight"  # the column of a step that contains its weights
 
 # Statements with at most this many reads are not cut: Spark plans about twenty per second.
 INLINED_READS = 60
@@ -150,7 +150,7 @@ class _Cut:
         for node in nodes:  # children first
             if isinstance(node, Changes) and node.table in feeds:
                 names = {name: in_changes(source) for name, source in node.fields}
-                rows = _rows_of(feeds[node.table], node.columns, names, True)
+                rows = rows_of_step(feeds[node.table], node.columns, names, weighted=True)
                 self._keep(node, rows, _Read(1, 0.0))
                 continue
             children = tuple(self._cut[id(child)] for child in node.children)
@@ -183,12 +183,12 @@ class _Cut:
 
     def _table(self, relation: Relation) -> Relation:
         """The relation, read from a table of its own."""
-        name = self._step(relation)
-        return _rows_of(name, relation.columns, {n: n for n in relation.columns}, relation.weighted)
+        names = {name: name for name in relation.columns}
+        return rows_of_step(self._step(relation), relation.columns, names, weighted=relation.weighted)
 
     def _step(self, relation: Relation) -> str:
         name = next(self._names)
-        stored = Unweigh(relation, _WEIGHT) if relation.weighted else relation
+        stored = Unweigh(relation, STEP_WEIGHT) if relation.weighted else relation
         self._tables.append(Step(name, stored))
         return name
 
@@ -201,9 +201,10 @@ class _Cut:
         }
 
 
-def _rows_of(step: str, columns: Iterable[str], source: dict[str, str], weighted: bool) -> Relation:
+def rows_of_step(step: str, columns: Iterable[str], source: Mapping[str, str], *, weighted: bool) -> Relation:
+    """The rows of a table that was computed first; its columns by their names in `source`."""
     fields = tuple((name, source[name]) for name in columns)
     if not weighted:
         return Scan(step, fields)
-    scan = Scan(step, (*fields, (_WEIGHT, _WEIGHT)))
-    return only(Weigh(scan, column(_WEIGHT)), tuple(name for name, _ in fields))
+    scan = Scan(step, (*fields, (STEP_WEIGHT, STEP_WEIGHT)))
+    return only(Weigh(scan, column(STEP_WEIGHT)), tuple(name for name, _ in fields))

@@ -20,6 +20,7 @@ from sparkivm.refresh.decide.decide import decide
 from sparkivm.refresh.decide.evolution import evolution
 from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
+from sparkivm.refresh.decide.shared_joins import find_shared_joins
 from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.observation import Observation, observe
 from sparkivm.refresh.request import RefreshRequest
@@ -133,6 +134,8 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     if stored.facts is not None:
         engine.expect_commit(attempt.state)
 
+    if stored.frontier is not None:
+        find_shared_joins(attempt.sources, request, stored.frontier)
     auxiliaries = attempt.auxiliaries.of_state(stored.frontier)
     seen = observe(engine, attempt.sources, request, stored, settings, attempt.public, auxiliaries)
     attempt.sources.check_operations(seen.compiled.tables, stored.frontier)
@@ -260,4 +263,4 @@ def _memory(attempt: Attempt, seen: Observation) -> Memory:
     compiled = seen.compiled
     assert compiled.plan is not None
     read = columns_read(compiled.plan.core, Scan)
-    return ViewMemory(attempt.sources.memory, attempt.engine, compiled.tables, read)
+    return ViewMemory(attempt.sources.memory, attempt.engine, compiled.tables, read, seen.settings)

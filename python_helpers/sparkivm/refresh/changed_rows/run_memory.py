@@ -16,18 +16,22 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
+from sparkivm.algebra import Relation
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.formats.refresh_texts import changed_rows
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import RESERVED_PREFIX, quoted
+from sparkivm.plan.shared_joins import SharedJoin
 from sparkivm.refresh.changed_rows.answers import Answers
 from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.spark.data_types import SparkType
+from sparkivm.spark_sql.relations import step_texts
+from sparkivm.spark_sql.source_texts import SourceTexts
 
 _STORED_AS_PLANS = {"spark.sql.legacy.storeAnalyzedPlanForView": "true"}
 # In the run. Keeping rows costs 0.15 to 0.2 s, like two uses of a feed or three of a table.
@@ -40,6 +44,7 @@ _MOST_VALUES = 8_000_000
 _SMALL_BYTES = 4 << 20  # of a table's files
 
 _Key = tuple[str | int, ...]
+Query = tuple[Relation, SourceTexts]
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Memory(Protocol):
 
     uses   how often a plan reads them
     every  in all columns that can be kept, not only those that the view reads
+    joins  whose changes are worth keeping, because several views read them
+    query  finds the query of a join's changes; None if they are not kept
     """
 
     def changes(
@@ -62,6 +69,13 @@ class Memory(Protocol):
     def rows(self, table: str, uses: int) -> str: ...
 
     def answers(self, table: str, change: SourceChange) -> Answers: ...
+
+    @property
+    def joins(self) -> Sequence[SharedJoin]: ...
+
+    def join_changes(
+        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
+    ) -> str: ...
 
 
 class NoMemory(Memory):
@@ -75,6 +89,13 @@ class NoMemory(Memory):
 
     def answers(self, table: str, change: SourceChange) -> Answers:
         return Answers()
+
+    joins = ()
+
+    def join_changes(
+        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
+    ) -> str:
+        return ""
 
 
 def keeps_changes(change: SourceChange, uses: int) -> bool:
@@ -94,8 +115,10 @@ class RunMemory:
         self._lock = threading.Lock()
         self._nonce = uuid.uuid4().hex[:8]
         self._kept: dict[_Key, list[_Kept]] = {}
+        self._made: list[str] = []  # names of all relations
         self._uses: Counter[_Key] = Counter()
         self._answers: defaultdict[_Key, Answers] = defaultdict(Answers)
+        self._joins: dict[str, tuple[SharedJoin, ...]] = {}  # by the plain view that contains them
         self._refused = False
 
     def __len__(self) -> int:
@@ -112,12 +135,35 @@ class RunMemory:
         with self._lock:
             return self._answers[key]
 
-    def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], None]) -> str:
+    @property
+    def joins(self) -> tuple[SharedJoin, ...]:
+        """The joins of shared views, large ones first; of equal ones the first."""
+        found: dict[str, SharedJoin] = {}
+        with self._lock:
+            for join in chain.from_iterable(self._joins.values()):
+                found.setdefault(join.key, join)
+        return tuple(sorted(found.values(), key=lambda join: -len(join.tables)))
+
+    def share(self, view: str, read: Callable[[], tuple[SharedJoin, ...]]) -> None:
+        """Several views read a plain view; `read` finds its joins, once in a run."""
+        with self._lock:
+            if view in self._joins:
+                return
+        joins = read()
+        with self._lock:
+            self._joins[view] = joins
+
+    def known(self, key: _Key, fields: frozenset[str]) -> str:
+        """The relation that has the rows; "" if none has been made."""
+        with self._lock:
+            return next((one.name for one in self._kept.get(key, ()) if one.fields >= fields), "")
+
+    def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], Sequence[str]]) -> str:
         """The relation that has the rows; "" if Spark refused to keep any.
 
         key     what the rows are
         fields  columns that it must have
-        make    creates the relation under a name
+        make    creates the relation under a name; returns all names that it created
         Raises: EngineError of `make`, once.
         """
         with self._lock:
@@ -129,19 +175,21 @@ class RunMemory:
                 return ""
             name = f"global_temp.{RESERVED_PREFIX}kept_{self._nonce}_{len(self) + 1}"
             try:
-                make(name)
+                made = make(name)
             except EngineError:
                 self._refused = True
                 raise
+            self._made += made
             kept.append(_Kept(name, fields))
             return name
 
     def drop(self, engine: Engine) -> None:
         """Drop everything, at the end of the run."""
         with self._lock:
-            for one in chain.from_iterable(self._kept.values()):
+            for name in reversed(self._made):
                 with suppress(EngineError):  # nobody else uses its name
-                    engine.execute(engine.render("drop_own_view", view=one.name))
+                    engine.execute(engine.render("drop_own_view", view=name))
+            self._made.clear()
             self._kept.clear()
 
 
@@ -149,14 +197,16 @@ class RunMemory:
 class ViewMemory(Memory):
     """The run's memory as one view uses it.
 
-    tables  its sources
-    read    the columns of each that it reads
+    tables    its sources
+    read      the columns of each that it reads
+    settings  of its session that decide the values of expressions
     """
 
     run: RunMemory
     engine: RecordingEngine
     tables: Mapping[str, RelationFacts]
     read: Mapping[str, Collection[str]]
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         source, key = self.tables[table], self._key(table, change)
@@ -166,7 +216,7 @@ class ViewMemory(Memory):
         fields = self._fields(table, every=every or (few and change.scans == 0), change=change)
         read_bytes = change.scans * (source.size_bytes or 0)
         select = changed_rows(source, change, fields)
-        return replace(change, kept=self._find(key, fields, select, read_bytes))
+        return replace(change, kept=self._find(key, fields, lambda name: [(name, select)], read_bytes))
 
     def rows(self, table: str, uses: int) -> str:
         source = self.tables[table]
@@ -175,10 +225,27 @@ class ViewMemory(Memory):
             return ""
         fields = self._fields(table, every=True, change=None)
         select = f"select {', '.join(map(quoted, fields))}\nfrom {source.pinned}"
-        return self._find(key, fields, select, 0)
+        return self._find(key, fields, lambda name: [(name, select)], 0)
 
     def answers(self, table: str, change: SourceChange) -> Answers:
         return self.run.answers(self._key(table, change))
+
+    @property
+    def joins(self) -> Sequence[SharedJoin]:
+        return self.run.joins
+
+    def join_changes(
+        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
+    ) -> str:
+        sources = chain.from_iterable(self._key(table, changes[table]) for table in sorted(join.tables))
+        key = (join.key, repr(sorted(self.settings.items())), *sources)
+        fields = tuple(join.columns.values())
+        if known := self.run.known(key, frozenset(fields)):
+            return known
+        if (found := query()) is None:
+            return ""
+        rows, texts = found
+        return self._find(key, fields, lambda name: step_texts(rows, texts, name), 0)
 
     def _key(self, table: str, change: SourceChange) -> _Key:
         source = self.tables[table]
@@ -200,15 +267,28 @@ class ViewMemory(Memory):
             if field.name in self.read[table] or (every and may_be_kept(field.spark_type))
         ]
 
-    def _find(self, key: _Key, fields: Sequence[str], select: str, read_bytes: int) -> str:
-        def make(name: str) -> None:
+    def _find(
+        self,
+        key: _Key,
+        fields: Sequence[str],
+        selects: Callable[[str], Sequence[tuple[str, str]]],
+        read_bytes: int,
+    ) -> str:
+        """As RunMemory.find; `selects` has the queries for a name: of what it reads, then its own."""
+
+        def make(name: str) -> list[str]:
+            made: list[str] = []
             with planned_for_changes(self.engine, read_bytes, _STORED_AS_PLANS):
-                self.engine.run("keep_in_memory", name=name, select=select)
                 try:
-                    self.engine.run("cache_when_read", name=name)
+                    for view, select in selects(name):
+                        self.engine.run("keep_in_memory", name=view, select=select)
+                        made.append(view)
+                        self.engine.run("cache_when_read", name=view)
                 except EngineError:
-                    self.engine.run("drop_own_view", view=name)
+                    for view in reversed(made):
+                        self.engine.run("drop_own_view", view=view)
                     raise
+            return made
 
         try:
             return self.run.find(key, frozenset(fields), make)

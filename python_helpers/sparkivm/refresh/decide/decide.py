@@ -17,7 +17,8 @@ from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
-from sparkivm.plan.state import STATE
+from sparkivm.plan.shared_joins import computed, looks_up, read_from
+from sparkivm.plan.state import STATE, with_core
 from sparkivm.plan.state_change import StateChange, recomputed, state_change
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
@@ -28,6 +29,7 @@ from sparkivm.refresh.changed_rows.silent_changes import may_be_silent, without_
 from sparkivm.refresh.decide.apply_form import apply_form, parts_by
 from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
 from sparkivm.refresh.decide.learned_costs import factors, learned
+from sparkivm.refresh.decide.shared_joins import keep_changes
 from sparkivm.refresh.observation import Observation
 
 # Sources this small may be read as a whole instead of their changes; the refresh still counts as incremental.
@@ -46,6 +48,7 @@ class Way:
     sizes   of the relations that are read
     ranges  of the changed keys, where known
     kept    sources whose rows are in memory, and where
+    joins   that it reads as tables, and the relations with their changes
     why     we do not take the usual way; "" for the usual way
     """
 
@@ -54,6 +57,7 @@ class Way:
     costs: Estimate
     ranges: KeyRanges = field(default_factory=KeyRanges)
     kept: Mapping[str, str] = field(default_factory=dict)
+    joins: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
 
 
@@ -89,7 +93,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     # Probes take time too: we skip them if a rebuild is cheaper whatever they find.
     if asked and certain and view.is_too_expensive(costs := view.way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
-    sources = ChangedSources(engine, view.tables, changes, memory)
+    sources = recorded = ChangedSources(engine, view.tables, changes, memory)
     changes = without_silent(sources, view.plan.core, asked)
     moved = _moved(changes)
     if not moved and not view.moving:
@@ -97,7 +101,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     for key, change in moved.items() if view.may_rebuild else ():
         if large := _too_large(view.tables[key], change):
             return Decision("full", changes, fallback=large)
-    way = view.way(moved)
+    way = _over_shared_joins(view, view.way(moved), moved, recorded)
     if view.is_too_expensive(way.costs, at_best=True):
         return _cheaper_in_full(changes, way.costs)
     ranges, changes = find_key_ranges(replace(sources, changes=changes), view.plan.core, way.change)
@@ -157,6 +161,11 @@ class _View:
     def tiny(self) -> bool:
         return sum(estimated_bytes(self.tables[key]) for key in self.plan.tables) <= _TINY_BYTES
 
+    @property
+    def part(self) -> str:
+        """The column that may select a part of the state; "" if none can."""
+        return next(iter(parts_by(self.plan.state, self.state)), "")
+
     def way(self, moved: Changes) -> Way:
         """The cheapest way to apply some changes."""
         sizes = _sizes(self.tables, self.state, moved)
@@ -164,8 +173,7 @@ class _View:
             self.plan, self.frontier, self.state, moved.values(),
             time_went_on=bool(self.moving), adds_up=self.adds_up,
         )  # fmt: skip
-        column = next(iter(parts_by(self.plan.state, self.state)), "")
-        change = state_change(self.plan.state, form, self.moving.union(moved), sizes, column)
+        change = state_change(self.plan.state, form, self.moving.union(moved), sizes, self.part)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
         # The feed of a state that is computed again has all of its rows, so the views above read more; except
         # where the state would be rewritten anyway.
@@ -196,6 +204,29 @@ class _View:
     def is_too_expensive(self, costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
         return self.may_rebuild and prefers_full and (costs.from_changes.steps > 0 or not self.tiny)
+
+
+def _over_shared_joins(view: _View, way: Way, moved: Changes, sources: ChangedSources) -> Way:
+    """The same change over joins whose changes the run computes once, if it reads only these.
+
+    moved    the changes that this view sees
+    sources  all changes
+    """
+    joins = {join.key: join for join in sources.memory.joins if not join.tables.isdisjoint(moved)}
+    core = read_from(view.plan.core, joins.values())
+    used = {key: join for key, join in joins.items() if key in core.tables}
+    if not used or way.change.form == "recompute":
+        return way
+    changed = view.moving.union(moved, used)
+    change = state_change(with_core(view.plan.state, core), way.change.form, changed, way.sizes, view.part)
+    if looks_up(change, used):
+        return way
+    change = computed(change, used)
+    costs = view.estimate(change, moved, way.sizes)
+    if costs.incremental_s > way.costs.incremental_s:
+        return way
+    kept = {key: keep_changes(join, sources, way.sizes) for key, join in used.items()}
+    return Way(change, way.sizes, costs, joins=kept) if all(kept.values()) else way
 
 
 def _moved(changes: Changes) -> dict[str, SourceChange]:

@@ -257,7 +257,7 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
     script = script_of(seen, decision, attempt.format)
     with (
         planned_for_changes(attempt.engine, way.costs.from_changes.bytes),
-        Staging(attempt.engine, attempt.view, attempt.request.owner) as staging,
+        Staging(attempt.engine, attempt.view, attempt.request.owner, way.joins) as staging,
     ):
         progress = FromChanges(
             attempt=attempt,

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from sparkivm.algebra import Relation
 from sparkivm.engine import EngineError
@@ -30,13 +30,22 @@ _STEP_NAME = re.compile(rf"{STEP_SUFFIX}([0-9a-f]+)_[0-9a-f]+_[0-9]+$")  # with 
 
 
 class Staging:
-    """The tables and views of one refresh, dropped at its end."""
+    """The tables and views of one refresh, dropped at its end.
 
-    def __init__(self, engine: RecordingEngine, view: TableName, owner: Owner) -> None:
+    kept  relations of the run that its plans read, by their keys in plans
+    """
+
+    def __init__(
+        self,
+        engine: RecordingEngine,
+        view: TableName,
+        owner: Owner,
+        kept: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._engine, self._view = engine, view
         self._marker = Marker(owner, Role.STEP)
         self._nonce = uuid.uuid4().hex[:8]
-        self._texts: dict[str, str] = {}
+        self._texts = dict(kept)
         self._undo: list[str] = []
         self._tables = 0
 
