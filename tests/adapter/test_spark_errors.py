@@ -43,14 +43,14 @@ class GoneJava:
 
 
 class JavaException:
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, text, cause=None):
+        self.text, self.cause = text, cause
 
     def toString(self):
         return self.text
 
     def getCause(self):
-        return None
+        return self.cause
 
 
 def java_error(java):
@@ -98,3 +98,31 @@ def test_nobody_is_there_to_answer(error):
 )  # fmt: skip
 def test_an_answer_is_no_loss(error):
     assert not is_lost(error)
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (
+            (
+                "RESTException: Error while processing",
+                "HttpHostConnectException: Connect to http://h:9 failed",
+            ),
+            "RESTException: Error while processing, caused by HttpHostConnectException: Connect to http://h:9 failed",
+        ),
+        (
+            ("RuntimeException: IOException: no space", "IOException: no space"),
+            "RuntimeException: IOException: no space",
+        ),
+        (
+            ("SparkException: job failed", "[DIVIDE_BY_ZERO] Division by zero"),
+            "[DIVIDE_BY_ZERO] Division by zero",
+        ),
+        (("IOException: no space",), "IOException: no space"),
+    ],
+)
+def test_the_root_cause_follows_a_message_without_error_class(texts, said):
+    java = None
+    for text in reversed(texts):
+        java = JavaException(text, java)
+    assert sentence(java_error(java)) == said

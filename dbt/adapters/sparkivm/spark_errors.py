@@ -28,11 +28,18 @@ class SparkLost(DbtDatabaseError):
 
 
 def sentence(error: BaseException) -> str:
-    """Spark's message, from its error class on if there is one, without plan and stack."""
+    """Spark's message, from its error class on if there is one, without plan and stack.
+
+    Without an error class, the root cause follows: a catalog's own message may not say what failed.
+    """
     texts = _texts(error)
     found = [_cut(text[one.start() :]) for text in texts for one in _CONDITION.finditer(text)]
     telling = (text for text in found if condition(text) not in _SAYING_WHERE)
-    return next(telling, None) or next(iter(found), None) or _cut(texts[0]) or type(error).__name__
+    message = next(telling, None) or next(iter(found), None)
+    if message is not None:
+        return message
+    first, root = _cut(texts[0]), _cut(texts[-1])
+    return (first if root in first else f"{first}, caused by {root}") or type(error).__name__
 
 
 def is_lost(error: BaseException) -> bool:
