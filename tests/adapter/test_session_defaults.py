@@ -8,6 +8,11 @@ from dbt.adapters.sparkivm.session_defaults import delta_package, session_settin
 from dbt_common.exceptions import DbtRuntimeError
 
 HOME = Path("/project/.spark")
+OF_ICEBERG = {
+    "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+    "spark.jars.packages": "org.apache.iceberg:x:1",
+}
+LOCKS = "spark.hadoop.iceberg.engine.hive.lock-enabled"
 
 
 def test_everything_stays_in_its_directory():
@@ -29,14 +34,33 @@ def test_the_profile_wins():
 
 
 def test_nothing_of_delta_beside_icebergs_session_catalog():
-    given = {
-        "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
-        "spark.jars.packages": "org.apache.iceberg:x:1",
-    }
-    settings = session_settings(given, HOME)
+    settings = session_settings(OF_ICEBERG, HOME)
     assert settings["spark.jars.packages"] == "org.apache.iceberg:x:1"
     assert "spark.sql.extensions" not in settings
-    assert settings["spark.hadoop.iceberg.engine.hive.lock-enabled"] == "false"
+    assert settings["spark.sql.catalog.spark_catalog.cache-enabled"] == "false"
+    assert settings[LOCKS] == "false"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["spark.hadoop.hive.metastore.uris", "spark.hive.metastore.uris", "spark.sql.catalog.spark_catalog.uri"],
+)
+def test_a_metastore_that_others_use_keeps_icebergs_locks(setting):
+    settings = session_settings({**OF_ICEBERG, setting: "thrift://metastore:9083"}, HOME)
+    assert LOCKS not in settings
+    assert settings["spark.sql.catalog.spark_catalog.cache-enabled"] == "false"
+
+
+def test_a_metastore_that_a_file_names_keeps_icebergs_locks(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIVE_CONF_DIR", str(tmp_path))
+    assert session_settings(OF_ICEBERG, HOME)[LOCKS] == "false"
+    (tmp_path / "hive-site.xml").write_text("<configuration/>", encoding="utf-8")
+    assert LOCKS not in session_settings(OF_ICEBERG, HOME)
+
+
+def test_the_profile_decides_about_locks():
+    settings = session_settings({**OF_ICEBERG, LOCKS: "true"}, HOME)
+    assert settings[LOCKS] == "true"
 
 
 def test_lists_are_joined():

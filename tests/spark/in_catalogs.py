@@ -16,6 +16,7 @@ from dbt.adapters.sparkivm.session_defaults import session_settings
 from pyspark.sql import SparkSession
 
 from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.reasons import Reason
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.spark.iceberg_catalogs import (
     EXTENSION,
@@ -64,6 +65,7 @@ def try_catalog(spark: SparkSession, catalog: str) -> None:
         assert not view.state_differences()
     above.must_be("incremental")
     try_tags(lab, catalog)
+    try_other_columns(lab)
     try_names(lab, catalog)
     for view in (above, sums, rows):
         drop(view)
@@ -97,6 +99,19 @@ def try_tags(lab: Lab, catalog: str) -> None:
     assert sorted(tags()) == sorted([tag, "theirs"])
     drop(kept)
     assert tags() == ["theirs"]
+
+
+def try_other_columns(lab: Lab) -> None:
+    """A state whose columns get other types, and one whose column somebody replaced by another of its name."""
+    lab.view("edited", "select id as a, k as b from t").build()
+    edited = lab.view("edited", "select cast(id as string) as a, array(k) as b from t")
+    edited.must_be("full", Reason.QUERY_CHANGED)
+    assert edited.must_be("no_op").statements == ()
+    lab.run(
+        f"alter table {edited.state} drop column b", f"alter table {edited.state} add column b array<int>"
+    )
+    edited.must_be("full", Reason.STATE_MODIFIED)
+    drop(edited)
 
 
 def try_names(lab: Lab, catalog: str) -> None:

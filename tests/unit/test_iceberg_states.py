@@ -107,6 +107,10 @@ class History:
     ("words", "is_conflict"),
     [
         ("ValidationException: Found conflicting files that can contain records matching true", True),
+        ("ValidationException: Found conflicting deleted files that can contain records matching true", True),
+        ("ValidationException: Missing required files to delete: s3://b/f.parquet", True),
+        ("ValidationException: Cannot commit, missing data files: [s3://b/f.parquet]", True),
+        ("ValidationException: Cannot determine history between starting snapshot 1 and the last", True),
         ("[USER_RAISED_EXCEPTION] someone else wrote to the state", True),
         ("org.apache.iceberg.exceptions.CommitFailedException: Version 4 already exists", True),
         ("[DIVIDE_BY_ZERO] Division by zero", False),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Commit, Engine, Field, RelationFacts
+from sparkivm.engine import SNAPSHOT, Commit, Engine, Field, RelationFacts
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
@@ -116,3 +116,24 @@ def test_a_frontier_of_any_shape_is_of_another_format():
     broken = BUILT.to_json().replace('"sources":{}', '"sources":[]')
     history.all[0] = replace(history.all[0], user_metadata=broken)
     assert read_state(history, REQUEST).problem.reason is Reason.STATE_FORMAT_CHANGED
+
+
+@pytest.mark.parametrize(("id_now", "reason"), [("1", None), ("2", Reason.STATE_MODIFIED)])
+def test_a_column_of_iceberg_that_was_made_again_after_a_rebuild(id_now, reason):
+    """The frontier of a rebuild knows no ids, as the table did not exist; the snapshot with it does."""
+
+    class InIceberg(History):
+        def describe(self, name):
+            return replace(super().describe(name), kind="iceberg", commit_id=f"{SNAPSHOT}:7:0")
+
+        def commits(self, name, after):
+            parameters = {"parent": "0", "columns": '{"b": "1"}'}
+            return [
+                replace(one, id=f"{SNAPSHOT}:7", parameters=parameters)
+                for one in super().commits(name, after)
+            ]
+
+    frontier = replace(BUILT, columns=(("b", "int", ""),))
+    state = InIceberg(("overwrite", frontier), fields=(Field("b", "int", mapped_to=id_now),))
+    problem = read_state(state, REQUEST).problem
+    assert (problem and problem.reason) == reason

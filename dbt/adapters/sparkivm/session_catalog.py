@@ -30,6 +30,7 @@ logger = AdapterLogger("SparkIvm")
 _SESSION_CATALOG = "spark_catalog"
 _OF_TEMPORARY = ("", "global_temp")  # schemas of temporary views; the second is Spark's default
 _ICEBERG = "org.apache.iceberg.spark."
+_LOST_METADATA = "org.apache.iceberg.exceptions.NotFoundException"  # a table whose files somebody deleted
 _READ_ONE_BY_ONE = 50  # above this many commits DESCRIBE HISTORY is faster, because it reads in parallel
 _MOST_FOLDERS = 5  # of a table, which are listed one after the other
 _FRAME_OF_VECTOR = 8  # bytes: its size before it, and its checksum after it
@@ -124,7 +125,7 @@ class SessionCatalog:
             return self._by_sql.describe(name)
 
     def _iceberg(self, name: TableName) -> RelationFacts | None:
-        """An Iceberg table according to its newest metadata; None if that cannot be read."""
+        """An Iceberg table according to its newest metadata; None if there is none, or it has no versions."""
         try:
             found = self._in_iceberg(name)
             if found is None:
@@ -139,6 +140,11 @@ class SessionCatalog:
                 (schema,) = found.identifier().namespace()
                 name = TableName(str(schema), name.identifier, name.catalog)
             return metadata.facts(name, fields)
+        except Py4JJavaError as error:
+            # The catalog or the storage failed, which does not mean that there is no such table.
+            logger.debug(f"{name} is described by SQL: {error}")
+            is_lost = error.java_exception.getClass().getName() == _LOST_METADATA
+            return None if is_lost else self._by_sql.describe(name)
         except (AnalysisException, Py4JError, NotReadable, LookupError) as error:
             logger.debug(f"{name} is described by SQL: {error}")
             return None

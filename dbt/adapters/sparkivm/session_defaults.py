@@ -18,6 +18,20 @@ _SPARK_VERSIONS = ("4.1", "4.2")  # each needs its own build of Delta
 STATE_CATALOG = "sparkivm"  # of states in Iceberg, beside Delta's session catalog
 # By default. With Delta's default of 50 a small commit takes four times as long.
 DEFAULTS_OF_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
+# By default, with Iceberg's session catalog: a session that reads a table again and again would not see what
+# others write.
+_OF_ICEBERG = {"spark.sql.catalog.spark_catalog.cache-enabled": "false"}
+# The same with a metastore in Spark's own process, which lacks a library for Iceberg's locks and compares
+# columns by position. A metastore that others use keeps its locks: without them, commits could be lost.
+_OF_EMBEDDED_METASTORE = {
+    "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
+    "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
+}
+_METASTORES = (
+    "spark.hadoop.hive.metastore.uris",
+    "spark.hive.metastore.uris",
+    "spark.sql.catalog.spark_catalog.uri",
+)
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -55,8 +69,9 @@ def session_settings(
     settings |= given
 
     if is_icebergs(settings[SESSION_CATALOG]):
-        # Spark's metastore lacks a library for Iceberg's locks.
-        settings.setdefault("spark.hadoop.iceberg.engine.hive.lock-enabled", "false")
+        settings = {**_OF_ICEBERG, **settings}
+        if not _has_metastore(settings):
+            settings = {**_OF_EMBEDDED_METASTORE, **settings}
     else:
         settings |= _with_delta(given)
         if states == "iceberg":
@@ -66,6 +81,14 @@ def session_settings(
         options, given.get("spark.driver.extraJavaOptions"), " "
     )
     return settings
+
+
+def _has_metastore(settings: Mapping[str, str]) -> bool:
+    """Whether a metastore is named that other programs may use too."""
+    folders = filter(None, map(os.environ.get, ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "HIVE_CONF_DIR")))
+    return any(settings.get(key) for key in _METASTORES) or any(
+        (Path(folder) / "hive-site.xml").exists() for folder in folders
+    )
 
 
 def is_icebergs(catalog: str) -> bool:

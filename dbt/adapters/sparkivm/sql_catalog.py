@@ -15,6 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from sparkivm.digest import digest
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable, metadata_query
+from sparkivm.marker import read_marker
 from sparkivm.names import TableName, literal, parts_of, quoted
 from sparkivm.spark.data_types import printed_type
 
@@ -91,10 +92,12 @@ class SqlCatalog:
                 view_collation=table.get("Collation", ""),
                 temporary=not table,
             )
-        if provider == "iceberg" and (found := self._iceberg(name, fields)) is not None:
-            return found
+        properties = dict(_PROPERTY.findall(table.get("Table Properties", "")))
+        if provider == "iceberg":
+            is_ours = read_marker(properties) is not None
+            if (found := self._iceberg(name, fields, must_be_readable=is_ours)) is not None:
+                return found
         if provider != "delta":
-            properties = dict(_PROPERTY.findall(table.get("Table Properties", "")))
             return RelationFacts(name, "other", fields, properties=properties, provider=provider)
         newest, detail = self._newest_and_detail(sql)
         self._versions[name.key] = newest.version
@@ -115,8 +118,13 @@ class SqlCatalog:
     def invalidate(self, name: TableName) -> None:
         self._query(f"refresh table {name.sql}")
 
-    def _iceberg(self, name: TableName, fields: Sequence[Field]) -> RelationFacts | None:
-        """An Iceberg table according to its newest metadata file; None if it cannot be read."""
+    def _iceberg(
+        self, name: TableName, fields: Sequence[Field], *, must_be_readable: bool
+    ) -> RelationFacts | None:
+        """An Iceberg table according to its newest metadata file; None if it cannot be read.
+
+        Raises: EngineError, if a state must be readable: one that is not is replaced.
+        """
         try:
             self.invalidate(name)
             files = self._query(f"select file from {name.sql}.metadata_log_entries")
@@ -124,6 +132,8 @@ class SqlCatalog:
             self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
             return metadata.facts(name, fields)
         except (EngineError, NotReadable, ValueError, LookupError) as error:
+            if must_be_readable and isinstance(error, EngineError):
+                raise
             logger.debug(f"{name} is treated as a table without history: {error}")
             return None
 

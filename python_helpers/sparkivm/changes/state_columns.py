@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from sparkivm.engine import Field
 from sparkivm.spark.data_types import SparkType, spark_type
@@ -19,6 +19,11 @@ def columns_of(fields: Iterable[Field]) -> StateColumns:
 def as_stored(columns: StateColumns, stored: Callable[[SparkType], SparkType]) -> StateColumns:
     """The columns of a query, as those of a table that is created from it."""
     return tuple((name, type_ and str(stored(spark_type(type_))), id_) for name, type_, id_ in columns)
+
+
+def with_ids(columns: StateColumns, ids: Mapping[str, str]) -> StateColumns:
+    """The columns with the ids that were not known; these by the columns' names in lower case."""
+    return tuple((name, type_, id_ or ids.get(name.lower(), "")) for name, type_, id_ in columns)
 
 
 def difference(known: StateColumns, now: StateColumns) -> str:

@@ -146,8 +146,14 @@ class DeltaStates(StateFormat):
     def changes_rows(self, commit: Commit) -> bool:
         return changes_rows(commit)
 
+    def must_be_dropped(self, error: EngineError) -> bool:
+        return False  # the catalog does not know the columns
+
     def changes_columns(self, commit: Commit) -> bool:
         return commit.operation in _COLUMNS_CHANGE
+
+    def column_ids(self, commit: Commit) -> Mapping[str, str]:
+        return {}  # an ALTER is a commit
 
     def is_compaction(self, commit: Commit) -> bool:
         return commit.operation == "OPTIMIZE"  # auto compaction repeats the metadata of the previous commit

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from sparkivm.digest import digest
@@ -83,15 +84,13 @@ class IcebergMetadata:
 
     def commits(self, after: int) -> list[Commit]:
         """The existing snapshots above a sequence number, oldest first, including those of branches."""
-        found = (self._commit(number, one) for number, one in self._snapshots.items())
-        return sorted((one for one in found if one.version > after), key=lambda commit: commit.version)
+        later = {n: one for n, one in self._snapshots.items() if _sequence_number(one) > after}
+        return sorted((self._commit(*one) for one in later.items()), key=lambda commit: commit.version)
 
     def _commit(self, number: int, snapshot: Mapping[str, Any]) -> Commit:
         summary = dict(snapshot["summary"])
         frontier = summary.pop(FRONTIER, None)
-        schema = snapshot.get("schema-id")
-        columns = () if schema is None else self._columns(schema)
-        own = {column["name"].lower(): _identity(column) for column in columns}
+        own = self._identities.get(int(snapshot.get("schema-id", -1)), {})
         return Commit(
             version=_sequence_number(snapshot),
             timestamp_ms=int(snapshot["timestamp-ms"]),
@@ -102,7 +101,17 @@ class IcebergMetadata:
             id=f"{SNAPSHOT}:{number}",
         )
 
-    @property
+    @cached_property
+    def _identities(self) -> Mapping[int, Mapping[str, str]]:
+        """For each schema the identities of its columns, by their names in lower case."""
+        return {
+            int(schema["schema-id"]): {
+                column["name"].lower(): _identity(column) for column in schema["fields"]
+            }
+            for schema in self.values["schemas"]
+        }
+
+    @cached_property
     def _snapshots(self) -> Mapping[int, Mapping[str, Any]]:
         return {int(one["snapshot-id"]): one for one in self.values.get("snapshots", ())}
 

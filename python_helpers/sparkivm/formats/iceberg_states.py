@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 
 from sparkivm.engine import SNAPSHOT, Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg import RETENTION
-from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT
+from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT, columns_of_commit
 from sparkivm.formats.state_format import (
     AS_WE_WRITE,
     Done,
@@ -36,9 +36,14 @@ _GUARD = "someone else wrote to the state"
 _CONFLICTS = (
     _GUARD,
     "Found conflicting files",
+    "Found conflicting deleted files",
     "Found new conflicting delete files",
+    "Missing required files to delete",  # a compaction replaced them
+    "Cannot commit, missing data files",
+    "Cannot determine history between starting snapshot",  # the state was replaced or rolled back
     "CommitFailedException",
 )
+_OTHER_TYPES = "types incompatible with the existing columns"  # a Hive metastore compares them by position
 _PROPERTIES = {
     "format-version": "2",
     # Views above read a state by `.changes`, which refuses tables with delete files.
@@ -135,6 +140,9 @@ class IcebergStates(StateFormat):
     def is_conflict(self, error: EngineError) -> bool:
         return any(words in str(error) for words in _CONFLICTS)
 
+    def must_be_dropped(self, error: EngineError) -> bool:
+        return _OTHER_TYPES in str(error)
+
     def line(self, table: RelationFacts, commits: Sequence[Commit]) -> Iterator[Commit]:
         return _back_from(str(table.snapshot), commits)
 
@@ -146,6 +154,9 @@ class IcebergStates(StateFormat):
 
     def changes_columns(self, commit: Commit) -> bool:
         return False  # an ALTER makes no snapshot; column ids show the change
+
+    def column_ids(self, commit: Commit) -> Mapping[str, str]:
+        return columns_of_commit(commit)
 
     def is_compaction(self, commit: Commit) -> bool:
         return commit.operation == _COMPACTION

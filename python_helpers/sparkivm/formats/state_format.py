@@ -191,8 +191,16 @@ class StateFormat(ABC):
         """Whether a commit may have changed the rows of its table."""
 
     @abstractmethod
+    def must_be_dropped(self, error: EngineError) -> bool:
+        """Whether a table was not replaced because the catalog accepts only other columns."""
+
+    @abstractmethod
     def changes_columns(self, commit: Commit) -> bool:
         """Whether a commit may make a name refer to a different column."""
+
+    @abstractmethod
+    def column_ids(self, commit: Commit) -> Mapping[str, str]:
+        """The ids of the columns at a commit, as far as it tells them, by their names in lower case."""
 
     @abstractmethod
     def is_compaction(self, commit: Commit) -> bool:

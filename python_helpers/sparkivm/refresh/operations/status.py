@@ -126,8 +126,8 @@ def _status(
     if stored.frontier is None:
         return replace(found, condition="rebuild", problem=str(stored.problem))
     known = stored.frontier.sources
-    sources.look_ahead(map(name_of, known))
-    read = tuple(_source(engine, sources, key, known[key], now_ms) for key in sorted(known))
+    sources.look_ahead(name_of(source.name) for source in known.values())
+    read = tuple(_source(engine, sources, known[key], now_ms) for key in sorted(known))
     found = replace(found, incremental=stored.frontier.kind != "full", sources=read)
     problem = next((source.problem for source in read if source.problem), "")
     if problem:
@@ -154,10 +154,10 @@ def _with_state(engine: Engine, state: RelationFacts, found: ViewStatus) -> View
     return replace(found, last_refresh=last, rebuild_seconds=rebuild_s, saved_seconds=saved_s)
 
 
-def _source(engine: Engine, sources: Sources, key: str, known: SourceFrontier, now_ms: int) -> SourceStatus:
+def _source(engine: Engine, sources: Sources, known: SourceFrontier, now_ms: int) -> SourceStatus:
     unread = SourceStatus(known.name, None, known.version, None)
     try:
-        facts = sources.facts(name_of(key))
+        facts = sources.facts(name_of(known.name))
         if facts is None or facts.kind not in FORMATS:
             what = f"there is no table {known.name} with versions any more"
             return replace(unread, problem=str(Fallback(Reason.SOURCE_REPLACED, what)))

@@ -377,13 +377,9 @@ def replace_state(
         select = format.checked(RowsToWrite(select, columns, partitioned))
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
-        if stored.facts is not None:
-            drop_own(attempt.engine, stored.facts)  # no statement can replace it
-            stored = replace(stored, facts=None, frontier_commit=None)
+        stored = _dropped(attempt, stored)
         if layout.catalog:
             attempt.engine.run("create_state_schema", schema=attempt.state.schema_sql)
-    location = attempt.request.state_location if stored.facts is None else None  # Delta cannot move a table
-    properties = attempt.state_properties
 
     def made(properties: Mapping[str, str]) -> Committed:
         arguments = {
@@ -392,12 +388,26 @@ def replace_state(
             "partition_by": [field.sql for field in layout.partitions],
             "liquid_clustered_by": [quoted(name) for name in layout.liquid_clustered_by],
             "tblproperties": properties,
-            "location": location,
+            # Delta cannot move a table.
+            "location": attempt.request.state_location if stored.facts is None else None,
             "provider": format.provider,
         }
         return attempt.commit(stored, frontier, Write("rebuild_state", arguments))
 
-    return format.make(attempt.state, properties, made, attempt.engine.write)
+    try:
+        return format.make(attempt.state, attempt.state_properties, made, attempt.engine.write)
+    except EngineError as error:
+        if stored.facts is None or not format.must_be_dropped(error):
+            raise
+    stored = _dropped(attempt, stored)
+    return format.make(attempt.state, attempt.state_properties, made, attempt.engine.write)
+
+
+def _dropped(attempt: Attempt, stored: StoredState) -> StoredState:
+    """Without the state, which no statement can replace."""
+    if stored.facts is not None:
+        drop_own(attempt.engine, stored.facts)
+    return replace(stored, facts=None, frontier_commit=None)
 
 
 def _check_names(attempt: Attempt, compiled: CompiledView) -> None:

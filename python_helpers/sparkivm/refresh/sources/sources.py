@@ -85,7 +85,7 @@ class Sources:
             return None
         if facts.kind == "iceberg" and name.key not in self._looked_at:
             self._looked_at.add(name.key)
-            self._engine.invalidate(name)
+            self._engine.invalidate(facts.name)
         return facts
 
     def _is_spelled_as(self, facts: RelationFacts, name: TableName) -> bool:

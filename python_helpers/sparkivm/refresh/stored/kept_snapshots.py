@@ -77,7 +77,7 @@ def keep_snapshots(
 def release_snapshots(engine: RecordingEngine, state: RelationFacts) -> None:
     """Remove the tags that are kept for a state, before it is dropped. What stays is a warning."""
     marker = read_marker(state.properties)
-    if marker is None or marker.role is not Role.STATE:
+    if marker is None or marker.role not in (Role.STATE, Role.AUXILIARY_STATE):
         return
     tag = tag_of(state, marker.owner)
     try:
@@ -87,7 +87,7 @@ def release_snapshots(engine: RecordingEngine, state: RelationFacts) -> None:
             if source is not None and tag in source.tags:
                 engine.run("drop_tag", table=source.name.sql, tag=quoted(tag))
     except EngineError as error:
-        engine.warn(f"tags {tag} of sources may stay until their time is over: {_why(error)}")
+        engine.warn(f"the tag {tag} of some sources stays until it expires: {_why(error)}")
 
 
 def _is_snapshot(known: SourceFrontier) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sparkivm.changes.frontier import Frontier, OtherFormat, read_frontier
-from sparkivm.changes.state_columns import columns_of, difference
+from sparkivm.changes.state_columns import columns_of, difference, with_ids
 from sparkivm.engine import Commit, Engine, EngineError, RelationFacts
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.state_format import StateFormat
@@ -120,7 +120,8 @@ def _as_of(
         return modified(
             f"version {commit.version} of {facts.name} was written for {frontier.model} as {frontier.view}"
         )
-    if altered := difference(frontier.columns, columns_of(facts.fields)):
+    known = with_ids(frontier.columns, format.column_ids(commit))
+    if altered := difference(known, columns_of(facts.fields)):
         return modified(f"{facts.name} was altered: {altered}")
     return StoredState(facts, frontier, None, commit)
 
