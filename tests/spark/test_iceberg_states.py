@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,7 +140,9 @@ def test_rolled_back_while_a_refresh_runs(lab, monkeypatch, size):
     lab.run("insert into t values (6, 2, 32)")
 
     def roll_back() -> None:
-        first = lab.value("select snapshot_id from m__ivm.history order by made_current_at limit 1")
+        first = lab.value(
+            f"select snapshot_id from {lab.schema}.m__ivm.history order by made_current_at limit 1"
+        )
         lab.run(f"call spark_catalog.system.rollback_to_snapshot('{lab.schema}.m__ivm', {first})")
 
     overtaken(view, roll_back).refresh()
@@ -147,3 +150,26 @@ def test_rolled_back_while_a_refresh_runs(lab, monkeypatch, size):
     assert not view.state_differences()
     lab.run("insert into t values (7, 2, 64)")
     view.must_be("incremental")
+
+
+def test_a_file_of_the_state_that_is_lost(lab):
+    """An append does not read it."""
+    view = built(lab, "m", SUMS)
+    facts = lab.engine.describe(view.request.state)
+    assert lab.engine._metadata.has_all_files(facts)
+    Path(lab.value(f"select file_path from {lab.schema}.m__ivm.files limit 1").removeprefix("file:")).unlink()
+    assert not lab.engine._metadata.has_all_files(facts)
+    lab.run("insert into t values (5, 2, 16)")
+    view.must_be("full", Reason.REFRESH_FAILED)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("refreshed", [False, True], ids=["after a rebuild", "after a refresh from changes"])
+def test_a_column_of_the_state_that_was_made_again(lab, refreshed):
+    view = built(lab, "m", SUMS)
+    if refreshed:
+        lab.run("insert into t values (5, 2, 16)")
+        view.must_be("incremental")
+    lab.run("alter table m__ivm drop column __ivm_sum_x", "alter table m__ivm add column __ivm_sum_x bigint")
+    view.must_be("full", Reason.STATE_MODIFIED)
+    view.must_be("no_op")

@@ -32,6 +32,7 @@ _OF_TEMPORARY = ("", "global_temp")  # schemas of temporary views; the second is
 _ICEBERG = "org.apache.iceberg.spark."
 _LOST_METADATA = "org.apache.iceberg.exceptions.NotFoundException"  # a table whose files somebody deleted
 _READ_ONE_BY_ONE = 50  # above this many commits DESCRIBE HISTORY is faster, because it reads in parallel
+_MOST_FILES = 100  # of an Iceberg table, which are looked for one after the other
 _MOST_FOLDERS = 5  # of a table, which are listed one after the other
 _FRAME_OF_VECTOR = 8  # bytes: its size before it, and its checksum after it
 _DESCRIBED = "DescribeQueryCommand"
@@ -45,6 +46,13 @@ _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark stores the declared type
 
 class _NotListed(Exception):
     """A listing cannot show whether all files of a table exist."""
+
+
+def _each(items: Any) -> Iterator[Any]:
+    """The items of an iterable in Java."""
+    found = items.iterator()
+    while found.hasNext():
+        yield found.next()
 
 
 def _file_of_vector(vector: Any, log: Any) -> tuple[str, int]:
@@ -204,10 +212,12 @@ class SessionCatalog:
         return self._by_sql.properties_at(location)
 
     def has_all_files(self, table: RelationFacts) -> bool:
-        """Whether all files of a Delta table exist with their sizes, from a listing of its folders.
+        """Whether all files of a table exist with their sizes, without a Spark job.
 
         False means not known, for example for an older version.
         """
+        if table.kind == "iceberg":
+            return self._has_files_of_iceberg(table)
         entry = self._described.get(table.name.key)
         if entry is None:
             return False
@@ -225,6 +235,27 @@ class SessionCatalog:
         except (Py4JError, _NotListed) as error:
             logger.debug(f"the files of {table.name} are not listed: {error}")
             return False
+
+    def _has_files_of_iceberg(self, table: RelationFacts) -> bool:
+        if table.files is None or table.files > _MOST_FILES:
+            return False
+        try:
+            found = self._in_iceberg(table.name)
+            iceberg = found.catalog().loadTable(found.identifier()).table()
+            files = iceberg.newScan().useSnapshot(table.snapshot).planFiles()
+            try:
+                return all(self._is_whole(iceberg.io(), task) for task in _each(files))
+            finally:
+                files.close()
+        except Py4JError as error:
+            logger.debug(f"the files of {table.name} are not looked for: {error}")
+            return False
+
+    @staticmethod
+    def _is_whole(io: Any, task: Any) -> bool:
+        file = task.file()
+        length = io.newInputFile(file.location()).getLength()  # an error if the file is missing
+        return bool(length == file.fileSizeInBytes() and task.deletes().isEmpty())
 
     def _files_of(self, log: Any, snapshot: Any) -> dict[str, range]:
         """The table's data files and deletion vector files: path → allowed sizes.
