@@ -92,6 +92,7 @@ def test_what_the_project_prints_is_not_the_answer(project):
     model.write_text("{% do print('building ' ~ this) %}{% do print('[1') %}" + model.read_text())
     assert [view["model"] for view in told("status", "--select", "m")] == ["model.shop.m"]
     assert said("check", "--format", "json").count('"verdict"') == 3
+    assert told("explain", "m")["next_refresh"]["mode"] == "no_op"
 
 
 def test_variables(project):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
-from dbt.adapters.sparkivm.project_nodes import shared_views
+from dbt.adapters.sparkivm.project_nodes import shared_relations
 
 
 def node(kind: str, *read: str) -> Any:
@@ -30,24 +30,27 @@ def test_models_and_snapshots_read_but_tests_do_not():
 
 def model(name: str, materialized: str, *read: str) -> Any:
     return SimpleNamespace(
-        resource_type="model", schema="shop", alias=name, depends_on_nodes=[f"model.p.{one}" for one in read],
-        config=SimpleNamespace(materialized=materialized),
+        resource_type="model", unique_id=f"model.p.{name}", schema="shop", alias=name,
+        depends_on_nodes=list(read), config=SimpleNamespace(materialized=materialized),
     )  # fmt: skip
 
 
-def test_plain_views_with_several_readers_in_the_run():
+def test_relations_with_several_readers_in_the_run():
     models = [
-        model("orders", "table"),
-        model("lines", "view", "orders"),
-        model("open_lines", "ephemeral", "lines"),
-        model("alone", "view", "orders"),
-        model("a", "incremental_view", "lines", "alone", "orders"),
-        model("b", "incremental_view", "open_lines"),
-        model("c", "table", "alone"),
-        model("above", "incremental_view", "a"),
+        model("built", "table", "source.p.s.raw"),
+        model("lines", "view", "source.p.s.raw", "model.p.built"),
+        model("open_lines", "ephemeral", "model.p.lines"),
+        model("alone", "view", "model.p.built"),
+        model("a", "incremental_view", "model.p.lines", "model.p.alone", "macro.p.m"),
+        model("b", "incremental_view", "model.p.open_lines"),
+        model("c", "table", "model.p.alone"),
+        model("above", "incremental_view", "model.p.a"),
     ]
-    manifest = SimpleNamespace(nodes={f"model.p.{one.alias}": one for one in models})
+    raw = SimpleNamespace(
+        resource_type="source", unique_id="source.p.s.raw", schema="lake.s", identifier="Raw", config=None
+    )
+    manifest = SimpleNamespace(nodes={one.unique_id: one for one in models}, sources={raw.unique_id: raw})
     selected = set(manifest.nodes)
-    assert shared_views(manifest, selected) == {"shop.lines"}
-    assert shared_views(manifest, selected - {"model.p.b"}) == frozenset()
-    assert shared_views(manifest, {"test.p.of_a", "source.p.s.t"}) == frozenset()
+    assert shared_relations(manifest, selected) == {"shop.lines", "shop.built", "lake.s.raw"}
+    assert shared_relations(manifest, selected - {"model.p.b"}) == frozenset()
+    assert shared_relations(manifest, {"test.p.of_a", "source.p.s.raw"}) == frozenset()

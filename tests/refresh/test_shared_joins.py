@@ -48,7 +48,7 @@ def change(lab: Lab) -> None:
 
 
 def built(lab: Lab, *queries: str, **options: object) -> list[View]:
-    options = {"shared_views": SHARED, **options}
+    options = {"shared_relations": SHARED, **options}
     return [lab.view(f"m{number}", sql, **options).build() for number, sql in enumerate(queries)]
 
 
@@ -109,7 +109,7 @@ def test_a_changed_dimension_is_joined_with_rows_of_the_join(lab):
 
 
 def test_a_plain_view_with_one_reader_is_not_shared(lab):
-    (view,) = built(lab, BY_DAY, shared_views=frozenset())
+    (view,) = built(lab, BY_DAY, shared_relations=frozenset())
     change(lab)
     statements = view.must_be("incremental", pins=Pins()).statements
     assert "__ivm_step_weight" not in "".join(statements)

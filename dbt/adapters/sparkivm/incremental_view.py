@@ -25,7 +25,7 @@ from dbt.adapters.sparkivm.project_nodes import (
     name_of_relation,
     names_in_project,
     relations,
-    shared_views,
+    shared_relations,
     table_name,
 )
 from dbt.adapters.sparkivm.response import RefreshResponse
@@ -132,7 +132,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             ),
             full_refresh=bool(full_refresh),
             empty=bool(empty),
-            shared_views=self._shared_views(frozenset(selected)),
+            shared_relations=self._shared_relations(frozenset(selected)),
             takes_over=self._cached(relation) is not None,
         )
         with author_errors():
@@ -340,9 +340,9 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             self._read = frozenset(read for node in readers for read in node.depends_on_nodes)
         return self._read
 
-    def _shared_views(self, selected: frozenset[str]) -> frozenset[str]:
+    def _shared_relations(self, selected: frozenset[str]) -> frozenset[str]:
         if self._shared is None or self._shared[0] != selected:
-            self._shared = selected, shared_views(self.get_macro_resolver(), selected)
+            self._shared = selected, shared_relations(self.get_macro_resolver(), selected)
         return self._shared[1]
 
     def _declared_sources(self) -> DeclaredSources:

@@ -49,25 +49,27 @@ def table_name(schema: Any, identifier: Any) -> TableName:
     return TableName(".".join(rest), name, first) if rest else TableName(first, name)
 
 
-def shared_views(manifest: Any, selected: Collection[str]) -> frozenset[str]:
-    """Keys of the plain views that several incremental views read, also through others.
+def shared_relations(manifest: Any, selected: Collection[str]) -> frozenset[str]:
+    """Keys of the relations that several incremental views read, also through plain views.
 
     selected  the unique_ids of the run's nodes
     """
-    nodes = manifest.nodes
+    nodes = {**manifest.nodes, **manifest.sources}
     readers: defaultdict[str, set[str]] = defaultdict(set)
     for reader in selected:
-        if reader not in nodes or nodes[reader].config.materialized != "incremental_view":
+        if _materialized(nodes.get(reader)) != "incremental_view":
             continue
         below = list(nodes[reader].depends_on_nodes)
         while below:
             name = below.pop()
-            if _is_inlined(nodes.get(name)) and reader not in readers[name]:
+            if name in nodes and reader not in readers[name]:
                 readers[name].add(reader)
-                below += nodes[name].depends_on_nodes
-    several = (nodes[name] for name, models in readers.items() if len(models) > 1)
-    return frozenset(name_of_node(node).key for node in several if node.config.materialized == "view")
+                if _materialized(nodes[name]) in ("view", "ephemeral"):
+                    below += nodes[name].depends_on_nodes
+    shared = {name for name, models in readers.items() if len(models) > 1}
+    return frozenset(name.key for node, name in relations(manifest) if node.unique_id in shared)
 
 
-def _is_inlined(node: Any) -> bool:
-    return node is not None and node.config.materialized in ("view", "ephemeral")
+def _materialized(node: Any) -> str:
+    """How a model is built; "" for anything else."""
+    return str(node.config.materialized) if getattr(node, "resource_type", "") == "model" else ""

@@ -263,4 +263,11 @@ def _memory(attempt: Attempt, seen: Observation) -> Memory:
     compiled = seen.compiled
     assert compiled.plan is not None
     read = columns_read(compiled.plan.core, Scan)
-    return ViewMemory(attempt.sources.memory, attempt.engine, compiled.tables, read, seen.settings)
+    return ViewMemory(
+        attempt.sources.memory,
+        attempt.engine,
+        compiled.tables,
+        read,
+        seen.settings,
+        seen.request.shared_relations,
+    )

@@ -84,7 +84,7 @@ class RefreshRequest:
     auxiliary     the view is kept for a part of the owner's view
     as_entries    it shows the entries of its groups, which the owner's view adds up
     is_read       another model may read the view
-    shared_views  keys of the plain views that several models of the run read
+    shared_relations  keys of what several incremental views of the run read, also through plain views
     stamp_columns  constants of the query that are stored with each row when it is inserted or changed
     """
 
@@ -102,7 +102,7 @@ class RefreshRequest:
     auxiliary: bool = False
     as_entries: bool = False
     is_read: bool = True
-    shared_views: frozenset[str] = frozenset()
+    shared_relations: frozenset[str] = frozenset()
     stamp_columns: tuple[str, ...] = ()
     layout: StateLayout = StateLayout()
     comment: str = ""

@@ -200,6 +200,7 @@ class ViewMemory(Memory):
     tables    its sources
     read      the columns of each that it reads
     settings  of its session that decide the values of expressions
+    shared    keys of sources that other views of the run read too
     """
 
     run: RunMemory
@@ -207,10 +208,11 @@ class ViewMemory(Memory):
     tables: Mapping[str, RelationFacts]
     read: Mapping[str, Collection[str]]
     settings: Mapping[str, str] = field(default_factory=dict)
+    shared: Collection[str] = frozenset()
 
     def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         source, key = self.tables[table], self._key(table, change)
-        if change.kept or not keeps_changes(change, self.run.uses(key, uses)):
+        if change.kept or not keeps_changes(change, self.run.uses(key, uses) + (table in self.shared)):
             return change
         few = change.rows * len(source.fields) <= _MOST_VALUES
         fields = self._fields(table, every=every or (few and change.scans == 0), change=change)

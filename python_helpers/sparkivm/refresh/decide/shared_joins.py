@@ -33,7 +33,7 @@ _MOST_VALUES = 8_000_000  # estimated; more changes are computed by each view, i
 
 def find_shared_joins(sources: Sources, request: RefreshRequest, frontier: Frontier) -> None:
     """Let the run know the joins in plain views that this view reads, and others too."""
-    for view in request.shared_views & frontier.views.keys():
+    for view in request.shared_relations & frontier.views.keys():
         sources.memory.share(view, partial(_joins_of, sources, request, name_of(view)))
 
 
