@@ -87,9 +87,13 @@ def test_a_selection_of_a_view_with_tests(project):
     assert [view["model"] for view in told("status", "--select", "m")] == ["model.shop.m"]
 
 
-def test_what_the_project_prints_is_not_the_answer(project):
+def let_the_model_print() -> None:
     model = Path("models", "m.sql")
     model.write_text("{% do print('building ' ~ this) %}{% do print('[1') %}" + model.read_text())
+
+
+def test_what_the_project_prints_is_not_the_answer(project):
+    let_the_model_print()
     assert [view["model"] for view in told("status", "--select", "m")] == ["model.shop.m"]
     assert said("check", "--format", "json").count('"verdict"') == 3
     assert told("explain", "m")["next_refresh"]["mode"] == "no_op"
@@ -155,6 +159,7 @@ def test_errors(project):
 
 
 def test_the_report_has_history_and_plans(project, tmp_path):
+    let_the_model_print()
     said("status")  # parses the project, but writes no files of a run
     assert not (tmp_path / "target" / "run_results.json").exists()
     node = {"resource_type": "model", "schema": "shop", "config": {"materialized": "incremental_view"}}

@@ -118,7 +118,7 @@ def test_without_a_connection_it_says_so_and_goes_on(project, monkeypatch):
     def fails(self: Project, macro: str, arguments: object) -> str:
         raise NotStarted("no Spark")
 
-    monkeypatch.setattr(Project, "operation", fails)
+    monkeypatch.setattr(Project, "answer", fails)
     output = project / "there.html"
     arguments = ["report", "--project-dir", str(project), "--output", str(output)]
     done = CliRunner().invoke(main, arguments, catch_exceptions=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def report(project: Project, target_path: Path | None, output: Path | None, offl
 def _with_states(project: Project, run: Run) -> Run:
     """Raises: click.ClickException without a connection."""
     arguments = {"views": [view.unique_id for view in run.views]}
-    printed = project.operation("incremental_view_report", arguments)
-    found = {one["status"]["model"]: one for one in json.loads(printed)}
+    answer = project.answer("incremental_view_report", arguments)
+    found = {one["status"]["model"]: one for one in answer}
     views = (replace(view, **found[view.unique_id]) for view in run.views)
     return replace(run, views=tuple(views), connected=True)
