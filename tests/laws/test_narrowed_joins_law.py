@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 import pytest
 
 from sparkivm.algebra import At, Derivation, LeftJoin, Relation, Restricted, Scan, SemiJoin
-from sparkivm.algebra.derivation import Narrowing, NoNarrowing
+from sparkivm.algebra.derivation import NO_NARROWING, Narrowing
 from sparkivm.algebra.relation import has_groups
 from sparkivm.normalize.prune_empty import prune_empty
 from tests.fuzz.random_data import TABLES
@@ -44,7 +44,7 @@ class Always(Narrowing):
         return True
 
 
-class Whole(NoNarrowing):
+class Whole(Narrowing):
     """Does not narrow the relations in which changed rows are looked up."""
 
     def leaves_whole(self, relation: Relation) -> bool:
@@ -115,7 +115,7 @@ def test_a_whole_relation_is_not_restricted_to_changed_rows(name):
         delta = Derivation({"r"}, narrowing).delta(query)
         return sum(isinstance(node, Restricted) for node in delta.walk())
 
-    assert lookups(Whole()) < lookups(NoNarrowing())
+    assert lookups(Whole()) < lookups(NO_NARROWING)
 
 
 def test_groups_kept_by_a_semi_join_are_read_by_the_keys_that_change():

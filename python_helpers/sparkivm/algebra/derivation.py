@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from sparkivm.algebra.keys import Keys
 from sparkivm.algebra.moment import moments
@@ -17,36 +16,26 @@ from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import Consolidate, Empty, negated, plain
 
 
-class Narrowing(Protocol):
-    """Which inputs of a join are restricted in advance. Any answer is correct; it only affects cost."""
+class Narrowing:
+    """Which inputs of a join are restricted in advance: none. Any answer is correct; it only affects cost."""
 
     def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
         """A changing input to the keys of an unchanged one, before its changes are derived."""
+        return False
 
     def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
         """A table joined to changes of groups, to the keys by which these groups are read again.
 
         columns  of the table that equal group keys
         """
+        return False
 
     def leaves_whole(self, relation: Relation) -> bool:
         """Whether changed rows are looked up in the whole relation, without restricting it to their keys."""
-
-
-class NoNarrowing(Narrowing):
-    """Restricts no input."""
-
-    def by_what_stays(self, changing: Relation, staying: Relation) -> bool:
-        return False
-
-    def by_what_groups_read(self, table: Relation, groups: Relation, columns: Collection[str]) -> bool:
-        return False
-
-    def leaves_whole(self, relation: Relation) -> bool:
         return False
 
 
-NO_NARROWING = NoNarrowing()
+NO_NARROWING = Narrowing()
 
 
 class Derivation:
