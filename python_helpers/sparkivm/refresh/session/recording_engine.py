@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sparkivm.engine import Commit, Engine, Field, RelationFacts, Row
+from sparkivm.engine import Engine, Row
 from sparkivm.formats.state_format import Write
-from sparkivm.names import TableName
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _timed(method: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[RecordingEngine, P], T]:
+    """A method that forwards to the engine and counts the time as waiting."""
+
+    @wraps(method)
+    def forward(self: RecordingEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        started = time.perf_counter()
+        try:
+            found: T = getattr(self._engine, method.__name__)(*args, **kwargs)
+            return found
+        finally:
+            self.waited_s += time.perf_counter() - started
+
+    return forward
 
 
 class RecordingEngine(Engine):
@@ -37,80 +53,36 @@ class RecordingEngine(Engine):
     def write(self, write: Write) -> Sequence[Row]:
         return self.run(write.macro, **write.arguments)
 
-    def execute_quietly(self, sql: str) -> None:
-        """Execute a statement without recording it; its effects end with the refresh."""
-        self._timed(lambda: self._engine.execute(sql))
-
-    def _timed(self, call: Callable[[], T]) -> T:
-        started = time.perf_counter()
-        try:
-            return call()
-        finally:
-            self.waited_s += time.perf_counter() - started
-
-    def query(self, sql: str) -> Sequence[Row]:
-        return self._timed(lambda: self._engine.query(sql))
+    _execute = _timed(Engine.execute)
 
     def execute(self, sql: str) -> Sequence[Row]:
         self.statements.append(sql)
-        return self._timed(lambda: self._engine.execute(sql))
+        return self._execute(sql)
+
+    def execute_quietly(self, sql: str) -> None:
+        """Execute a statement without recording it; its effects end with the refresh."""
+        self._execute(sql)
 
     def render(self, macro: str, **arguments: Any) -> str:
         return self._engine.render(macro, **arguments)
 
-    def describe(self, name: TableName) -> RelationFacts | None:
-        return self._timed(lambda: self._engine.describe(name))
-
-    def describe_all(self, names: Sequence[TableName]) -> Sequence[RelationFacts | None]:
-        return self._timed(lambda: self._engine.describe_all(names))
-
-    def invalidate(self, name: TableName) -> None:
-        self._timed(lambda: self._engine.invalidate(name))
-
-    def commits(self, name: TableName, after: int) -> Sequence[Commit]:
-        return self._timed(lambda: self._engine.commits(name, after))
-
-    def names_like(self, prefix: TableName) -> Sequence[TableName]:
-        return self._timed(lambda: self._engine.names_like(prefix))
-
-    def properties_at(self, location: str) -> Mapping[str, str] | None:
-        return self._timed(lambda: self._engine.properties_at(location))
-
-    def check_files(self, table: RelationFacts) -> None:
-        self._timed(lambda: self._engine.check_files(table))
-
-    def expect_commit(self, table: TableName) -> None:
-        self._timed(lambda: self._engine.expect_commit(table))
-
-    def substituted(self, sql: str) -> str:
-        return self._timed(lambda: self._engine.substituted(sql))
-
-    def check_query(self, sql: str) -> None:
-        self._timed(lambda: self._engine.check_query(sql))
-
-    def schema_of(self, sql: str) -> tuple[Field, ...]:
-        return self._timed(lambda: self._engine.schema_of(sql))
-
-    def analyzed_plan(self, sql: str) -> str:
-        return self._timed(lambda: self._engine.analyzed_plan(sql))
-
-    def optimized_plan(self, sql: str) -> str:
-        return self._timed(lambda: self._engine.optimized_plan(sql))
-
-    def namespace(self) -> tuple[str, ...]:
-        return self._timed(lambda: self._engine.namespace())
-
-    def variables(self, names: Collection[str]) -> frozenset[str]:
-        return self._timed(lambda: self._engine.variables(names))
-
-    def foreign_functions(self, names: Collection[str]) -> frozenset[str]:
-        return self._timed(lambda: self._engine.foreign_functions(names))
-
-    def set(self, settings: Mapping[str, str]) -> None:
-        self._timed(lambda: self._engine.set(settings))
-
-    def unset(self, settings: Sequence[str]) -> None:
-        self._timed(lambda: self._engine.unset(settings))
-
-    def settings(self, names: Sequence[str]) -> Mapping[str, str]:
-        return self._timed(lambda: self._engine.settings(names))
+    query = _timed(Engine.query)
+    describe = _timed(Engine.describe)
+    describe_all = _timed(Engine.describe_all)
+    invalidate = _timed(Engine.invalidate)
+    commits = _timed(Engine.commits)
+    names_like = _timed(Engine.names_like)
+    properties_at = _timed(Engine.properties_at)
+    check_files = _timed(Engine.check_files)
+    expect_commit = _timed(Engine.expect_commit)
+    substituted = _timed(Engine.substituted)
+    check_query = _timed(Engine.check_query)
+    schema_of = _timed(Engine.schema_of)
+    analyzed_plan = _timed(Engine.analyzed_plan)
+    optimized_plan = _timed(Engine.optimized_plan)
+    namespace = _timed(Engine.namespace)
+    variables = _timed(Engine.variables)
+    foreign_functions = _timed(Engine.foreign_functions)
+    set = _timed(Engine.set)
+    unset = _timed(Engine.unset)
+    settings = _timed(Engine.settings)
