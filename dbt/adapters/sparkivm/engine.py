@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.sparkivm.spark_errors import SparkLost, condition, sentence
 from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, SqlCatalog
@@ -26,41 +26,11 @@ from sparkivm.engine import (
 )
 from sparkivm.names import TableName, quoted
 
+if TYPE_CHECKING:
+    from dbt.adapters.sparkivm.session_catalog import SessionCatalog  # needs pyspark
+
 MACROS = "dbt_sparkivm"  # a project overrides our macros by dispatch, not by name
 _ALL_SETTINGS = "set"
-# By default Spark truncates the text of a plan with many columns.
-
-
-class Metadata(Protocol):
-    """An engine's knowledge of relations and queries, in-process or by SQL."""
-
-    def describe(self, name: TableName) -> RelationFacts | None: ...
-
-    def invalidate(self, name: TableName) -> None: ...
-
-    def commits(self, name: TableName, after: int) -> Sequence[Commit]: ...
-
-    def names_like(self, prefix: TableName) -> Sequence[TableName]: ...
-
-    def properties_at(self, location: str) -> Mapping[str, str] | None: ...
-
-    def expect_commit(self, table: TableName) -> None: ...
-
-    def substituted(self, sql: str) -> str: ...
-
-    def check_query(self, sql: str) -> None: ...
-
-    def schema_of(self, sql: str) -> tuple[Field, ...]: ...
-
-    def analyzed_plan(self, sql: str) -> str: ...
-
-    def optimized_plan(self, sql: str) -> str: ...
-
-    def namespace(self) -> tuple[str, ...]: ...
-
-    def variables(self, names: Collection[str]) -> frozenset[str]: ...
-
-    def foreign_functions(self, names: Collection[str]) -> frozenset[str]: ...
 
 
 class AdapterEngine(Engine):
@@ -177,7 +147,7 @@ class AdapterEngine(Engine):
 
     # By SQL; SessionEngine has faster ways.
 
-    def _metadata_of_connection(self) -> Metadata:
+    def _metadata_of_connection(self) -> SqlCatalog | SessionCatalog:
         return SqlCatalog(self.query, self._query)
 
     def _set(self, key: str, value: str) -> None:

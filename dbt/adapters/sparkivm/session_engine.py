@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from dbt.adapters.sparkivm.engine import AdapterEngine, Metadata, spark_errors
+from dbt.adapters.sparkivm.engine import AdapterEngine, spark_errors
 from dbt.adapters.sparkivm.session_catalog import SessionCatalog
 from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
 
@@ -42,7 +42,7 @@ class SessionEngine(AdapterEngine):
         except EngineError as error:
             return error
 
-    def _metadata_of_connection(self) -> Metadata:
+    def _metadata_of_connection(self) -> SessionCatalog:
         self._connection.prepare()
         by_sql = SqlCatalog(self.query, self._query, local_times=True)
         self._catalog = SessionCatalog(self._connection.session, by_sql)
