@@ -29,7 +29,6 @@ class Recipe:
 
 
 INSERTS_AND_DELETES = Recipe("0.1 % of orders inserted, 0.1 % deleted", inserted=0.001, deleted=0.001)
-INSERTS = Recipe("0.1 % of orders inserted", inserted=0.001)
 EVERY_TABLE = Recipe(
     "0.1 % of orders inserted, 0.1 % deleted, 0.1 % of lineitem and 20 customers, parts, suppliers updated",
     inserted=0.001,

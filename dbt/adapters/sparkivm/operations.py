@@ -151,7 +151,7 @@ class OperationsMixin(IncrementalViewMixin):
 
         with author_errors():
             request = self._stored_request(self._view_node(view))
-            return as_json(history(self.ivm_engine(), request, _positive("limit", limit)))
+            return as_json(history(self.ivm_engine(), request, _limit(limit)))
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_changes(self, view: str, limit: int = 100) -> str:
@@ -160,7 +160,7 @@ class OperationsMixin(IncrementalViewMixin):
 
         with author_errors():
             request = self._stored_request(self._view_node(view))
-            return as_json(changed_rows(self.ivm_engine(), request, _positive("limit", limit)))
+            return as_json(changed_rows(self.ivm_engine(), request, _limit(limit)))
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_report(self, views: Sequence[str] | None = None, limit: int = 40) -> str:
@@ -285,10 +285,10 @@ def as_json(value: Any) -> str:
     return json.dumps(value, default=plain, ensure_ascii=False)
 
 
-def _positive(name: str, value: object) -> int:
+def _limit(value: object) -> int:
     """Raises: CompilationError."""
     if type(value) is not int or value < 1:
-        raise CompilationError(f"{name} is {value}, but must be a whole number above 0")
+        raise CompilationError(f"limit is {value}, but must be a whole number above 0")
     return value
 
 

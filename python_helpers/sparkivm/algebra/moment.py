@@ -37,7 +37,7 @@ def is_moment(key: str) -> bool:
     return key.startswith(_PREFIX)
 
 
-def function_of(key: str, before: bool = False) -> exp.Expr:
+def function_of(key: str) -> exp.Expr:
     """The call that returns a moment, where its value does not matter."""
     return exp.Anonymous(this=key.removeprefix(_PREFIX))
 

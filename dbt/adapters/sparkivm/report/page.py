@@ -102,9 +102,9 @@ def _times(run: Run) -> str:
     longest = max(max(view.seconds, view.rebuild_s or 0) for view in run.views) or 1
     rows = []
     for view in run.views:
-        bars = [_bar(view.outcome, view.seconds, longest, "")]
+        bars = [_bar(view.outcome, view.seconds, longest)]
         if view.rebuild_s is not None and view.outcome in ("incremental", "no_op"):
-            bars.append(_bar("last", view.rebuild_s, longest, ""))
+            bars.append(_bar("last", view.rebuild_s, longest))
         rows.append(f'<div class="name">{escape(view.name)}</div><div>{"".join(bars)}</div>')
     outcomes = dict.fromkeys(view.outcome for view in run.views)
     key = _key([(outcome, _WORDS.get(outcome, outcome)) for outcome in outcomes])
@@ -118,11 +118,9 @@ def _times(run: Run) -> str:
     )
 
 
-def _bar(kind: str, value: float, longest: float, text: str) -> str:
+def _bar(kind: str, value: float, longest: float) -> str:
     width = 82 * value / longest
-    return (
-        f'<div class="bar {kind}"><i style="width:{width:.2f}%"></i><span>{seconds(value)}{text}</span></div>'
-    )
+    return f'<div class="bar {kind}"><i style="width:{width:.2f}%"></i><span>{seconds(value)}</span></div>'
 
 
 def _table(run: Run) -> str:
