@@ -46,7 +46,6 @@ from sparkivm.refresh.sources.types_of_rows import (
     check_comparable,
     check_groupable,
     check_inner_keys,
-    check_joined,
     check_keys,
     check_stored,
 )
@@ -310,13 +309,12 @@ class _Compilation:
             self.stamp_columns,
         )  # fmt: skip
         check_groupable(self.engine, plan.core, self.catalog.tables)
-        check_joined(plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)
         if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
             raise NotIncremental(decided.reason)
         tables = {key: table.fields for key, table in self.catalog.tables.items()}
         types = origin_types(plan.core, tables, self.types_of)
-        check_inner_keys(plan.core, types)
+        check_inner_keys(plan.core, types, self.catalog.tables)
         plan = replace(plan, state=replace(plan.state, maps=map_types(types)))
         stored: tuple[Field, ...] = ()
         if self.is_new:

@@ -54,35 +54,30 @@ def check_no_sessions(engine: Engine, source: RelationFacts, fields: Iterable[Fi
             )
 
 
-def check_joined(core: Relation, tables: Mapping[str, RelationFacts]) -> None:
-    """Rows that gain or lose matches are found by the columns that ON reads; this fails for maps."""
-    for join in core.walk():
-        for name in _found_by(join):
-            scan, column = join.origin(name)
-            source = tables.get(scan.table) if isinstance(scan, Scan) else None
-            if source is None or not isinstance(scan, Scan):
-                continue
-            field = next(f for f in source.fields if f.name == dict(scan.fields)[column])
-            if not field.spark_type.joinable:
-                what = (
-                    f"ON reads {source.source}.{field.name} of type {field.type}, which Spark cannot join by"
-                )
-                raise _unsupported(f"{what}; compute the compared value in a subquery")
-
-
-def check_inner_keys(core: Relation, types: OriginTypes) -> None:
-    """The same for values that the query computes, and for keys of groups and partitions inside it."""
+def check_inner_keys(core: Relation, types: OriginTypes, tables: Mapping[str, RelationFacts]) -> None:
+    """Rows that gain or lose matches are found by the columns that ON reads, groups and partitions inside the
+    query by their keys. Spark cannot find rows by maps.
+    """
     for node in core.walk():
+        do = ""
         if isinstance(node, Aggregate) and node is not core:
             what, names = "a subquery or DISTINCT groups by", node.keys
         elif isinstance(node, Window):
             what, names = "a window function is partitioned by", node.partition
         else:
             what, names = "ON reads", _found_by(node)
+            do = "; compute the compared value in a subquery"
         for name in names:
             type_ = unjoinable_type(node, name, types)
             if type_ is not None:
-                raise _unsupported(f"{what} {name} of type {type_}, which Spark cannot join by")
+                read = f"{_in_source(node, name, tables)} of type {type_}"
+                raise _unsupported(f"{what} {read}, which Spark cannot join by{do}")
+
+
+def _in_source(relation: Relation, name: str, tables: Mapping[str, RelationFacts]) -> str:
+    """A column as messages name it: with its source if the query does not compute it."""
+    scan, column = relation.origin(name)
+    return f"{tables[scan.table].source}.{dict(scan.fields)[column]}" if isinstance(scan, Scan) else name
 
 
 def _found_by(join: Relation) -> tuple[str, ...]:
