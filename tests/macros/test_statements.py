@@ -145,9 +145,6 @@ def test_short_statements():
     )
     assert MACROS.render("drop_tag", table="t", tag="`a`") == "alter table t drop tag if exists `a`"
     assert MACROS.render("refresh_source", source="p") == "refresh table p"
-    assert MACROS.render("set_mirror_properties", mirror="m", tblproperties={"a": "b"}) == (
-        "alter table m set\ntblproperties (\n  'a' = 'b'\n)"
-    )
 
 
 def test_each_file_holds_its_macro_and_public_ones_are_described():

@@ -185,7 +185,8 @@ class SeedTable:
         return applied
 
     def _record(self, record: SeedRecord) -> None:
-        self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=record.properties)
+        properties = record.properties
+        self.engine.run("mark_relation", kind="table", relation=self.name.sql, tblproperties=properties)
 
 
 def _columns(table: RelationFacts) -> str:

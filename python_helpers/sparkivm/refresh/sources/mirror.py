@@ -96,7 +96,7 @@ class Mirror:
         """Give an existing mirror the declared retention."""
         wanted = self._retention(_format_of(mirror))
         if any(mirror.properties.get(name) != value for name, value in wanted.items()):
-            self.engine.run("set_mirror_properties", mirror=self.name.sql, tblproperties=wanted)
+            self.engine.run("mark_relation", kind="table", relation=self.name.sql, tblproperties=wanted)
 
     def _retention(self, format: StateFormat) -> Mapping[str, str]:
         kept = self.declaration.mirror.retention
