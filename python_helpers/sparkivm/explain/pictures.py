@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkivm.explain.plan_tree import PlanNode
+from sparkivm.explain.plan_tree import PlanNode, nodes_of
 
 
 def mermaid(view: str, root: PlanNode) -> str:
@@ -33,15 +33,12 @@ def dot(view: str, root: PlanNode) -> str:
 
 def _numbered(root: PlanNode) -> list[tuple[int, list[str], PlanNode]]:
     """(number, names of its readers, node), level by level; each node once."""
-    above: dict[PlanNode, list[str]] = {root: ["view"]}
-    waiting = [root]
-    for number, node in enumerate(waiting, 1):  # the list grows during the loop
+    nodes = nodes_of(root)
+    above = {node: ["view"] if node is root else [] for node in nodes}
+    for number, node in enumerate(nodes, 1):
         for child in node.children:
-            if child not in above:
-                above[child] = []
-                waiting.append(child)
             above[child].append(f"n{number}")
-    return [(number, above[node], node) for number, node in enumerate(waiting, 1)]
+    return [(number, above[node], node) for number, node in enumerate(nodes, 1)]
 
 
 def _quoted(text: str) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from sparkivm.errors import ModelError
-from sparkivm.explain.plan_tree import PlanNode
+from sparkivm.explain.plan_tree import PlanNode, nodes_of
 from sparkivm.refresh.decide.decide import Decision
 
 
@@ -48,18 +48,13 @@ def explained(
 
 def _nodes(root: PlanNode) -> list[dict[str, object]]:
     """Numbered from 1, the root first; `reads` are numbers of nodes."""
-    numbers, waiting = {root: 1}, [root]
-    for node in waiting:  # the list grows during the loop
-        for child in node.children:
-            if child not in numbers:
-                waiting.append(child)
-                numbers[child] = len(waiting)
+    numbers = {node: number for number, node in enumerate(nodes_of(root), 1)}
     return [
         {
-            "id": numbers[node],
+            "id": number,
             "label": node.label,
             "strategy": node.strategy,
             "reads": [numbers[child] for child in node.children],
         }
-        for node in waiting
+        for node, number in numbers.items()
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 
-from sparkivm.explain.plan_tree import PlanNode
+from sparkivm.explain.plan_tree import PlanNode, nodes_of
 
 # Sizes in pixels. Labels are in a font of fixed width, so that a box can be measured.
 _CHARACTER = 6.7
@@ -92,16 +92,13 @@ def svg(view: str, root: PlanNode) -> str:
 
 def _boxes(top: _Box) -> list[_Box]:
     """The boxes of all nodes, each once."""
-    known = {top.node: top}
-    waiting = [top]
-    for box in waiting:  # the list grows during the loop
-        for node in box.node.children:
-            if node not in known:
-                kind = "" if node.children else "source"
-                known[node] = _Box(node, kind, _wrapped(node.label), _wrapped(node.strategy))
-                waiting.append(known[node])
-            box.below.append(known[node])
-    return waiting
+    boxes = {top.node: top}
+    for node in nodes_of(top.node)[1:]:
+        kind = "" if node.children else "source"
+        boxes[node] = _Box(node, kind, _wrapped(node.label), _wrapped(node.strategy))
+    for box in boxes.values():
+        box.below = [boxes[child] for child in box.node.children]
+    return list(boxes.values())
 
 
 def _wrapped(text: str) -> list[str]:

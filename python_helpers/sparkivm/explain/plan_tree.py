@@ -38,16 +38,20 @@ def relation_tree(relation: Relation) -> PlanNode:
     return _node(relation, {}, derived=False)
 
 
+def nodes_of(root: PlanNode) -> list[PlanNode]:
+    """A node and all below it, level by level, each once."""
+    nodes, known = [root], {root}
+    for node in nodes:  # the list grows during the loop
+        for child in node.children:
+            if child not in known:
+                nodes.append(child)
+                known.add(child)
+    return nodes
+
+
 def tree_lines(root: PlanNode) -> list[str]:
     """One line per operator. A part that is used in several places is numbered and written out once."""
-    uses = Counter[PlanNode]()
-
-    def count(node: PlanNode) -> None:
-        uses[node] += 1
-        if uses[node] == 1:
-            for child in node.children:
-                count(child)
-
+    uses = Counter(child for node in nodes_of(root) for child in node.children)
     parts: dict[PlanNode, int] = {}
     lines: list[str] = []
 
@@ -63,7 +67,6 @@ def tree_lines(root: PlanNode) -> list[str]:
         for child in node.children:
             write(child, depth + 1)
 
-    count(root)
     write(root, 0)
     return lines
 
