@@ -35,9 +35,9 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
         return "select 1 where false"
     sources = Sources.of(RecordingEngine(engine), Pins(), request, captures=False)
     text = query_text(engine, request.view, request.sql)
-    request = replace(request, sql=sources.model_text(request.view, text))
+    request = replace(request, sql=sources.model_text(request.view, text), stamp_columns=())
     catalog = SourceCatalog(sources, request.view, request.state, {})
-    plan = compile_view(engine, request.view, request.sql, catalog, stored.frontier).plan
+    plan = compile_view(engine, request, catalog, stored.frontier).plan
     assert plan is not None, f"{request.view} was incremental"
     tables = {**catalog.tables, STATE: engine.describe(state)}
     texts = _Current(tables, stored.frontier.moments)  # type: ignore[arg-type]

@@ -15,10 +15,12 @@ from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.formats.delta_states import DELTA_STATES
-from sparkivm.names import TableName, state_table
+from sparkivm.marker import owner_of
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.operations.consistency import consistency_sql
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
@@ -173,7 +175,8 @@ VARIABLES = {
 def compiled(lab: Lab, sql: str) -> CompiledView:
     sources = Sources(lab.engine, Pins(), NOTHING_DECLARED, lab.schema, DELTA_STATES, captures=False)
     view = TableName(lab.schema, "m")
-    return compile_view(lab.engine, view, sql, SourceCatalog(sources, view, state_table(view), {}), None)
+    request = RefreshRequest(view, sql, owner_of("p", "model.p.m", view))
+    return compile_view(lab.engine, request, SourceCatalog(sources, view, request.state, {}))
 
 
 def not_computed_each_time(lab: Lab, texts: Mapping[str, str]) -> dict[str, str]:

@@ -4,10 +4,11 @@ import pytest
 
 from sparkivm.engine import Engine, Field
 from sparkivm.errors import ModelError
+from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.model.compiled_view import compile_view
-from sparkivm.refresh.request import NO_HEADER
+from sparkivm.refresh.request import NO_HEADER, RefreshRequest
 from sparkivm.refresh.session.session_settings import semantic_settings
 from sparkivm.refresh.session.sql_header import read_header
 
@@ -101,6 +102,8 @@ def test_the_header_decides_as_a_setting_does():
 def test_a_view_over_what_is_not_seen_has_no_plan():
     """So each run computes it, even if its sources have not changed."""
     header = read_header("m", "declare day date = (select max(day) from t)")
-    view = compile_view(Session(), TableName("s", "m"), "select day as a", None, None, unseen=header.fallback)
+    name = TableName("s", "m")
+    request = RefreshRequest(name, "select day as a", owner_of("p", "model.p.m", name), header=header)
+    view = compile_view(Session(), request, None)
     assert (view.plan, view.fallback, view.complete) == (None, header.fallback, False)
     assert [field.name for field in view.fields] == ["a"]

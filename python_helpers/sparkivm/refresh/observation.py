@@ -87,18 +87,7 @@ def compiled_for(
     Raises: ModelError if Spark refuses the model, or its rows cannot be stamped as it wants.
     """
     catalog = SourceCatalog(sources, request.view, request.state, versions)
-    compiled = compile_view(
-        engine,
-        request.view,
-        request.sql,
-        catalog,
-        frontier,
-        auxiliaries,
-        may_keep=request.may_keep_views,
-        unseen=request.header.fallback,
-        laid_out_by=request.layout.columns,
-        stamp_columns=request.stamp_columns,
-    )
+    compiled = compile_view(engine, request, catalog, frontier, auxiliaries)
     if request.stamp_columns and compiled.fallback is not None:
         why = compiled.fallback
         raise ModelError(

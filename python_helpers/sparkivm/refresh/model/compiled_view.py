@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -40,6 +40,7 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood
 from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.model.model_query import model_fields
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.session_settings import refuse_other_meanings
 from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash, view_hash
 from sparkivm.refresh.sources.types_of_rows import (
@@ -128,30 +129,21 @@ class _NeutralTexts:
 
 def compile_view(
     engine: Engine,
-    model: TableName,
-    sql: str,
+    request: RefreshRequest,
     catalog: SourceCatalog,
-    frontier: Frontier | None,
+    frontier: Frontier | None = None,
     auxiliaries: Mapping[str, TableName] = MappingProxyType({}),
-    *,
-    may_keep: bool = True,
-    unseen: Fallback | None = None,
-    laid_out_by: Collection[str] = (),
-    stamp_columns: tuple[str, ...] = (),
 ) -> CompiledView:
-    """Compile a model.
+    """Compile the model of a request.
 
     frontier     of the state; it has Spark's answers for the same text over the same columns
     auxiliaries  views that inner aggregates are read from, by their queries
-    may_keep     whether auxiliary views are allowed
-    unseen       why the rows may depend on changes that we cannot observe; then there is no plan
-    laid_out_by  columns of the state's layout, in lower case; the state has them even if constant
-    stamp_columns  columns that say which refresh last changed the row
     Raises: ModelError if Spark rejects the model, it can never be a view, or its rows cannot be stamped.
     """
+    model, sql = request.view, request.sql
     try:
-        if unseen is not None:
-            raise NotIncremental(unseen)
+        if request.header.fallback is not None:
+            raise NotIncremental(request.header.fallback)
         refuse_other_meanings(engine)
         with not_too_deep():
             tree = parse_model(str(model), sql)
@@ -193,11 +185,9 @@ def compile_view(
                 check_text_is_understood(engine, sql, tree)
                 for facts in catalog.views.values():
                     check_view_is_understood(engine, facts, catalog)
-            compilation = _Compilation(
-                engine, catalog, types_of, views_read, may_keep, is_new, laid_out_by, stamp_columns
-            )
+            compilation = _Compilation(engine, request, catalog, types_of, views_read, is_new)
             with _refusals_of_spark():
-                plan, replaced, adds_up, decided, stored = compilation.plan(query, fields)
+                planned = compilation.plan(query, fields)
     except CannotStamp as error:
         raise ModelError(str(model), error.what, error.do) from None
     except NotIncremental as error:
@@ -214,14 +204,14 @@ def compile_view(
             called=called - foreign, catalog=catalog,
         )  # fmt: skip
     return CompiledView(
-        fields, plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
-        auxiliaries={text: view for text, view in auxiliaries.items() if text in replaced},
-        adds_up_auxiliary=adds_up,
-        behind=frozenset().union(*(node.tables for node in replaced.values())),
+        fields, planned.plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
+        auxiliaries={text: view for text, view in auxiliaries.items() if text in planned.replaced},
+        adds_up_auxiliary=planned.adds_up,
+        behind=frozenset().union(*(node.tables for node in planned.replaced.values())),
         called=called,
-        decided=decided,
+        decided=planned.decided,
         catalog=catalog,
-        stored=_known_types(plan, known) if known is not None and not is_new else stored,
+        stored=_known_types(planned.plan, known) if known is not None and not is_new else planned.stored,
     )  # fmt: skip
 
 
@@ -262,6 +252,23 @@ class _TypesOf:
 
 
 @dataclass(frozen=True)
+class _Planned:
+    """A plan, and what was found on the way.
+
+    replaced  the aggregates that it reads from auxiliary views, by their queries
+    adds_up   whether it adds up the entries of an auxiliary view
+    decided   what needs auxiliary views
+    stored    for a new text, the columns of the state
+    """
+
+    plan: ViewPlan
+    replaced: Mapping[str, Aggregate]
+    adds_up: bool
+    decided: Decided | None
+    stored: StateColumns
+
+
+@dataclass(frozen=True)
 class _Compilation:
     """From a query to its plan.
 
@@ -270,22 +277,14 @@ class _Compilation:
     """
 
     engine: Engine
+    request: RefreshRequest
     catalog: SourceCatalog
     types_of: _TypesOf
     views_read: Mapping[str, tuple[Relation, Columns]]
-    may_keep: bool
     is_new: bool
-    laid_out_by: Collection[str]
-    stamp_columns: tuple[str, ...]
 
-    def plan(
-        self, query: Query, fields: tuple[Field, ...]
-    ) -> tuple[ViewPlan, dict[str, Aggregate], bool, Decided | None, StateColumns]:
-        """The plan, the aggregates that it reads from auxiliary views, whether it adds up their entries, and
-        what needs auxiliary views; for a new text, the state's columns.
-
-        Raises: NotIncremental; CannotStamp; EngineError if Spark rejects a part.
-        """
+    def plan(self, query: Query, fields: tuple[Field, ...]) -> _Planned:
+        """Raises: NotIncremental; CannotStamp; EngineError if Spark rejects a part."""
         replaced: dict[str, Aggregate] = {}
         adds_up = False
 
@@ -305,12 +304,14 @@ class _Compilation:
             return halves
 
         plan = compile_query(
-            query, fields, self.types_of, read_from_views, read_from_entries, self.laid_out_by,
-            self.stamp_columns,
+            query, fields, self.types_of, read_from_views, read_from_entries, self.request.layout.columns,
+            self.request.stamp_columns,
         )  # fmt: skip
         check_groupable(self.engine, plan.core, self.catalog.tables)
         decided = decided_by_order(plan.written, self.types_of)
-        if decided is not None and not (self.may_keep and _can_be_views(decided.by, self.catalog)):
+        if decided is not None and not (
+            self.request.may_keep_views and _can_be_views(decided.by, self.catalog)
+        ):
             raise NotIncremental(decided.reason)
         tables = {key: table.fields for key, table in self.catalog.tables.items()}
         types = origin_types(plan.core, tables, self.types_of)
@@ -323,7 +324,7 @@ class _Compilation:
             stored = self.engine.schema_of(f"select * from {state} as state")
             check_keys(plan.state, stored)
             check_stored(stored)
-        return plan, replaced, adds_up, decided, columns_of(stored)
+        return _Planned(plan, replaced, adds_up, decided, columns_of(stored))
 
 
 @contextmanager
