@@ -71,7 +71,9 @@ class TestRecord:
     def test_a_record_that_others_can_read_is_refused(self, tmp_path, mode):
         stale(tmp_path, RECORD)
         (tmp_path / "server.json").chmod(mode)
-        refused = pytest.raises(PermissionError, match=r"server\.json is not a file that only this user")
+        refused = pytest.raises(
+            PermissionError, match=r"server\.json is not a regular file of this user alone"
+        )
         with refused:
             find_server(tmp_path)
         with refused, held_record(tmp_path):
@@ -290,7 +292,7 @@ class TestJoining:
             with pytest.raises(FailedToConnectError, match=r"spark\.driver\.memory"):
                 join.join_server(tmp_path, {**SETTINGS, "spark.driver.memory": "9g"})
             (tmp_path / "server.json").chmod(0o644)
-            with pytest.raises(FailedToConnectError, match="only this user"):
+            with pytest.raises(FailedToConnectError, match="of this user alone"):
                 join.join_server(tmp_path, SETTINGS)
         assert attached == []
 

@@ -18,17 +18,24 @@ def make_private(directory: Path) -> None:
         (directory / ".gitignore").write_text("*\n")
 
 
+def open_own(path: Path, flags: int, *, forbidden: int = 0) -> int:
+    """The descriptor of a file of this user, opened with flags of `os.open`. A new one is private.
+
+    forbidden  permissions that the group and others must not have
+    Raises: OSError if it is a link or somebody else's: others may be able to write to the directory.
+    """
+    file = os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    found = os.fstat(file)
+    if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode) or found.st_mode & forbidden:
+        os.close(file)
+        raise PermissionError(f"{path} is not a regular file of this user alone; delete it")
+    return file
+
+
 @contextmanager
 def private_file(path: Path) -> Generator[BinaryIO, None, None]:
-    """A file to write from its beginning, which only its owner can read.
-
-    Raises: OSError if it is a link, or somebody else's: others may be able to write to the directory.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        found = os.fstat(file.fileno())
-        if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
-            raise PermissionError(f"{path} is not a regular file of this user")
+    """A file to write from its beginning, which only its owner can read. Raises: OSError as open_own."""
+    with os.fdopen(open_own(path, os.O_WRONLY | os.O_CREAT), "wb") as file:
         os.fchmod(file.fileno(), 0o600)  # an earlier version left it readable
         file.truncate()
         yield file
@@ -37,11 +44,7 @@ def private_file(path: Path) -> Generator[BinaryIO, None, None]:
 def read_own(path: Path) -> bytes:
     """The content of a file that this user wrote and nobody else can write to.
 
-    Raises: OSError if it is missing, a link, or somebody else's.
+    Raises: OSError as open_own, or if it is missing.
     """
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-        found = os.fstat(file.fileno())
-        others = stat.S_IWGRP | stat.S_IWOTH
-        if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode) or found.st_mode & others:
-            raise PermissionError(f"{path} is not a regular file that only this user can write to")
+    with os.fdopen(open_own(path, os.O_RDONLY, forbidden=stat.S_IWGRP | stat.S_IWOTH), "rb") as file:
         return file.read()

@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dbt.adapters.sparkivm.private_directory import open_own
+
 _LONGEST_START_S = 180
 _LONGEST_LOOK_S = 2  # while another process looks at a stale record
 _PAUSE_S = 0.1
@@ -87,12 +89,8 @@ def _path(directory: Path) -> Path:
 
 @contextmanager
 def _opened(path: Path, flags: int) -> Generator[int, None, None]:
-    file = os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    file = open_own(path, flags, forbidden=stat.S_IRWXG | stat.S_IRWXO)
     try:
-        found = os.fstat(file)
-        others = stat.S_IRWXG | stat.S_IRWXO
-        if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode) or found.st_mode & others:
-            raise PermissionError(f"{path} is not a file that only this user can read; delete it")
         yield file
     finally:
         os.close(file)  # this also ends the lock
