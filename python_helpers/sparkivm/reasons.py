@@ -37,8 +37,8 @@ class Reason(Enum):
     SOURCE_SCHEMA_CHANGED = ("a source's columns changed", "no action needed; the view is rebuilt once")
     SOURCE_NOT_SUPPORTED = (
         "changes of a source cannot be read, and it has no mirror",
-        "remove mirror: false, read a path or temporary view through a view in the catalog, or store the "
-        "source as a Delta or Iceberg table",
+        "if `mirror: false` is declared, remove it; read a path or temporary view through a catalog view; or "
+        "store the source as Delta or Iceberg",
     )
     HISTORY_UNAVAILABLE = (
         "a source's history since the last refresh is gone or has gaps",

@@ -63,7 +63,7 @@ def test_an_edited_query_that_kept_its_rows(lab):
     lab.view("m", "select id, x from t").build()
     view = lab.view("m", "select id, x, x + 1 as y from t")
     view.must_be("incremental")
-    with pytest.raises(ModelError, match="the first one of another query"):
+    with pytest.raises(ModelError, match="the query or a setting changed"):
         of(view)
     lab.run("insert into t values (4, 3, 8)")
     view.must_be("incremental")
@@ -120,7 +120,7 @@ def test_entries_that_were_folded_are_added_up(lab, view):
 def test_another_query_cannot_be_compared(lab, view):
     changed = view.with_(sql="select k, count(*) as n, max(x) as s from t group by k")
     changed.must_be("full", Reason.QUERY_CHANGED)
-    with pytest.raises(ModelError, match="the first one of another query"):
+    with pytest.raises(ModelError, match="the query or a setting changed"):
         of(changed)
 
 
@@ -147,7 +147,7 @@ def test_a_literal_of_the_run(lab):
     assert net(second) == {("3", "1", "second"): 1}, "the literal is the same in all rows"
     third = lab.view("m", sql.format("third"))
     third.must_be("no_op")
-    with pytest.raises(ModelError, match="is not the one of its last refresh"):
+    with pytest.raises(ModelError, match="the public view was replaced"):
         of(third)
 
 

@@ -230,7 +230,7 @@ def test_a_view_is_not_compared_under_another_current_schema(lab):
     lab.run("create table other.t using delta as select 7 as id, 7 as k, 7 as x")
     view = lab.view("m", "select id, x from t").build()
     lab.engine.session.schema = "other"
-    with pytest.raises(ModelError, match="refer to others in this session"):
+    with pytest.raises(ModelError, match="resolves differently than at the last refresh"):
         view.consistency_sql()
 
 

@@ -135,11 +135,11 @@ def test_a_view_over_it_follows_the_stamps(lab):
             "not the same literal",
         ),
         ("select k, '{run}' as run, count(*) as n from t group by all", ("n",), "not the same literal"),
-        (ROWS + " order by x limit 2", ("run",), "LIMIT or a window over groups decides"),
+        (ROWS + " order by x limit 2", ("run",), "cannot be combined with LIMIT or a window"),
         (
             "select k, rank() over (order by sum(x)) as r, '{run}' as run from t group by k",
             ("run",),
-            "LIMIT or a window over groups decides",
+            "cannot be combined with LIMIT or a window",
         ),
         (
             "select id, '{run}' as run from t order by x",

@@ -243,7 +243,7 @@ def test_names_without_a_schema(lab):
     assert lab.rows(f"select id, k from {lab.schema}.m11") == [(9, 9)]
     assert both.refresh().mode == "no_op"
     lab.run(f"use {lab.schema}")
-    with pytest.raises(ModelError, match="refer to others in this session"):
+    with pytest.raises(ModelError, match="resolves differently than at the last refresh"):
         consistency_sql(lab.engine, rows.request)
     lab.run(f"use {other}")
     lab.run(f"use {lab.schema}")

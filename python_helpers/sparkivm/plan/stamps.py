@@ -75,8 +75,8 @@ def _check(halves: Split, fields: Sequence[Field], wanted: Collection[str]) -> N
             )
     if not halves.takes_all or halves.windows is not None:
         raise CannotStamp(
-            "stamp_columns is set, but LIMIT or a window over groups decides about the rows when the view is "
-            "read, and no refresh sees which rows that changes",
+            "stamp_columns cannot be combined with LIMIT or a window over all groups: they are computed when "
+            "the view is read, so a refresh does not know which rows change",
             "apply LIMIT and the window in a model of its own, which reads this one",
         )
     for field in fields:

@@ -172,20 +172,20 @@ def _now(view: ViewRun) -> str:
 
 def _reasons(run: Run) -> str:
     """Why views were rebuilt, or failed."""
-    told = []
+    found = []
     for view in run.views:
         code, text = view.reason
         if view.message:
-            told.append(_reason(view, view.message, ""))
+            found.append(_reason(view, view.message, ""))
         elif code:
             way_out = Reason[code].way_out if code in Reason.__members__ else ""
-            told.append(_reason(view, f"{code}: {text}", way_out))
-    if not told:
+            found.append(_reason(view, f"{code}: {text}", way_out))
+    if not found:
         return ""
     return _section(
         "Why views were rebuilt, or failed",
         "A view that is rebuilt is right; it only takes longer.",
-        "".join(told),
+        "".join(found),
     )
 
 
@@ -222,14 +222,14 @@ def _bars_over_time(view: ViewRun) -> str:
         height = max(6, round(_TALLEST * (one["seconds"] or 0) / longest))
         rows = (count(one[f"rows_{what}"]) for what in ("inserted", "deleted", "updated"))
         changed = " ".join(f"{sign}{n}" for sign, n in zip("+-~", rows, strict=True) if n is not None)
-        told = [
+        details = [
             at(one["at"]),
             _WORDS.get(one["mode"], one["mode"]),
             seconds(one["seconds"]),
             changed,
             one["reason"],
         ]
-        title = escape(", ".join(filter(None, told)))
+        title = escape(", ".join(filter(None, details)))
         bars.append(f'<i class="{one["mode"]}" style="height:{height}px" title="{title}"></i>')
     return f'<div class="times">{"".join(bars)}</div>'
 

@@ -42,9 +42,9 @@ def find_key_ranges(
     few = few_rows(sources, {column.table for column in asked})
     spans: dict[ChangedColumn, Span | None] = {}
     for column in asked:
-        told = sources.answers(column.table).spans
-        if column.field in told:
-            spans[column] = told[column.field]
+        known = sources.answers(column.table).spans
+        if column.field in known:
+            spans[column] = known[column.field]
         elif column.table in few:
             spans[column] = few[column.table].span(column.field)
     unknown = [column for column in asked if column not in spans]

@@ -139,7 +139,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     if shown not in frontier.shown_by:
         raise ModelError(
             str(request.view),
-            "its public view is not the one of its last refresh that changed the state",
+            "the public view was replaced after the last refresh that changed the state",
             "run the command again after the next refresh from changes",
         )
     if before is None:
@@ -152,7 +152,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     if not same or not adds_up or difference(old.columns, frontier.columns):
         raise ModelError(
             str(request.view),
-            "its last refresh was the first one of another query or settings, so rows cannot be compared",
+            "the query or a setting changed at the last refresh, so its two versions cannot be compared",
             "run the command again after the next refresh",
         )
 

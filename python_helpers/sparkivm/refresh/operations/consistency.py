@@ -47,7 +47,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if not sources.resolve(frontier.resolved):
         raise ModelError(
             str(view),
-            "names or functions in its SQL refer to others in this session than at the last refresh",
+            "a table or function name in its SQL resolves differently than at the last refresh",
             "write relations with their schema, or run and test the model with the same current schema",
         )
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)

@@ -20,8 +20,8 @@ OF_EACH_STATEMENT = {
     # Spark 4.1 may return wrong rows for UNION ALL of inputs partitioned alike, if it reuses an exchange.
     # Spark 4.0 never takes such a union for partitioned.
     "spark.sql.unionOutputPartitioning": "false",
-    # Of rows in memory Spark skips batches by their greatest number, for which it ignores NaN, and so loses
-    # a NaN that is greater than what a filter asks for.
+    # Spark keeps a maximum per cached batch and ignores NaN in it, so a filter such as `d > 5` skips batches
+    # whose only match is NaN.
     "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
 }
 
