@@ -308,3 +308,18 @@ class TestRefusals:
         owner = replace(other.request.owner, model="model.lab.other")
         with pytest.raises(Exception, match="is taken by"):
             other.with_(owner=owner).clone_of(origin)
+
+
+def test_a_clone_of_a_view_whose_public_view_is_one_step_behind(lab):
+    """Production's driver was killed between its commit and the public view of an edited query."""
+    edited = GROUPS + " having count(*) > 1"
+    lab.view("m", GROUPS).build()
+    lab.engine.is_killed("create or replace view", "before")
+    with suppress(Killed):
+        lab.view("m", edited).refresh()
+    lab = lab.another()
+    clone = lab.view("ci_m", edited)
+    clone.clone_of(lab.view("m", edited), NAMES)
+    clone.refresh()
+    clone.check()
+    clone.must_be("no_op")

@@ -11,6 +11,7 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, Field
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.result import RefreshResult
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K, one_table
@@ -477,3 +478,20 @@ def test_a_query_that_is_nested_too_deeply_to_be_printed(lab, monkeypatch):
 
     monkeypatch.setattr("sparkivm.refresh.model.compiled_view.check_text_is_understood", check)
     lab.view("m", BY_K).must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_constant_that_the_layout_starts_or_stops_to_name(before):
+    """The plan then has a column more or less, about whose type it asks Spark."""
+    lab = Lab()
+    lab.table("t", "id int, k int, d date", "(1, 1, date '2024-01-01')")
+    sql = "select 'eu' as region, k, d + interval 1 day as e from t"
+    by_region = StateLayout(partition_by=("region",))
+    layouts = (by_region, StateLayout()) if before else (StateLayout(), by_region)
+    lab.view("m", sql, layout=layouts[0]).build()
+    lab.run("insert into t values (2, 2, date '2024-01-02')")
+    view = lab.view("m", sql, layout=layouts[1])
+    view.refresh()
+    view.check()
+    assert lab.rows(view.consistency_sql()) == []
+    assert view.refresh(full_refresh=True).mode == "full"

@@ -146,3 +146,15 @@ def test_names_without_a_schema_are_of_the_current_one(lab, schema):
     result = view.refresh()
     assert result.mode == ("no_op" if schema == "shop" else "full")
     assert view.content() == ([(1, 1), (2, 2), (3, 4)] if schema == "shop" else [(7, 7)])
+
+
+def test_a_plain_view_that_spark_reads_with_a_default(lab):
+    """It was created without the setting that this session has."""
+    lab.run("create view w as select k, x from t")
+    lab.engine.session.settings["spark.sql.parser.escapedStringLiterals"] = "true"
+    view = lab.view("v", "select k, x from w")
+    view.must_be("create", Reason.SQL_NOT_UNDERSTOOD)
+    lab.engine.session.settings["spark.sql.parser.escapedStringLiterals"] = "false"
+    view.must_be("full", Reason.CONFIG_CHANGED)
+    lab.run("insert into t values (9, 9, 9)")
+    view.must_be("incremental")

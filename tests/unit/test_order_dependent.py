@@ -48,7 +48,19 @@ DECIDED |= {
     f"select s.b, x.v from s join (select s.k, v, row_number() over (order by s.a) as p from {SUMS} join s using (k)) as x on s.k = x.k where p < 3": "SUM of DOUBLE",
     f"select b, v from (select s.b, v from {SUMS} join s using (k) order by b limit 2)": "SUM of DOUBLE",
 }
+BELOW_JOIN = "select s.k, {} as w from s join " + SUMS + " as x on s.k = x.k"
+TIED = "select s.k, x.v from s join (select k, max_by(a, b) as v from r group by k) as x on s.k = x.k"
+CHOICES = ("x.v >= 1.3", "case when x.v > 1 then 'gold' end", "round(x.v, 1)", "cast(x.v as decimal(9, 2))",
+           "coalesce(x.v, 0) > 1", "cast(x.v as int) + 1", "greatest(x.v, 0)", "x.v % 2")  # fmt: skip
+DECIDED |= {
+    **{BELOW_JOIN.format(choice): "SUM of DOUBLE" for choice in CHOICES},
+    f"select m, sum(case when v > 1 then 1.0D else 0 end) as n from {SUMS} group by m": "SUM of DOUBLE",
+    f"select s.b, sum(round(x.v, 1)) over (partition by s.k) as n from s join {SUMS} as x on s.k = x.k": "SUM of DOUBLE",
+    "select k, (select sum(f) from s where s.k = r.k) >= 1.3 as w from r": "SUM of DOUBLE",
+    TIED: "MAX_BY",
+}
 NOT_DECIDED = [
+    *(BELOW_JOIN.format(w) for w in ("x.v + 1", "-x.v / 2", "coalesce(x.v, 0)", "cast(x.v as string)")),
     f"select k, v from {NUMBERED.format('count(*)')} where p = 1",
     f"select k, m, v from (select * from {SUMS} order by m limit 2)",
     f"select m, count(distinct v) as n from {SUMS} group by m",
@@ -81,7 +93,7 @@ LISTS = {
     "array_contains(collect_list(a), 5)": None,
     "max_by(a, b) is null": "MAX_BY",
     "max_by(a > 1, b) is true": "MAX_BY",
-    "mode(a) is not null": None,
+    "mode(a) is not null": "MODE",
     "collect_list(a) is null": None,
     "hll_sketch_estimate(hll_sketch_agg(a))": "HLL_SKETCH_AGG",
     "array_max(transform(histogram_numeric(a, 3), x -> x.y))": "HISTOGRAM_NUMERIC",
@@ -156,7 +168,7 @@ def test_averages_of_bigint_over_windows(name):
 
 
 @pytest.mark.parametrize(
-    ("value", "is_decided"), [("max_by(a, b)", True), ("mode(a)", False), ("max(a)", False)]
+    ("value", "is_decided"), [("max_by(a, b)", True), ("mode(a)", True), ("max(a)", False)]
 )
 def test_counting_values_that_may_be_null(value, is_decided):
     query = read(f"select count(v) as n from (select k, {value} as v from r group by k)")
@@ -208,3 +220,35 @@ def test_a_value_of_groups_and_windows_is_no_view(database):
 def test_window_functions_are_no_views(database):
     with pytest.raises(NotIncremental, match=r"SUM of DOUBLE OVER"):
         decided("select k from (select k, sum(f) over (partition by a) as v from r) where v > 1", database)
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_decided"),
+    [
+        *((text, True) for text in ("x.v[0]", "element_at(x.v, 1)", "slice(x.v, 1, 1)", "x.v = array(1)")),
+        *(
+            (text, False)
+            for text in ("x.v", "concat_ws(',', x.v)", "struct(x.v, 1)", "size(x.v) > 1", "x.v is null")
+        ),
+    ],
+)
+def test_lists_that_a_row_shows(shown, is_decided):
+    """Another order is noticed, or shows nothing else; another element may not be noticed."""
+    lists = "(select k, collect_list(a) as v from r group by k)"
+    query = read(f"select s.k, {shown} as w from s join {lists} as x on s.k = x.k")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: (spark_type("array<int>"),))
+    assert (found is not None) == is_decided
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "sum(f) over (partition by k) >= 1.3",
+        "round(avg(f) over (partition by k), 1)",
+        "max_by(a, b) over (partition by k)",
+    ],
+)
+def test_a_window_function_whose_value_is_chosen(shown, database):
+    """It cannot be an auxiliary view."""
+    with pytest.raises(NotIncremental, match="depends on the order of the rows"):
+        decided(f"select k, {shown} as w from r", database)

@@ -12,7 +12,7 @@ from sparkivm.changes.typed_values import WrongType, typed
 from sparkivm.digest import digest
 
 # Increase it when older states could be misread, also when the compiler asks for types in another order.
-STATE_FORMAT = 13
+STATE_FORMAT = 14
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that have a meaning in SQL statements or session settings.
@@ -98,9 +98,7 @@ class Frontier:
     )  # views between the model and its sources: hash of their text
     schemas: Mapping[str, str] = field(default_factory=dict)  # hash of every source's columns
     fields: tuple[tuple[str, str], ...] = ()  # public columns and their types
-    types: tuple[
-        tuple[str, ...], ...
-    ] = ()  # Spark's answers about types, in the order of the compiler's questions
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Spark's, by a hash of the question
     columns: StateColumns = ()  # of the state
     content: str = ""  # hash of what these columns mean
     public: tuple[str, ...] = ()  # hashes of the texts that the public view may have
@@ -109,7 +107,6 @@ class Frontier:
     appended: int = 0  # refreshes that appended entries since the last fold
     deterministic: bool = True
     reason: str = ""  # if the view is not incremental
-    detail: str = ""
     nonce: str = ""
     moments: Mapping[str, str] = field(default_factory=dict)  # dates and times, as literals, by key
     auxiliaries: tuple[str, ...] = ()  # queries of its auxiliary views

@@ -3,10 +3,14 @@
 law  dF(A) = F(A₁) − F(A₀) deletes the stored rows only if computing F(A₀) again gives the same rows
 
 The last digits of a sum of DOUBLE, the order of COLLECT_LIST, or which of two tied rows MAX_BY takes, may
-differ the second time. In a column of a stored row this is noticed: the row to delete is missing, and the
-view is rebuilt. In a filter, join, key, count or extremum it would not be noticed, so there the values must
-come from a view that stores them. At a query's top they are computed again for each changed group, and never
-subtracted.
+differ the second time. In a column of a stored row, other last digits or another order are noticed: the row
+to delete is missing, and the view is rebuilt. If F(A₀), computed again, equals F(A₁), the stored row stays,
+and differs from the new one only in its last digits or its order.
+
+In a filter, join, key, count or extremum nothing would be noticed. Neither would it be if the row shows a
+choice: MAX_BY of tied rows, or an expression that makes different values equal, such as `s >= 1.3`. So there
+the values must come from a view that stores them. At a query's top they are computed again for each changed
+group, and never subtracted.
 
 tested  tests/unit/test_order_dependent.py, tests/spark/test_auxiliaries.py
 """
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from sqlglot import exp
 
@@ -33,12 +38,13 @@ from sparkivm.algebra.aggregates.count import COUNT
 from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of, call_within, spark_name
 from sparkivm.algebra.scalar import column
+from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.distinct_arguments import taken_apart
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.properties.key_columns import key_columns
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.spark.data_types import BIGINT, STRING, SparkType
+from sparkivm.spark.data_types import BIGINT, STRING, SparkType, spark_type
 
 # Aggregates that depend on the order: by the order of a list, by the choice among ties, by last digits.
 _LISTS = frozenset("array_agg collect_list collect_set listagg string_agg".split())
@@ -54,6 +60,11 @@ _IN_DIGITS = frozenset(
 _ADDING = frozenset("avg mean sum try_avg try_sum".split())
 _IN_DOUBLE = _ADDING - {"sum", "try_sum"}  # Spark adds integers up in DOUBLE
 _DOUBLE = SparkType("double")
+# Equal results mean equal values, up to last digits and the order of a list.
+_TELLING = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Alias, exp.PropertyEQ, exp.Distinct)
+_TELLING_FUNCTIONS = frozenset(
+    "array array_join coalesce concat_ws named_struct nullif struct to_json".split()
+)
 # Functions of one list that ignore its order.
 _WHATEVER_THE_ORDER = frozenset(
     "array_contains array_max array_min array_size array_sort cardinality size sort_array".split()
@@ -144,6 +155,7 @@ class _Walk:
             case Window():
                 return below | self._of_windows(node, below)
             case Project():
+                self._decide_choices((scalar for _, scalar in node.items), below)
                 read = ((name, _read(scalar, below)) for name, scalar in node.items)
                 return {name: value for name, value in read if value}
             case UnionAll():
@@ -155,6 +167,7 @@ class _Walk:
                             found[name] = _both(found.get(name), value)
                 return found
             case Generate():
+                self._decide_choices(map(Scalar, _arguments(node.generator.tree)), below)
                 if not _makes_as_many_rows(node.generator, below):
                     self._decide([node.generator], below)
                 made = _read(node.generator, below)
@@ -176,11 +189,14 @@ class _Walk:
             what = what or (value.what if value else "")
             if what:
                 values[call.name] = _Value(what, frozenset({node}), is_list, null_varies)
+            if what.lower() in _IN_TIES:
+                self._store(values[call.name], "a row")
         return values
 
     def _check_groups(self, node: Aggregate, below: _Values, *, stored: bool) -> None:
         """Check keys, and calls that the state updates without reading the group's rows."""
         self._decide(map(column, node.keys), below)
+        self._decide_choices(chain.from_iterable(map(_arguments_of_call, node.calls)), below)
         for call in node.calls:
             argument = call.argument
             followed = _is_counted(call, below) or (stored and call.called.follows_values)
@@ -199,25 +215,34 @@ class _Walk:
             self._decide((one.key for one in call.order), below)
             if call.settled and (key is None or not key <= call.sorted_by):
                 self._decide(map(column, node.input.columns), below)  # they break ties
+            self._decide_choices(map(Scalar, _arguments(call_within(call.call.tree))), below)
             value = _read(call.call, below)
             what = self._own(node.input, call.call)
             if what:
                 value = _Value(f"{what} OVER (…)", frozenset(), null_varies=what.lower() in _OF_A_ROW)
             if value:
                 values[call.name] = value
+            if what.lower() in _IN_TIES:
+                self._store(values[call.name], "a row")
         return values
 
     def _decide(self, scalars: Iterable[Scalar], values: _Values) -> None:
         for scalar in scalars:
             value = _read(scalar, values)
-            if value is None:
-                continue
-            detail = f"{scalar.sql('spark')} depends on {value.what}, which depends on the order of the rows"
-            reason = Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail)
-            if not value.nodes:
-                raise NotIncremental(reason)
-            self._reason = self._reason or reason
-            self._by |= value.nodes
+            if value is not None:
+                self._store(value, scalar.sql("spark"))
+
+    def _decide_choices(self, scalars: Iterable[Scalar], values: _Values) -> None:
+        """The same for those that may be equal for different values that they read."""
+        self._decide((scalar for scalar in scalars if _is_choice(scalar.tree, values)), values)
+
+    def _store(self, value: _Value, shown: str) -> None:
+        detail = f"{shown} depends on {value.what}, which depends on the order of the rows"
+        reason = Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail)
+        if not value.nodes:
+            raise NotIncremental(reason)
+        self._reason = self._reason or reason
+        self._by |= value.nodes
 
     def _own(self, input: Relation, argument: Scalar, function: AggregateFunction | None = None) -> str:
         """The text of an aggregate if its own value depends on the order, else "".
@@ -247,6 +272,14 @@ class _Walk:
         return self._types_of(Project(input, (("argument", argument),)))[0]
 
 
+def _arguments_of_call(call: Call) -> Iterable[Scalar]:
+    if call.argument is None:
+        return ()
+    if isinstance(call.function, Evaluated):  # the argument is the whole call
+        return map(Scalar, _arguments(call_within(call.argument.tree)))
+    return (call.argument,)
+
+
 def _is_counted(call: Call, values: _Values) -> bool:
     """Whether a call counts by more than whether a column is NULL, or if that varies."""
     if call.function != COUNT or call.argument is None:
@@ -270,6 +303,19 @@ def _read(scalar: Scalar, values: _Values) -> _Value | None:
     if found is None or scalar.as_column is not None:
         return found
     return replace(found, is_list=False, null_varies=True)
+
+
+def _is_choice(tree: exp.Expr, values: _Values) -> bool:
+    """Whether an expression may be equal for values that differ by more than last digits or an order."""
+    if isinstance(tree, exp.Column) or _read(Scalar(tree), values) is None:
+        return False
+    is_function = isinstance(tree, exp.Func) and spark_name(tree) in _TELLING_FUNCTIONS
+    if is_function or isinstance(tree, _TELLING):
+        return any(_is_choice(child, values) for child in tree.iter_expressions())
+    if isinstance(tree, exp.Cast):
+        to = spark_type(tree.to.sql(dialect=SparkText).lower())
+        return not (to.floating or to == STRING) or _is_choice(tree.this, values)
+    return True
 
 
 def _value_of(node: exp.Expr | None, values: _Values) -> _Value | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -64,7 +64,7 @@ class CompiledView:
     tables: Mapping[str, RelationFacts]
     views: Mapping[str, str]  # key -> hash of the view's text
     schemas: Mapping[str, str]
-    types: tuple[tuple[str, ...], ...] = ()
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tree: exp.Query | None = None
     complete: bool = True  # whether the rows depend on `tables` alone
     auxiliaries: Mapping[str, TableName] = field(default_factory=dict)  # by their queries
@@ -175,7 +175,7 @@ def compile_view(
         else model_fields(engine, model, sql)
     )
     is_new = known is None or known.kind == "full"  # refused views are checked again
-    types_of = _TypesOf(engine, _live_texts(catalog), () if known is None or is_new else known.types)
+    types_of = _TypesOf(engine, _live_texts(catalog), {} if known is None or is_new else known.types)
     try:
         with not_too_deep():
             if unread is not None:
@@ -200,11 +200,11 @@ def compile_view(
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
         return CompiledView(
-            fields, None, error.fallback, dict(catalog.tables), views, schemas, (), tree, complete,
+            fields, None, error.fallback, dict(catalog.tables), views, schemas, {}, tree, complete,
             called=called - foreign, catalog=catalog,
         )  # fmt: skip
     return CompiledView(
-        fields, planned.plan, None, dict(catalog.tables), views, schemas, tuple(types_of.asked), tree,
+        fields, planned.plan, None, dict(catalog.tables), views, schemas, types_of.asked, tree,
         auxiliaries={text: view for text, view in auxiliaries.items() if text in planned.replaced},
         adds_up_auxiliary=planned.adds_up,
         behind=frozenset().union(*(node.tables for node in planned.replaced.values())),
@@ -235,19 +235,23 @@ def _answers_are_known(
 
 @dataclass
 class _TypesOf:
-    """Spark's types of a relation's columns; answers of the last compilation are reused in order."""
+    """Spark's types of a relation's columns; answers of the last compilation are reused.
+
+    known, asked  types by a hash of the relation's text
+    """
 
     engine: Engine
     texts: _NeutralTexts
-    known: Sequence[tuple[str, ...]]
-    asked: list[tuple[str, ...]] = field(default_factory=list)
+    known: Mapping[str, tuple[str, ...]]
+    asked: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __call__(self, relation: Relation) -> tuple[SparkType, ...]:
-        if len(self.asked) < len(self.known):
-            answer = self.known[len(self.asked)]
-        else:
-            answer = tuple(f.type for f in self.engine.schema_of(select_text(relation, self.texts)))
-        self.asked.append(answer)
+        text = select_text(relation, self.texts)
+        question = digest(text)
+        answer = self.asked.get(question) or self.known.get(question)
+        if answer is None:
+            answer = tuple(f.type for f in self.engine.schema_of(text))
+        self.asked[question] = answer
         return tuple(map(spark_type, answer))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sparkivm.changes.frontier import Frontier
 from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.frontend.moment_calls import replace_moments
-from sparkivm.names import WEIGHT, quoted
+from sparkivm.names import WEIGHT, TableName, name_of, quoted
+from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import compiled_for
@@ -62,9 +64,14 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
             "the model's SQL is not the one that the view was refreshed with",
             "run the model, then test it",
         )
+    if compiled.views != frontier.views:
+        what = "a plain view that it reads is not as at the last refresh"
+        raise ModelError(str(view), what, "run the model, then test it")
     if frontier.kind == "full":
         compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
-    query = replace_moments(pinned_text(model_sql, compiled) or model_sql, frontier.moments)
+    pinned = pinned_text(model_sql, compiled)
+    _check_versions(view, sources, compiled, frontier, is_pinned=pinned is not None)
+    query = replace_moments(pinned or model_sql, frontier.moments)
     # A literal of this text may differ from the refresh's, for example the time of a run; so may a stamp.
     constants = compiled.plan.finalizer.of_runs if compiled.plan else frozenset()
     names = [field.name for field in compiled.fields]
@@ -90,3 +97,22 @@ with query ({", ".join(map(quoted, names))}) as (
         what = "its query contains ${…}, which Spark would replace"
         raise ModelError(str(view), what, "write it without ${")
     return test
+
+
+def _check_versions(
+    view: TableName, sources: Sources, compiled: CompiledView, frontier: Frontier, *, is_pinned: bool
+) -> None:
+    """Raises: ModelError if the query would not read the versions that the view reflects.
+
+    is_pinned  whether it names them
+    """
+    for key in compiled.tables.keys() & frontier.sources.keys():
+        known = frontier.sources[key]
+        now = sources.known(name_of(known.name))
+        if now is None or now.table_id != known.table_id:
+            what = f"{known.name} was replaced since the last refresh"
+        elif not is_pinned and now.at != known.at:
+            what = f"{known.name} changed since the last refresh, and its former version cannot be named"
+        else:
+            continue
+        raise ModelError(str(view), what, "run the model, then test it")

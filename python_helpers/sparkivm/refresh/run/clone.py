@@ -65,13 +65,15 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
         its_origin = auxiliary_view(origin, number)
         clone(replace(attempt, request=kept), its_origin, clones)
         mine[kept.state.key] = state_table(its_origin, layout.catalog).key
+    is_of_it = digest(view.view_text.strip()) in found.frontier.shown_by
     frontier = replace(
         found.frontier,
         project=request.owner.project,
         model=request.owner.model,
         view=request.view.key,
         base=-1,
-        public=(digest(select), digest(select)),
+        # Of another refresh if the origin's driver was killed: then the next run replaces the view.
+        public=(digest(select), digest(select)) if is_of_it else (),
         origin=origin_of(engine, found),
         clones=mine,
         auxiliaries=auxiliaries,

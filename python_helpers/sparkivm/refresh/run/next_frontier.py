@@ -47,7 +47,6 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         public=tuple(map(digest, public_texts(compiled, request))),
         deterministic=not undecided,
         reason=compiled.fallback.reason.name if compiled.fallback else "",
-        detail=compiled.fallback.detail if compiled.fallback else "",
         moments=seen.moments,
         auxiliaries=tuple(compiled.auxiliaries),
         adds_up_auxiliary=compiled.adds_up_auxiliary,

@@ -29,42 +29,43 @@ _OF_CHAR = {
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
 }
-# The meaning of a text depends on them; if they change, the view is rebuilt.
-_SEMANTIC = (
-    *_TAKEN_FOR_GRANTED,
-    *_OF_CHAR,
-    "spark.sql.session.timeZone",
-    "spark.sql.ansi.enabled",
-    "spark.sql.decimalOperations.allowPrecisionLoss",
-    "spark.sql.legacy.timeParserPolicy",
-    "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.legacy.consecutiveStringLiterals.enabled",
-    "spark.sql.parser.escapedStringLiterals",
-    "spark.sql.legacy.sizeOfNull",
-    "spark.sql.legacy.nullInEmptyListBehavior",
-    "spark.sql.ansi.doubleQuotedIdentifiers",
-    "spark.sql.timestampType",
-    "spark.sql.jsonGenerator.ignoreNullFields",
-    "spark.sql.columnNameOfCorruptRecord",
-    "spark.sql.function.concatBinaryAsString",
-    "spark.sql.function.eltOutputAsString",
-    "spark.sql.legacy.castComplexTypesToString.enabled",
-    "spark.sql.legacy.typeCoercion.datetimeToString.enabled",
-    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
-    "spark.sql.legacy.followThreeValuedLogicInArrayExists",
-    "spark.sql.legacy.negativeIndexInArrayInsert",
-    "spark.sql.legacy.percentileDiscCalculation",
-    "spark.sql.legacy.truncateForEmptyRegexSplit",
-    "spark.sql.legacy.codingErrorAction",
-    "spark.sql.legacy.javaCharsets",
-    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate",
-    "spark.sql.legacy.literal.pickMinimumPrecision",
-    "spark.sql.preserveCharVarcharTypeInfo",
-    "spark.sql.legacy.lpadRpadAlwaysReturnString",
-    "spark.sql.json.enablePartialResults",
-    "spark.sql.json.enableExactStringParsing",
-    "spark.sql.variant.allowDuplicateKeys",
-)
+# The meaning of a text depends on them; if they change, the view is rebuilt. The values are Spark's defaults,
+# with which it reads a view that was created without the setting; None for the two that it always stores.
+_SEMANTIC: Mapping[str, str | None] = {
+    **_TAKEN_FOR_GRANTED,
+    **_OF_CHAR,
+    "spark.sql.session.timeZone": None,
+    "spark.sql.ansi.enabled": None,
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.legacy.timeParserPolicy": "corrected",
+    "spark.sql.mapKeyDedupPolicy": "exception",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.sizeOfNull": "true",
+    "spark.sql.legacy.nullInEmptyListBehavior": "",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.timestampType": "timestamp_ltz",
+    "spark.sql.jsonGenerator.ignoreNullFields": "true",
+    "spark.sql.columnNameOfCorruptRecord": "_corrupt_record",
+    "spark.sql.function.concatBinaryAsString": "false",
+    "spark.sql.function.eltOutputAsString": "false",
+    "spark.sql.legacy.castComplexTypesToString.enabled": "false",
+    "spark.sql.legacy.typeCoercion.datetimeToString.enabled": "false",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
+    "spark.sql.legacy.followThreeValuedLogicInArrayExists": "true",
+    "spark.sql.legacy.negativeIndexInArrayInsert": "false",
+    "spark.sql.legacy.percentileDiscCalculation": "false",
+    "spark.sql.legacy.truncateForEmptyRegexSplit": "false",
+    "spark.sql.legacy.codingErrorAction": "false",
+    "spark.sql.legacy.javaCharsets": "false",
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "false",
+    "spark.sql.legacy.literal.pickMinimumPrecision": "true",
+    "spark.sql.preserveCharVarcharTypeInfo": "false",
+    "spark.sql.legacy.lpadRpadAlwaysReturnString": "false",
+    "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.json.enableExactStringParsing": "true",
+    "spark.sql.variant.allowDuplicateKeys": "false",
+}
 _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
@@ -76,7 +77,7 @@ def semantic_settings(
 
     header, stamp_columns  of the model; each counts as one more setting
     """
-    settings = dict(engine.settings(_SEMANTIC))
+    settings = dict(engine.settings(tuple(_SEMANTIC)))
     if header.statements:
         settings["sql_header"] = ";\n".join(header.statements)
     if stamp_columns:
@@ -94,9 +95,18 @@ def decisive(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]:
-    """The settings whose meaning differs in this session."""
+    """The settings of a view whose meaning differs in this session; Spark reads the view with its own.
+
+    settings  that Spark stored with the view
+    """
     then, now = decisive(settings), decisive(semantic_settings(engine))
-    return tuple(f"{name} = {settings[name]}" for name in then if then[name] != now.get(name))
+    stored = [f"{name} = {settings[name]}" for name in then if then[name] != now.get(name)]
+    by_default = (
+        f"{name} = {_SEMANTIC[name] or 'its default'}"
+        for name, value in now.items()
+        if name not in then and _SEMANTIC[name] not in (None, value)
+    )
+    return (*stored, *by_default)
 
 
 def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
