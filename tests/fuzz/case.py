@@ -48,6 +48,7 @@ class Fuzzer:
     def __init__(self, catalog: Catalog = WITH_NAMES_LIKE_OURS) -> None:
         self.database = Database(catalog)
         self.forms: Counter[str] = Counter()
+        self._last: tuple[str, View] | None = None
 
     def failure_of(self, case: Case) -> str | None:
         """What differs, or None.
@@ -55,7 +56,7 @@ class Fuzzer:
         Raises: NotIncremental if the compiler refuses the query.
         """
         self.database.load(case.world)
-        view = View(self.database, case.sql)
+        view = self._view(case.sql)
         view.build()
         rng = random.Random(case.seed)
         version, form = 0, "build"
@@ -66,6 +67,12 @@ class Fuzzer:
                 return f"view after batch {version} by {form}: {differs}"
         differs = view.state_difference(version)
         return f"state after batch {version} by {form}: {differs}" if differs else None
+
+    def _view(self, sql: str) -> View:
+        """The model's view; compiled once for one world after the other."""
+        if self._last is None or self._last[0] != sql:
+            self._last = sql, View(self.database, sql)
+        return self._last[1]
 
     def outcome_of(self, case: Case) -> str | None:
         """The failure, a difference or an error; None also if the compiler refuses the query."""

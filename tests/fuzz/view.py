@@ -42,7 +42,9 @@ _MOST_READS = (1, 8, INLINED_READS, INLINED_READS)
 
 
 class View:
-    """One model: its plan, and its state table `state`."""
+    """One model: its plan, and its state table `state`. The plan depends on types, not on rows: build it again for
+    other rows.
+    """
 
     def __init__(
         self, database: Embedded, sql: str, same: str | None = None, stamp_columns: Collection[str] = ()
@@ -57,7 +59,7 @@ class View:
         self.plan: ViewPlan = compile_query(query, self.fields, self._types_of, stamp_columns=stamp_columns)
         # Rows that tie are equal only if the order has all columns.
         self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
-        self.entries: Entries = "one"
+        self.entries: Entries = "one"  # per group, of the state as it is now
         self._engine = EmbeddedEngine(database)
 
     def recomputation(self, version: int) -> str:
@@ -66,6 +68,7 @@ class View:
         return text.replace(_VERSION, f"_{version}")
 
     def build(self) -> None:
+        self.entries = "one"
         self._table("state", self.plan.content, Sources(0))
 
     def refresh(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from sparkivm.plan import bag_changes, group_changes
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import Form
 from tests.fuzz.database import Database
-from tests.fuzz.random_data import World, random_world
+from tests.fuzz.random_data import MOST_BATCHES, World, random_world
 from tests.fuzz.view import View
 from tests.laws.test_apply_law import EDGES, may_be_taken, only_inserts
 
@@ -59,17 +60,20 @@ def expected(
     return found
 
 
-def check(database: Database, name: str, form: Form, world: World, seed: int) -> bool:
+def views(database: Database, name: str) -> list[View]:
+    """The model's views, by run."""
+    return [
+        View(database, MODELS[name].format(run=run), stamp_columns=["Run"]) for run in range(MOST_BATCHES + 1)
+    ]
+
+
+def check(database: Database, by_run: Sequence[View], name: str, form: Form, world: World, seed: int) -> bool:
     """Refresh by one form through all batches. Returns whether the form was ever used."""
     database.load(world)
     rng, taken = random.Random(seed), False
-
-    def view(run: int) -> View:
-        return View(database, MODELS[name].format(run=run), stamp_columns=["Run"])
-
-    view(0).build()
+    by_run[0].build()
     for version, batch in enumerate(world.batches, 1):
-        now = view(version)
+        now = by_run[version]
         if not may_be_taken(now, form, world):
             break
         before = now.visible()
@@ -87,11 +91,12 @@ def check(database: Database, name: str, form: Form, world: World, seed: int) ->
 @pytest.mark.parametrize("name", MODELS)
 def test_a_row_keeps_its_stamp_until_it_changes(name, form, database, law_seed):
     rng = random.Random(f"{law_seed} {name} {form}")
-    worlds = [random_world(rng, batches=3) for _ in range(WORLDS)]
+    worlds = [random_world(rng, MOST_BATCHES) for _ in range(WORLDS)]
     if form == "append":
         worlds = [only_inserts(one) for one in worlds]
-    taken = [check(database, name, form, one, number) for number, one in enumerate(worlds)]
-    taken += [check(database, name, form, one, 0) for one in EDGES.values()]
+    by_run = views(database, name)
+    taken = [check(database, by_run, name, form, one, number) for number, one in enumerate(worlds)]
+    taken += [check(database, by_run, name, form, one, 0) for one in EDGES.values()]
     never = form == "append" and (name == "bag of an outer join" or "bag" not in name)
     assert any(taken) is not (never or (form == "replace" and "without keys" in name))
 
@@ -113,8 +118,9 @@ def test_a_stamped_group_has_one_entry(database):
 )
 def test_a_wrong_rule_is_found(name, module, rule, wrong, monkeypatch, database):
     monkeypatch.setattr(module, rule, wrong)
+    by_run = views(database, name)
     with pytest.raises(Exception, match=r"instead of|lacks|column"):
-        _ = [check(database, name, "rewrite", edge, 0) for edge in EDGES.values()]
+        _ = [check(database, by_run, name, "rewrite", edge, 0) for edge in EDGES.values()]
 
 
 def _all_new(state, change):
