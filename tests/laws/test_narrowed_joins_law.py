@@ -102,9 +102,12 @@ LOOKING_UP = [
 @pytest.mark.parametrize("name", LOOKING_UP)
 def test_changed_rows_looked_up_in_a_whole_relation(name, worlds: Worlds):
     query = over_a_table(name)
+    texts: dict[frozenset[str], str] = {}
     for world in range(len(worlds) // 4):
-        text = delta_violation(query, worlds.changed(world), Whole())
-        worlds.expect_nothing(world, text, f"delta of {name}")
+        changed = worlds.changed(world)
+        if changed not in texts:
+            texts[changed] = delta_violation(query, changed, Whole())
+        worlds.expect_nothing(world, texts[changed], f"delta of {name}")
 
 
 @pytest.mark.parametrize("name", ["left_join", "semi_join_by_key"])
