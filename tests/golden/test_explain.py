@@ -10,8 +10,8 @@ from sparkivm.explain.plan_lines import plan_lines
 from sparkivm.plan.compile_model import ViewPlan
 from tests.golden.compiled import compiled, new_engine
 from tests.golden.files import compare
-from tests.tpcds.empty import EmptyTpcds
-from tests.tpcds.queries import models
+from tests.tpcds.empty import compiled_model
+from tests.tpcds.generator import NUMBERS
 from tests.tpch.queries import QUERIES, query_text
 
 HERE = Path(__file__).parent / "explain"
@@ -22,24 +22,19 @@ def tpch():
     return new_engine()
 
 
-@pytest.fixture(scope="module")
-def tpcds():
-    return EmptyTpcds()
-
-
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.stem)
 def test_explain_tpch(tpch, query, pytestconfig):
     compare(_explained(compiled(tpch, query_text(query))), HERE / "tpch" / f"{query.stem}.txt", pytestconfig)
 
 
-@pytest.mark.parametrize("number", models())
-def test_explain_tpcds(tpcds, number, pytestconfig):
-    found = _explained(tpcds.compiled(models()[number]))
+@pytest.mark.parametrize("number", NUMBERS)
+def test_explain_tpcds(number, pytestconfig):
+    found = _explained(compiled_model(number))
     compare(found, HERE / "tpcds" / f"q{number:02}.txt", pytestconfig)
 
 
 def test_every_file_has_its_query():
-    names = {f"tpch/{query.stem}" for query in QUERIES} | {f"tpcds/q{number:02}" for number in models()}
+    names = {f"tpch/{query.stem}" for query in QUERIES} | {f"tpcds/q{number:02}" for number in NUMBERS}
     assert {str(file.relative_to(HERE).with_suffix("")) for file in HERE.rglob("*.txt")} == names
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from sparkivm.engine import Field
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
@@ -10,6 +12,18 @@ from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
 from tests.tpcds.generator import connection, create_tables
+from tests.tpcds.queries import models
+
+
+@cache
+def compiled_model(number: int) -> ViewPlan:
+    """A query's plan. Raises: NotIncremental."""
+    return _engine().compiled(models()[number])
+
+
+@cache
+def _engine() -> EmptyTpcds:
+    return EmptyTpcds()
 
 
 class EmptyTpcds(Embedded):

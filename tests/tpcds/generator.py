@@ -7,6 +7,8 @@ from pathlib import Path
 import duckdb
 import duckdb_extension_tpcds
 
+NUMBERS = range(1, 100)  # of the queries
+
 
 def connection() -> duckdb.DuckDBPyConnection:
     """An empty database with `dsdgen` and `tpcds_queries`."""
@@ -36,5 +38,5 @@ def create_tables(database: duckdb.DuckDBPyConnection, scale: float = 0) -> dict
 def query_texts() -> dict[int, str]:
     """The queries in DuckDB's SQL, by number."""
     found = connection().execute("select query_nr, query from tpcds_queries() order by 1").fetchall()
-    assert len(found) == 99
+    assert [number for number, _ in found] == list(NUMBERS)
     return {number: text.strip().rstrip(";") for number, text in found}
