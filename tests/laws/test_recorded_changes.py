@@ -17,6 +17,7 @@ from sparkivm.engine import Field, RelationFacts
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts, changed_rows
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
+from tests.fuzz.database import insert_statement
 from tests.fuzz.embedded import new_connection
 
 NAME = TableName("s", "t")
@@ -45,29 +46,29 @@ class History:
         self.feed += [(*row, gone, number) for row in deleted] + [(*row, came, number) for row in inserted]
         self.versions.append(rows)
 
-    def load(self) -> duckdb.DuckDBPyConnection:
-        connection = new_connection()
-        for number, rows in enumerate(self.versions):
-            connection.execute(f"create table t_{number} (k int, x double)")
-            if rows:
-                connection.executemany(f"insert into t_{number} values (?, cast(? as double))", rows)
-        connection.execute("create table feed (k int, x double, _change_type text, _commit_version int)")
-        if self.feed:
-            connection.executemany("insert into feed values (?, cast(? as double), ?, ?)", self.feed)
-        return connection
+    def load(self, connection: duckdb.DuckDBPyConnection) -> None:
+        tables = [(f"t_{number}", "k int, x double", rows) for number, rows in enumerate(self.versions)]
+        tables += [("feed", "k int, x double, _change_type text, _commit_version int", self.feed)]
+        for name, columns, rows in tables:
+            connection.execute(f"create or replace table {name} ({columns}); {insert_statement(name, rows)}")
 
 
 def at(version: int) -> RelationFacts:
     return RelationFacts(NAME, "delta", (), version=version)
 
 
-def rows_of(history: History, text: str) -> list[Row]:
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    return new_connection()
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, history: History, text: str) -> list[Row]:
     """The rows that a Spark text finds, in a history's form, with weights."""
     text = _VERSION.sub(r"t_\1", text)
     text = _FEED.sub(r"(select * from feed where _commit_version between \1 and \2)", text)
     text = sqlglot.transpile(text, read="spark", write="duckdb")[0]
-    found = history.load().execute(f'select k, cast(x as text), "__ivm_w" from ({text})')
-    return found.fetchall()
+    history.load(connection)
+    return connection.execute(f'select k, cast(x as text), "__ivm_w" from ({text})').fetchall()
 
 
 def weights(rows: Sequence[Row]) -> dict[Row, int]:
@@ -106,11 +107,13 @@ def changes(change: SourceChange) -> str:
 @pytest.mark.parametrize("floats", [(), (Field("x", "double"),)], ids=["plain", "floats"])
 @pytest.mark.parametrize("nets", [True, False])
 @pytest.mark.parametrize("how", ["feed", "diff"])
-def test_changes_between_two_versions(how, nets, floats, law_seed):
+def test_changes_between_two_versions(how, nets, floats, connection, law_seed):
     rng = random.Random(f"{law_seed} {how} {nets}")
     for _ in range(ROUNDS):
         history, (old, new) = random_history(rng), sorted(rng.sample(range(5), 2))
-        found = rows_of(history, changes(SourceChange(how, old, new, nets=nets, conflated=floats)))
+        found = rows_of(
+            connection, history, changes(SourceChange(how, old, new, nets=nets, conflated=floats))
+        )
         if floats or not nets:
             assert weights(found) == difference(history, old, new)
         if nets:
@@ -118,23 +121,23 @@ def test_changes_between_two_versions(how, nets, floats, law_seed):
             assert len({(k, x) for k, x, _ in found}) == len(found), "a row for each value"
 
 
-def test_appended_rows(law_seed):
+def test_appended_rows(connection, law_seed):
     rng = random.Random(law_seed)
     for _ in range(ROUNDS):
         history, (old, new) = random_history(rng, only_appends=True), sorted(rng.sample(range(5), 2))
-        found = rows_of(history, changes(SourceChange("feed", old, new, append_only=True)))
+        found = rows_of(connection, history, changes(SourceChange("feed", old, new, append_only=True)))
         assert all(weight == 1 for *_, weight in found)
         assert weights(found) == difference(history, old, new)
 
 
 @pytest.mark.parametrize("how", ["feed", "diff"])
-def test_changed_rows_that_are_kept_in_memory(how, law_seed):
+def test_changed_rows_that_are_kept_in_memory(how, connection, law_seed):
     """A difference omits rows that both versions have; a feed is kept as it is."""
     rng = random.Random(f"{law_seed} {how}")
     for _ in range(ROUNDS):
         history, (old, new) = random_history(rng), sorted(rng.sample(range(5), 2))
         change = SourceChange(how, old, new, nets=True, conflated=(Field("x", "double"),))
-        found = rows_of(history, changed_rows(at(change.new), change, FIELDS))
+        found = rows_of(connection, history, changed_rows(at(change.new), change, FIELDS))
         assert weights(found) == difference(history, old, new)
         assert how == "feed" or all(weight for *_, weight in found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import cache
 
 import duckdb
 import pytest
@@ -12,6 +13,8 @@ import sqlglot
 from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.engine import Field
 from sparkivm.names import TableName
+from tests.fuzz.database import insert_statement
+from tests.fuzz.embedded import new_connection
 
 NAMES = TableName("s", "src"), TableName("s", "mirror")
 PLAIN = ("id", "x")
@@ -22,17 +25,23 @@ def texts(*key: str, columns: tuple[str, str] = PLAIN) -> MirrorTexts:
     return MirrorTexts(*NAMES, columns, key)
 
 
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    found = new_connection()
+    found.execute("create schema s")
+    return found
+
+
 class World:
     """A source and its mirror, as bags of rows."""
 
     def __init__(self, source: list[tuple], mirror: list[tuple], columns: tuple[str, str]) -> None:
-        self.mirror = mirror
-        self._connection = duckdb.connect()
-        self._connection.execute("create schema s")
-        for name, rows in (("src", source), ("mirror", mirror)):
-            self._connection.execute(f"create table s.{name} ({columns[0]} int, {columns[1]} int)")
-            if rows:
-                self._connection.executemany(f"insert into s.{name} values (?, ?)", rows)
+        self._connection = connection()
+        for name, rows in (("s.src", source), ("s.mirror", mirror)):
+            declared = f"{columns[0]} int, {columns[1]} int"
+            self._connection.execute(
+                f"create or replace table {name} ({declared}); {insert_statement(name, rows)}"
+            )
 
     def query(self, sql: str) -> list[tuple]:
         return self._connection.execute(self._duck(sql)).fetchall()
