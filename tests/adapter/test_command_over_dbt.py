@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dbt.cli.main import dbtRunner
 
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
+from tests.dbt.spark_project import parse, write_files
 from tests.refresh.conftest import BY_K, one_table
 from tests.refresh.lab import Lab, View
 
@@ -21,20 +23,27 @@ pytestmark = pytest.mark.slow
 
 FILES = {
     "dbt_project.yml": "name: shop\nversion: 1.0.0\nprofile: shop\nmodels: {+materialized: incremental_view}",
-    "profiles.yml": "shop: {target: dev, outputs: {dev: {type: sparkivm, method: session, schema: shop}}}",
+    # dbt parses again if a connection differs, and by default the directory is in the project.
+    "profiles.yml": "shop: {target: dev, outputs: {dev: {type: sparkivm, method: session, schema: shop, spark_directory: /unused}}}",
     "models/m.sql": BY_K.replace("from t", "from shop.t"),
     "models/never_built.sql": "select k from shop.t",
     "models/wrong.sql": "{{ config(refresh_mode='sometimes') }} select k from shop.t",
 }
 
 
+@pytest.fixture(scope="module")
+def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's files, and what dbt keeps of a parse for the next one."""
+    root = tmp_path_factory.mktemp("parsed")
+    write_files(root, FILES)
+    parse(root)
+    return root
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+def project(tmp_path: Path, parsed: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """A project with one view that was built and then refreshed."""
-    for name, text in FILES.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+    shutil.copytree(parsed, tmp_path, dirs_exist_ok=True)
     lab = one_table()
     monkeypatch.setattr(IncrementalViewMixin, "ivm_engine", lambda self: lab.engine)
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dbt.adapters.sparkivm.command import main
 
 from sparkivm.engine import EngineLost
 from tests.check.checked_project import MODELS, ORDERS, SEEDS, SNAPSHOTS, VERDICTS
-from tests.dbt.spark_project import write_files
+from tests.dbt.spark_project import parse, write_files
 from tests.refresh.lab import SCHEMA, Lab
 
 pytestmark = pytest.mark.slow
@@ -50,15 +51,23 @@ def lab(monkeypatch):
     return lab
 
 
-@pytest.fixture
-def root(tmp_path):
+@pytest.fixture(scope="module")
+def parsed(tmp_path_factory):
+    """The project's files, and what dbt keeps of a parse for the next one."""
+    root = tmp_path_factory.mktemp("parsed")
     write_files(
-        tmp_path, {"dbt_project.yml": "{name: shop, version: 1.0.0, profile: p}", "profiles.yml": PROFILE}
+        root, {"dbt_project.yml": "{name: shop, version: 1.0.0, profile: p}", "profiles.yml": PROFILE}
     )
-    write_files(tmp_path, {f"models/{name}": text for name, text in MODELS.items()})
-    write_files(tmp_path, {f"seeds/{name}": text for name, text in SEEDS.items()})
-    write_files(tmp_path, {"snapshots/snapshots.yml": SNAPSHOTS})
-    return tmp_path
+    write_files(root, {f"models/{name}": text for name, text in MODELS.items()})
+    write_files(root, {f"seeds/{name}": text for name, text in SEEDS.items()})
+    write_files(root, {"snapshots/snapshots.yml": SNAPSHOTS})
+    parse(root)
+    return root
+
+
+@pytest.fixture
+def root(tmp_path, parsed):
+    return shutil.copytree(parsed, tmp_path, dirs_exist_ok=True)
 
 
 def run(root: Path, *arguments: str) -> Result:
