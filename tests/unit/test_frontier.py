@@ -45,7 +45,6 @@ FRONTIER = Frontier(
     auxiliaries=("select 1",),
 )
 WHOLE: dict[str, Any] = json.loads(FRONTIER.to_json())
-EXAMPLES = settings(max_examples=1000)
 
 _values = st.recursive(
     st.none()
@@ -116,16 +115,26 @@ def test_a_valid_one_is_read_as_it_was_written():
     assert read_frontier(FRONTIER.to_json()) == FRONTIER
 
 
-@pytest.mark.slow
-@EXAMPLES
-@given(damages)
-def test_a_damaged_one_is_refused(damaged):
+def is_whole_or_refused(damaged: dict[str, Any]) -> None:
     """Even with a valid seal, what we read is complete, and writing it again gives the same values."""
     found = read_or_refused(json.dumps(damaged))
     assert found is None or (found == FRONTIER and damaged == WHOLE)
     text = json.dumps(sealed(damaged))
     found = read_or_refused(text)
     assert found is None or json.loads(found.to_json()) == json.loads(text)
+
+
+@settings(max_examples=200)
+@given(damages)
+def test_a_damaged_one_is_refused(damaged):
+    is_whole_or_refused(damaged)
+
+
+@pytest.mark.nightly
+@settings(max_examples=1000)
+@given(damages)
+def test_many_damaged_ones_are_refused(damaged):
+    is_whole_or_refused(damaged)
 
 
 def test_one_cut_or_overwritten_is_refused():
