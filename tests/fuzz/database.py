@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from sparkivm.engine import Field
@@ -17,6 +18,8 @@ WITH_NAMES_LIKE_OURS = Catalog(
         for table, fields in CATALOG.tables.items()
     }
 )
+_MOST_WORLDS = 32
+_EMPTY = World({}, tuple({} for _ in range(MOST_BATCHES)))
 _TO_DUCKDB = {"string": "varchar"}
 _COLUMNS = ", ".join(f"{name} {_TO_DUCKDB.get(type_, type_)}" for name, type_ in COLUMNS)
 
@@ -40,7 +43,10 @@ def insert_statement(table: str, rows: Sequence[Sequence[Any]]) -> str:
 
 
 class Database(Embedded):
-    """Tables are named by version, so that a world is loaded once for many queries."""
+    """Tables are named by version, so that a world is loaded once for many queries.
+
+    Each world has a schema. The last worlds stay there, because many queries are tried in the same ones.
+    """
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         super().__init__(new_connection(), catalog)
@@ -52,10 +58,9 @@ class Database(Embedded):
         others = ",".join(name for (name,) in found.fetchall())
         self.connection.execute("pragma enable_optimizer")
         self.connection.execute(f"set disabled_optimizers = '{others}'")
-        self._loaded: World | None = None
-        empty = World({}, tuple({} for _ in range(MOST_BATCHES)))
-        for name, columns, _ in tables_of(empty):
-            self.connection.execute(f"create table {name} ({columns}{self._more_columns})")
+        self._numbers = count()
+        self._held: dict[str, World] = {}  # by schema; the last one that was used is at the end
+        self.load(_EMPTY)
 
     @property
     def _more_columns(self) -> str:
@@ -66,15 +71,30 @@ class Database(Embedded):
         )
 
     def load(self, world: World) -> None:
-        """Replace the tables' contents."""
-        if world == self._loaded:
-            return
-        self._loaded = None
+        """Let the tables' names stand for this world's."""
+        schema = next((schema for schema, held in self._held.items() if held == world), "")
+        if schema:
+            del self._held[schema]
+        else:
+            schema = self._filled(world)
+        self._held[schema] = world
+        self.connection.execute(f"set search_path = 'main,{schema}'")  # what views create is in main
+
+    def _filled(self, world: World) -> str:
+        """A schema with the world's rows; at first a new one, then that of the world not used for longest."""
+        if len(self._held) < _MOST_WORLDS:
+            schema = f"world_{next(self._numbers)}"
+            self.connection.execute(f"create schema {schema}")
+            for name, columns, _ in tables_of(_EMPTY):
+                self.connection.execute(f"create table {schema}.{name} ({columns}{self._more_columns})")
+        else:
+            schema = next(iter(self._held))
+            del self._held[schema]
         statements: list[str] = []
         for name, _, rows in tables_of(world):
-            statements += [f"delete from {name}", insert_statement(name, rows)]
+            statements += [f"delete from {schema}.{name}", insert_statement(f"{schema}.{name}", rows)]
         self.connection.execute(";".join(["begin", *filter(None, statements), "commit"]))
-        self._loaded = world
+        return schema
 
 
 def _literal(value: Any) -> str:

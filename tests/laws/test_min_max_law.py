@@ -31,6 +31,11 @@ def database() -> Database:
     return Database()
 
 
+@pytest.fixture(scope="module")
+def fuzzer() -> Fuzzer:
+    return Fuzzer()
+
+
 def new_rows(
     database: Database, sql: str, rows: list[Any], gone: list[Any], come: list[Any], planted: int = PLANTED
 ) -> dict[Any, Any]:
@@ -43,6 +48,7 @@ def new_rows(
     database.execute(f"insert into r_1 (k, a) values (1, {planted})")
     change = group_changes.changed_groups(state, group_changes.arguments(state, Derivation({"r"})))
     found = database.rows(select_text(change.rows, Sources(1), DUCKDB))
+    database.execute(f"delete from r_1 where a = {planted}")
     names = change.rows.columns
     extremum = next(i for i, name in enumerate(names) if name.startswith(("__ivm_min", "__ivm_max")))
     alive = names.index("__ivm_n")
@@ -134,8 +140,8 @@ def test_only_the_group_that_lost_its_minimum_is_read_again(database):
         "select k, min(s) as x from (select k, s from r union all select a, s from t) q group by k having max(s) > ''",
     ],
 )
-def test_extrema_equal_their_recomputation(sql, law_seed):
-    rng, fuzzer = random.Random(f"{law_seed} {sql}"), Fuzzer()
+def test_extrema_equal_their_recomputation(sql, fuzzer, law_seed):
+    rng = random.Random(f"{law_seed} {sql}")
     for number in range(WORLDS):
         case = Case(number, sql, random_world(rng, batches=3))
         failure = fuzzer.failure_of(case)
