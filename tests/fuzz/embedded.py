@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +49,12 @@ _DAYS = (1, 2, 2, 0)
 
 def today(version: int) -> exp.Expr:
     """The date of the refresh that leads to a version."""
-    return sqlglot.parse_one(f"date '2024-01-{_DAYS[version % len(_DAYS)] + 1:02}'", dialect=SparkText)
+    return _date(_DAYS[version % len(_DAYS)] + 1).copy()
+
+
+@cache
+def _date(day: int) -> exp.Expr:
+    return sqlglot.parse_one(f"date '2024-01-{day:02}'", dialect=SparkText)
 
 
 class Sources:

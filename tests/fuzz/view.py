@@ -61,6 +61,7 @@ class View:
         self.totally_ordered = len({key.column for key in query.sort}) == len(set(query.output))
         self.entries: Entries = "one"  # per group, of the state as it is now
         self._engine = EmbeddedEngine(database)
+        self._contents: dict[int, str] = {}
 
     def recomputation(self, version: int) -> str:
         """The model's query over the tables at a version."""
@@ -69,7 +70,7 @@ class View:
 
     def build(self) -> None:
         self.entries = "one"
-        self._table("state", self.plan.content, Sources(0))
+        self.database.execute(f"create or replace table state as {self._content(0)}")
 
     def refresh(
         self,
@@ -187,7 +188,7 @@ class View:
 
     def table_difference(self, version: int) -> str | None:
         """How the state table differs from a newly built state, including hidden columns."""
-        want = self._rows_of_state(self._text(self.plan.content, Sources(version)))
+        want = self._rows_of_state(self._content(version))
         return self.database.difference(self.hidden(version), want)
 
     def _rows_of_state(self, text: str) -> list[tuple[Any, ...]]:
@@ -198,6 +199,12 @@ class View:
     def _types_of(self, relation: Relation) -> tuple[SparkType, ...]:
         text = select_text(relation, Sources(0), DUCKDB)
         return tuple(field.spark_type for field in self.database.fields(text))
+
+    def _content(self, version: int) -> str:
+        """The query of a new state; printed once for all worlds."""
+        if version not in self._contents:
+            self._contents[version] = self._text(self.plan.content, Sources(version))
+        return self._contents[version]
 
     def _text(self, relation: Relation, sources: Sources) -> str:
         return select_text(prune_empty(relation), sources, DUCKDB)
