@@ -13,7 +13,7 @@ from sparkivm.plan.key_ranges import Span
 from sparkivm.refresh.changed_rows import silent_changes
 from sparkivm.refresh.changed_rows.few_changes import few_rows
 from sparkivm.refresh.changed_rows.questions import ChangedSources
-from sparkivm.refresh.changed_rows.run_memory import NoMemory
+from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.sources.pins import Pins
 from tests.seeds import seed
 from tests.spark.lab import Lab
@@ -96,7 +96,7 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
     change = SourceChange(
         "feed", old, facts.version, 12, nets=True, growth=0, conflated=conflated(facts.fields)
     )
-    sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, NoMemory())
+    sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, Memory())
     few = few_rows(sources, ["t"])["t"]
     assert set(few.fields) == {"id", *_TYPES} - {"a", "o"}
     answers = set()

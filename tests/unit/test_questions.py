@@ -9,7 +9,7 @@ from sparkivm.formats.delta import CHANGE_FEED
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import TableName
 from sparkivm.refresh.changed_rows.questions import ChangedSources
-from sparkivm.refresh.changed_rows.run_memory import NoMemory
+from sparkivm.refresh.changed_rows.run_memory import Memory
 from tests.refresh.lab import Lab
 
 FACTS = RelationFacts(
@@ -27,6 +27,6 @@ FACTS = RelationFacts(
 def test_changes_are_consolidated_only_for_questions_about_net_changes(netted, nets):
     """In the key alone, an update of another column would cancel out: its key would not be looked up."""
     change = SourceChange("feed", 1, 2, rows=3, nets=nets)
-    sources = ChangedSources(Lab().engine, {"s.t": FACTS}, {"s.t": change}, NoMemory())
+    sources = ChangedSources(Lab().engine, {"s.t": FACTS}, {"s.t": change}, Memory())
     text = sources.texts(["s.t"], netted=netted).changes("s.t", ["k"])
     assert ("having sum(" in text) == (netted and nets)

@@ -15,7 +15,7 @@ from sparkivm.explain.plan_svg import svg
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
-from sparkivm.refresh.changed_rows.run_memory import NoMemory
+from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.decide.decide import Decision, decide
 from sparkivm.refresh.decide.evolution import Evolution, evolution
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
@@ -95,7 +95,7 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
 def _decide(engine: Engine, seen: Observation) -> Decision | Evolution:
     why = reason_to_rebuild(seen)
     if why is None:
-        return decide(engine, seen, NoMemory())
+        return decide(engine, seen, Memory())
     return evolution(seen, why) or Decision("full", {}, fallback=why)
 
 

@@ -50,18 +50,23 @@ class SharedJoin:
 
     @cached_property
     def conditions(self) -> frozenset[str]:
-        """What its rows satisfy, by the columns' names in the tables."""
+        """What its rows satisfy, with columns as by `column_of`."""
         return frozenset(_taken_apart(self.relation, self.relation.inputs).conditions)
 
     @cached_property
     def columns(self) -> Mapping[str, str]:
-        """The columns' names in the tables → their names here."""
+        """The columns, as by `column_of` → their names here."""
         here = _taken_apart(self.relation, self.relation.inputs).names
         return {name: column for column, name in here.items()}
 
     def changes(self, delta: Relation) -> Relation:
         """Its delta with the weights in a column, as `computed` reads it."""
         return Unweigh(delta, STEP_WEIGHT)
+
+
+def column_of(table: str, field: str) -> str:
+    """The name of a table's column in `SharedJoin.columns`."""
+    return f"{table}\n{field}"  # a dot may be in both
 
 
 def shared_joins(relation: Relation) -> Iterator[SharedJoin]:
@@ -103,7 +108,7 @@ def computed(change: StateChange, joins: Collection[str]) -> StateChange:
 class _Parts:
     """Some inputs of a join, each a table.
 
-    names       their columns → the names in the tables
+    names       their columns → these as by `column_of`
     conditions  on them alone, by their texts with these names
     others      predicates that read other inputs too
     """
@@ -115,7 +120,7 @@ class _Parts:
 
 def _taken_apart(join: InnerJoin, inputs: Collection[Relation]) -> _Parts:
     scans = [scan for child in inputs if (scan := _scan(child))]
-    names = {name: f"{scan.table}.{field}" for scan in scans for name, field in scan.fields}
+    names = {name: column_of(scan.table, field) for scan in scans for name, field in scan.fields}
     predicates = [part for predicate in join.predicates for part in conjuncts(predicate)]
     inside = [part for part in predicates if part.columns <= names.keys()]
     filters = [part for child in inputs for part in _filters(child)]

@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Protocol
 
 from sparkivm.algebra import Relation
 from sparkivm.engine import Engine, EngineError, RelationFacts
@@ -53,8 +52,8 @@ class _Kept:
     fields: frozenset[str]
 
 
-class Memory(Protocol):
-    """Tells a view where to read rows of its sources; sources by their keys.
+class Memory:
+    """Tells a view where to read rows of its sources, by their keys. This one keeps nothing.
 
     uses   how often a plan reads them
     every  in all columns that can be kept, not only those that the view reads
@@ -62,39 +61,26 @@ class Memory(Protocol):
     query  finds the query of a join's changes; None if they are not kept
     """
 
-    def changes(
-        self, table: str, change: SourceChange, uses: int, *, every: bool = False
-    ) -> SourceChange: ...
-
-    def rows(self, table: str, uses: int) -> str: ...
-
-    def answers(self, table: str, change: SourceChange) -> Answers: ...
-
     @property
-    def joins(self) -> Sequence[SharedJoin]: ...
-
-    def join_changes(
-        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
-    ) -> str: ...
-
-
-class NoMemory(Memory):
-    """Keeps nothing: all rows are read from the tables."""
+    def joins(self) -> Sequence[SharedJoin]:
+        return ()
 
     def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
+        """The change, read from memory if it is kept there."""
         return change
 
     def rows(self, table: str, uses: int) -> str:
+        """The relation that has the rows of a table; "" if none is kept."""
         return ""
 
     def answers(self, table: str, change: SourceChange) -> Answers:
+        """What is known of a change; callers read it and add to it."""
         return Answers()
-
-    joins = ()
 
     def join_changes(
         self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
     ) -> str:
+        """The relation that has the changes of a join; "" if none is kept."""
         return ""
 
 

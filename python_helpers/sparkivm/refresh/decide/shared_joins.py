@@ -17,7 +17,7 @@ from sparkivm.frontend.scope import NameAllocator
 from sparkivm.names import TableName, name_of
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.join_order import RowEstimate, Sizes
-from sparkivm.plan.shared_joins import SharedJoin, shared_joins
+from sparkivm.plan.shared_joins import SharedJoin, column_of, shared_joins
 from sparkivm.plan.state_change import StateChange, join_change
 from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined
@@ -54,7 +54,7 @@ def _joins_of(sources: Sources, request: RefreshRequest, view: TableName) -> tup
 
 def _may_be_kept(join: SharedJoin, catalog: SourceCatalog) -> bool:
     fields = ((key, field) for key in join.tables for field in catalog.tables[key].fields)
-    types = {f"{key}.{field.name}": field.spark_type for key, field in fields}
+    types = {column_of(key, field.name): field.spark_type for key, field in fields}
     return all(types[name].cacheable and types[name].joinable for name in join.columns)
 
 
