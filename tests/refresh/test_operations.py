@@ -210,6 +210,11 @@ def test_what_cannot_be_read_at_a_version_is_compared_until_it_changes(lab):
         view.consistency_sql()
 
 
+def test_a_source_that_was_replaced_in_its_log_still_has_the_version(lab, view):
+    lab.run("create or replace table t using delta as select 9 as id, 9 as k, 9 as x")
+    assert different(view) == []
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
