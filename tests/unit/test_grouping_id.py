@@ -39,3 +39,8 @@ def test_a_column_of_the_name_is_the_column():
 def test_something_else_of_the_name():
     refused = f"select k as grouping__id, grouping__id + 1 as g from r {SETS}"
     assert_refused(refused, Reason.NON_DETERMINISTIC_EXPRESSION, "grouping__id is not a column here")
+
+
+def test_grouping_id_without_keys():
+    query = read("select grouping_id() as g, count(*) as n from r group by grouping sets (())")
+    assert len(query.output) == 2

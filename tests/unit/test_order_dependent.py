@@ -51,7 +51,7 @@ DECIDED |= {
 BELOW_JOIN = "select s.k, {} as w from s join " + SUMS + " as x on s.k = x.k"
 TIED = "select s.k, x.v from s join (select k, max_by(a, b) as v from r group by k) as x on s.k = x.k"
 CHOICES = ("x.v >= 1.3", "case when x.v > 1 then 'gold' end", "round(x.v, 1)", "cast(x.v as decimal(9, 2))",
-           "coalesce(x.v, 0) > 1", "cast(x.v as int) + 1", "greatest(x.v, 0)", "x.v % 2")  # fmt: skip
+           "coalesce(x.v, 0) > 1", "nullif(x.v, 0.6)", "cast(x.v as int) + 1", "greatest(x.v, 0)", "x.v % 2")  # fmt: skip
 DECIDED |= {
     **{BELOW_JOIN.format(choice): "SUM of DOUBLE" for choice in CHOICES},
     f"select m, sum(case when v > 1 then 1.0D else 0 end) as n from {SUMS} group by m": "SUM of DOUBLE",

@@ -142,7 +142,7 @@ class Aggregation:
             for position, scalar in enumerate(reversed(scalars))
         ]
         total = expression(
-            " + ".join(f"b{i}" for i in range(len(bits))), **{f"b{i}": b for i, b in enumerate(bits)}
+            " + ".join(f"b{i}" for i in range(len(bits))) or "0", **{f"b{i}": b for i, b in enumerate(bits)}
         )
         type_ = "tinyint" if isinstance(node, exp.Grouping) else "bigint"
         return expression(f"cast(x as {type_})", x=total)

@@ -62,9 +62,7 @@ _IN_DOUBLE = _ADDING - {"sum", "try_sum"}  # Spark adds integers up in DOUBLE
 _DOUBLE = SparkType("double")
 # Equal results mean equal values, up to last digits and the order of a list.
 _TELLING = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Alias, exp.PropertyEQ, exp.Distinct)
-_TELLING_FUNCTIONS = frozenset(
-    "array array_join coalesce concat_ws named_struct nullif struct to_json".split()
-)
+_TELLING_FUNCTIONS = frozenset("array array_join coalesce concat_ws named_struct struct to_json".split())
 # Functions of one list that ignore its order.
 _WHATEVER_THE_ORDER = frozenset(
     "array_contains array_max array_min array_size array_sort cardinality size sort_array".split()
@@ -290,6 +288,8 @@ def _is_counted(call: Call, values: _Values) -> bool:
 
 def _read(scalar: Scalar, values: _Values) -> _Value | None:
     """The order-dependent values that an expression reads, combined; None if it depends on none."""
+    if not values:
+        return None
     found: _Value | None = None
     waiting = [scalar.tree]
     while waiting:

@@ -35,7 +35,8 @@ def exact_bits(type_: SparkType, counted_by: str) -> Additive:
         adder=AggregateFunction("bit_xor", "bit_xor({x})"),
         plus=either,
         minus=either,
-        contributed="case when ({weight}) % 2 <> 0 then {x} end",
+        # Values that cancel each other make 0, not NULL.
+        contributed=f"case when ({{weight}}) % 2 <> 0 then {{x}} else cast({{x}} - {{x}} as {type_}) end",
         change="{total}",
         weighed="{total}",
         folded="{total}",
