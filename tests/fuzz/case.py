@@ -56,7 +56,7 @@ class Fuzzer:
         Raises: NotIncremental if the compiler refuses the query.
         """
         self.database.load(case.world)
-        view = self._view(case.sql)
+        view = self.view(case.sql)
         view.build()
         rng = random.Random(case.seed)
         version, form = 0, "build"
@@ -68,8 +68,8 @@ class Fuzzer:
         differs = view.state_difference(version)
         return f"state after batch {version} by {form}: {differs}" if differs else None
 
-    def _view(self, sql: str) -> View:
-        """The model's view; compiled once for one world after the other."""
+    def view(self, sql: str) -> View:
+        """A model's view; compiled once if the next cases are of the same model."""
         if self._last is None or self._last[0] != sql:
             self._last = sql, View(self.database, sql)
         return self._last[1]

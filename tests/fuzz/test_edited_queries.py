@@ -18,7 +18,7 @@ from tests.fuzz.case import Fuzzer, random_case
 from tests.fuzz.embedded import Sources
 from tests.fuzz.run import first_seed
 from tests.fuzz.smaller_queries import smaller_queries
-from tests.fuzz.view import View
+from tests.fuzz.view import View, fields_of
 
 _TREES = 60
 _ADDED = (
@@ -47,9 +47,8 @@ def texts(seed: int, query: str, columns: list[str]) -> tuple[str, str]:
     return tuple(f"select {', '.join(items)}\nfrom (\n{query}\n) as q" for items in (base, edited))  # type: ignore[return-value]
 
 
-def outcome(fuzzer: Fuzzer, before: str, after: str) -> str:
+def outcome(first: View, second: View) -> str:
     """Build the state of one query, make that of the other from it, and compare it with a rebuild."""
-    first, second = View(fuzzer.database, before), View(fuzzer.database, after)
     names, wanted = first.plan.state.names, second.plan.state.names
     kept = [name for name in wanted if name in names]
     if len(kept) < len(names) or meaning(first.plan, names) != meaning(second.plan, kept):
@@ -61,9 +60,9 @@ def outcome(fuzzer: Fuzzer, before: str, after: str) -> str:
     columns = ", ".join(map(DUCKDB.name, wanted))
     made = f"select {columns} from state" if content is None else select_text(content, Sources(0), DUCKDB)
     rebuilt = select_text(second.plan.content, Sources(0), DUCKDB)
-    database = fuzzer.database
+    database = first.database
     differs = database.difference(database.rows(made), database.rows(f"select {columns} from ({rebuilt})"))
-    assert differs is None, f"{before}\n{after}\n{differs}"
+    assert differs is None, f"{first.sql}\n{second.sql}\n{differs}"
     return "kept" if content is None else "derived"
 
 
@@ -77,8 +76,8 @@ def test_queries_with_more_columns(fuzzer):
         case = random_case(seed, depth=3)
         fuzzer.database.load(case.world)
         try:
-            columns = [field.name for field in View(fuzzer.database, case.sql).fields]
-            found[outcome(fuzzer, *texts(seed, case.sql, columns))] += 1
+            columns = [field.name for field in fields_of(fuzzer.database, case.sql)]
+            found[outcome(*(View(fuzzer.database, sql) for sql in texts(seed, case.sql, columns)))] += 1
         except NotIncremental:
             found["refused"] += 1
     assert found["kept"] + found["derived"] > _TREES / 4, found
@@ -92,7 +91,7 @@ def test_queries_that_differ_elsewhere(fuzzer):
         fuzzer.database.load(case.world)
         for smaller in islice(smaller_queries(case.sql), 5):
             try:
-                found[outcome(fuzzer, case.sql, smaller)] += 1
+                found[outcome(fuzzer.view(case.sql), View(fuzzer.database, smaller))] += 1
             except (NotIncremental, KeyError, duckdb.Error):  # a part of a query need not be a query
                 found["refused"] += 1
     assert found["rebuilt"] > found["kept"], found

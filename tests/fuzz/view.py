@@ -11,6 +11,7 @@ from sqlglot import exp
 from sparkivm.algebra import Relation
 from sparkivm.algebra.relation import keeps_append_only
 from sparkivm.algebra.scalar import column
+from sparkivm.engine import Field
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
@@ -50,10 +51,10 @@ class View:
         self, database: Embedded, sql: str, same: str | None = None, stamp_columns: Collection[str] = ()
     ) -> None:
         """same: an equivalent query, if the engine cannot run the model's"""
-        self.database = database
+        self.database, self.sql = database, sql
         tree = parse_model("model", sql)
-        grouped = _as_spark_groups(with_chosen_rows(parse_model("model", same or sql)))
-        self._recomputation = _versioned(grouped, database.catalog.tables).sql(dialect="duckdb")
+        recomputed = parse_model("model", same) if same else tree
+        self._recomputation = _recomputation(recomputed, database.catalog.tables)
         query = read_query(tree, database.catalog)
         self.fields = database.fields(self.recomputation(0))
         self.plan: ViewPlan = compile_query(query, self.fields, self._types_of, stamp_columns=stamp_columns)
@@ -65,8 +66,7 @@ class View:
 
     def recomputation(self, version: int) -> str:
         """The model's query over the tables at a version."""
-        text = self._recomputation.replace(_TODAY, today(version).sql("duckdb"))
-        return text.replace(_VERSION, f"_{version}")
+        return _at(version, self._recomputation)
 
     def build(self) -> None:
         self.entries = "one"
@@ -220,6 +220,22 @@ class View:
         for step in steps.tables:
             self._table(step.name, step.relation, sources)
         return steps.rest
+
+
+def fields_of(database: Embedded, sql: str) -> tuple[Field, ...]:
+    """The columns of a model, which is not compiled."""
+    tree = parse_model("model", sql)
+    return database.fields(_at(0, _recomputation(tree, database.catalog.tables)))
+
+
+def _at(version: int, recomputation: str) -> str:
+    text = recomputation.replace(_TODAY, today(version).sql("duckdb"))
+    return text.replace(_VERSION, f"_{version}")
+
+
+def _recomputation(tree: exp.Expr, tables: Collection[str]) -> str:
+    """The query for the embedded engine, with placeholders for the version and the date."""
+    return _versioned(_as_spark_groups(with_chosen_rows(tree)), tables).sql(dialect="duckdb")
 
 
 def _as_spark_groups(tree: exp.Expr) -> exp.Expr:
