@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 
@@ -31,6 +32,9 @@ class WorldSources:
         return f'select {", ".join([*fields, "w"])} as "__ivm_w" from {table}_changes_1 where world = (select world from this_world)'
 
 
+_MOST_PREPARED = 32
+
+
 class Worlds:
     """Worlds with one batch of changes: `r_0` is old, `r_1` new, `r_changes_1` the changed rows with weights."""
 
@@ -47,7 +51,8 @@ class Worlds:
                 insert_statement(name, [(*row, number) for row in rows]) for name, _, rows in tables_of(world)
             ]
             self._connection.execute(";".join(filter(None, filled)))
-        self._prepared: dict[str, str] = {}
+        self._prepared: dict[str, str] = {}  # name by text
+        self._numbers = itertools.count()
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -78,9 +83,12 @@ class Worlds:
             )
 
     def _prepare(self, sql: str) -> str:
-        """Prepare each query once, because planning takes most of the time."""
+        """Prepare each query once, because planning takes most of the time. A plan takes a megabyte."""
         name = self._prepared.get(sql)
         if name is None:
-            name = self._prepared[sql] = f"p{len(self._prepared)}"
+            if len(self._prepared) == _MOST_PREPARED:
+                first = next(iter(self._prepared))
+                self._connection.execute(f"deallocate {self._prepared.pop(first)}")
+            name = self._prepared[sql] = f"p{next(self._numbers)}"
             self._connection.execute(f"prepare {name} as {sql}")
         return name
