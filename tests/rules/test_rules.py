@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
+from sqlglot import exp
 
 from sparkivm.algebra import Consolidate, Derivation, Relation
 from sparkivm.algebra.project import only
@@ -21,10 +21,12 @@ from sparkivm.normalize.pipeline import normalization, normalize, traced
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
-from tests.fuzz.database import CATALOG, Database
-from tests.fuzz.embedded import Sources
-from tests.fuzz.random_data import random_world
+from tests.fuzz.database import CATALOG
+from tests.fuzz.embedded import today
+from tests.laws.worlds import Worlds
+from tests.laws.worlds import WorldSources as OfNumbers
 from tests.rules.testdata import RuleCase, RuleFile, is_in, plans
+from tests.seeds import seed
 
 HERE = Path(__file__).parent
 WORLDS = 12
@@ -39,9 +41,16 @@ FILES = {name: RuleFile.read(HERE / f"{name}.txt") for name in (*PASSES, "prune_
 CASES = [(file, case) for file, found in FILES.items() for case in found.cases]
 
 
-@cache
-def database() -> Database:
-    return Database()
+class WorldSources(OfNumbers):
+    """Of one world, on the day of its changes."""
+
+    def moment(self, key: str, before: bool) -> exp.Expr:
+        return today(1 - before)
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Worlds:
+    return Worlds(seed("rules"), 100)
 
 
 def before_and_after(file: str, case: RuleCase) -> tuple[Relation, Relation]:
@@ -56,7 +65,7 @@ def before_and_after(file: str, case: RuleCase) -> tuple[Relation, Relation]:
 
 
 @pytest.mark.parametrize(("file", "case"), CASES, ids=[f"{file}: {case.name}" for file, case in CASES])
-def test_rule(file, case, pytestconfig):
+def test_rule(file, case, worlds, pytestconfig):
     assert case.expect or case.expect_not, "a case expects something"
     if file in PROPERTIES:
         relation = read_query(parse_model("model", case.sql), CATALOG).root
@@ -68,7 +77,7 @@ def test_rule(file, case, pytestconfig):
         one, other = before_and_after(file, case)
         lines, after = tree_lines(relation_tree(one)), tree_lines(relation_tree(other))
         found = plans(lines, after)
-        _compare_rows(case, one, other)
+        _compare_rows(case, one, other, worlds)
     for path in case.expect:
         assert is_in(path, after), "\n".join([f"no {path} in", *after])
     for path in case.expect_not:
@@ -79,15 +88,12 @@ def test_rule(file, case, pytestconfig):
         assert found == case.plans, "run `make golden` and review the diff"
 
 
-def _compare_rows(case: RuleCase, one: Relation, other: Relation) -> None:
+def _compare_rows(case: RuleCase, one: Relation, other: Relation, worlds: Worlds) -> None:
     names = [name for name in one.columns if name in other.columns]
     difference = Consolidate(plus(only(one, names), negated(only(other, names))))
-    text, rng = select_text(difference, Sources(1), DUCKDB), random.Random(case.name)
-    for _ in range(WORLDS):
-        world = random_world(rng, batches=1)
-        database().load(world)
-        found = database().rows(text)
-        assert not found, f"{found} differ\nrows {dict(world.versions()[1])}"
+    text = select_text(difference, WorldSources(), DUCKDB)
+    for number in random.Random(case.name).sample(range(len(worlds)), WORLDS):
+        worlds.expect_nothing(number, text, case.name)
 
 
 @pytest.mark.parametrize("file", FILES)
