@@ -201,7 +201,13 @@ def reprinted(sql: str) -> str:
 
 
 def parsed(sql: str) -> exp.Expression:
-    """Spark SQL as a tree. Raises: EngineError if the parser refuses it."""
+    """Spark SQL as a tree of its own. Raises: EngineError if the parser refuses it."""
+    return _tree(sql).copy()
+
+
+@lru_cache(maxsize=512)
+def _tree(sql: str) -> exp.Expression:
+    """The tests run the same statements again and again."""
     try:
         tree = sqlglot.parse_one(sql, dialect="spark")
     except SqlglotError as error:

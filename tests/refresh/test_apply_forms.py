@@ -50,7 +50,9 @@ BATCHES = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
 def world() -> Lab:
+    """Two tables, to be forked."""
     lab = Lab()
     rows = (
         "(1, 1, 2, 0.5, 'a')",
@@ -255,8 +257,8 @@ def test_a_part_of_which_nothing_changed(lab):
 @pytest.mark.parametrize(
     ("name", "size"), [(name, size) for name in VIEWS for size in SIZES if size != "huge" or name in HUGE]
 )
-def test_each_form_leaves_what_a_rebuild_would(name, size):
-    lab, (size_bytes, said) = world(), SIZES[size]
+def test_each_form_leaves_what_a_rebuild_would(name, size, world):
+    lab, (size_bytes, said) = world.fork(), SIZES[size]
     if size_bytes:
         lab.resize("v__ivm", size_bytes)
     view = lab.view("v", VIEWS[name], auxiliary_views="never").build()
@@ -277,8 +279,8 @@ EXTREMA = "select k, max(x) as m from t group by k"
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_small_tables_may_be_read_again_instead_of_their_changes(name):
-    lab = world()
+def test_small_tables_may_be_read_again_instead_of_their_changes(name, world):
+    lab = world.fork()
     view = lab.view("v", VIEWS[name], auxiliary_views="never", refresh_mode="auto").build()
     forms = set()
     for batch in BATCHES:
@@ -364,10 +366,10 @@ def test_views_above_read_what_differs(lab):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_random_rounds(number):
+def test_random_rounds(number, world):
     """The form varies with sizes and changes."""
     rng = random.Random(number)
-    lab = world()
+    lab = world.fork()
     views = [
         lab.view(f"v{i}", VIEWS[name], auxiliary_views="never").build()
         for i, name in enumerate(rng.sample(sorted(VIEWS), 3))
@@ -402,12 +404,12 @@ def _random_write(rng: random.Random) -> str:
     )
 
 
-def test_the_sizes_and_views_reach_every_form():
+def test_the_sizes_and_views_reach_every_form(world):
     """If one is not reached, test_each_form_leaves_what_a_rebuild_would compares too little."""
     reached = set()
     for name in ("counts and sums", "extrema", "rows", "unwritable"):
         for size_bytes, said in SIZES.values():
-            lab = world()
+            lab = world.fork()
             lab.resize("v__ivm", size_bytes)
             view = lab.view("v", VIEWS[name]).build()
             lab.run("update t set x = 9, y = 9 where id in (2, 3)")
