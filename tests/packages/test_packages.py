@@ -89,16 +89,18 @@ def test_a_missing_package_is_named(tmp_path):
         copied(path, [tmp_path], {}, tmp_path)
 
 
-@pytest.mark.parametrize("listed", ["some/other_utils", "https://example.com/some/dbt-other-utils.git"])
-def test_a_package_is_found_by_its_repository(tmp_path, listed):
-    package = tmp_path / "shelf" / "dbt_other_utils"
-    package.mkdir(parents=True)
-    (package / "dbt_project.yml").write_text("name: own_name\nversion: 1.0.0\n")
+def test_a_package_is_found_by_its_repository(tmp_path):
+    for name in ("other_utils", "more_utils"):
+        package = tmp_path / "shelf" / f"dbt_{name}"
+        package.mkdir(parents=True)
+        (package / "dbt_project.yml").write_text(f"name: my_{name}\nversion: 1.0.0\n")
     path = _project(tmp_path / "tiny")
-    entry = "git" if "://" in listed else "package"
-    (path / "packages.yml").write_text(f"packages: [{{{entry}: '{listed}', revision: main}}]")
+    git = "https://example.com/some/dbt-more-utils.git"
+    (path / "packages.yml").write_text(
+        f"packages: [{{package: some/other_utils, version: 1.0.0}}, {{git: '{git}', revision: main}}]"
+    )
     found = copied(path, [tmp_path / "shelf"], {}, tmp_path)
-    assert [one.name for one in found.directory.glob("dbt_packages/*")] == ["own_name"]
+    assert {one.name for one in found.directory.glob("dbt_packages/*")} == {"my_other_utils", "my_more_utils"}
 
 
 def test_changes_of_a_table():

@@ -7,7 +7,7 @@ import pytest
 from tests.seeds import seed
 from tests.spark.lab import Lab
 from tests.spark.rounds import stay_equal
-from tests.tpcds.queries import models
+from tests.tpcds.queries import model
 from tests.tpcds.world import TpcdsWorld
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -24,10 +24,9 @@ _ALL = [tuple(range(first, min(first + 25, 100))) for first in range(1, 100, 25)
 def test_queries_are_kept_equal_to_their_recomputation(spark, numbers):
     lab = Lab(spark, "tpcds_queries")
     world = TpcdsWorld(lab, seed("tpcds"))
-    texts = models()
     for ansi in (True, False):
         mode = lab.another(ansi=ansi)
         views = [
-            mode.view(f"q{number:02}_{ansi}", texts[number], refresh_mode="strict") for number in numbers
+            mode.view(f"q{number:02}_{ansi}", model(number), refresh_mode="strict") for number in numbers
         ]
         stay_equal(mode, views, world, rounds=1)

@@ -12,13 +12,13 @@ from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
 from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
 from tests.tpcds.generator import connection, create_tables
-from tests.tpcds.queries import models
+from tests.tpcds.queries import model
 
 
 @cache
 def compiled_model(number: int) -> ViewPlan:
     """A query's plan. Raises: NotIncremental."""
-    return _engine().compiled(models()[number])
+    return _engine().compiled(model(number))
 
 
 @cache

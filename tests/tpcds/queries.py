@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import duckdb
 import sqlglot
 from sqlglot import exp
 
@@ -14,19 +15,25 @@ _UNSTORABLE = re.compile(r"\W+")  # not allowed in names of Delta columns
 
 
 @cache
-def models() -> dict[int, str]:
-    """Number → text."""
+def model(number: int) -> str:
+    tree = sqlglot.parse_one(_texts()[number], dialect="duckdb")
+    assert isinstance(tree, exp.Query)
+    _name_outputs(tree)
+    width = len(_tables().execute(f"describe {tree.sql(dialect='duckdb')}").fetchall())
+    _settle_ties(tree, width)
+    return tree.sql(dialect="spark", pretty=True)
+
+
+@cache
+def _texts() -> dict[int, str]:
+    return query_texts()
+
+
+@cache
+def _tables() -> duckdb.DuckDBPyConnection:
     database = connection()
     create_tables(database)
-    result = {}
-    for number, text in query_texts().items():
-        tree = sqlglot.parse_one(text, dialect="duckdb")
-        assert isinstance(tree, exp.Query)
-        _name_outputs(tree)
-        width = len(database.execute(f"describe {tree.sql(dialect='duckdb')}").fetchall())
-        _settle_ties(tree, width)
-        result[number] = tree.sql(dialect="spark", pretty=True)
-    return result
+    return database
 
 
 def _name_outputs(tree: exp.Query) -> None:

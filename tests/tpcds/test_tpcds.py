@@ -12,7 +12,7 @@ from tests.seeds import seed
 from tests.tpcds.changes import CHANGING
 from tests.tpcds.embedded import TpcdsDatabase, TpcdsView
 from tests.tpcds.generator import NUMBERS
-from tests.tpcds.queries import models
+from tests.tpcds.queries import model
 
 _AT_EACH_RUN = (4, 23, 51, 78)
 _ROUNDS = 1
@@ -30,7 +30,7 @@ def database():
 
 @pytest.mark.parametrize("number", few_of(NUMBERS, _AT_EACH_RUN))
 def test_query_equals_its_recomputation(database, number):
-    view, rng = TpcdsView(database, models()[number]), random.Random(_SEED + number)
+    view, rng = TpcdsView(database, model(number)), random.Random(_SEED + number)
     view.build()
     for version in range(1, _ROUNDS + 1):
         form = view.refresh(rng, version, dict.fromkeys(CHANGING, _CHANGED))
