@@ -42,11 +42,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         macro: str,
         arguments: dict[str, object],
         as_printed: Callable[[str], None] = lambda text: None,
-    ) -> str:
+    ) -> list[str]:
         found["calls"].append((macro, dict(arguments)))
-        as_printed("printed by a model")
-        as_printed(text := json.dumps(found[macro]))
-        return text
+        texts = ["printed by a model", json.dumps(found[macro])]
+        for text in texts:
+            as_printed(text)
+        return texts
 
     monkeypatch.setattr(Project, "operation", operation)
     monkeypatch.setattr(Project, "views", lambda self, select: [f"model.shop.{one}" for one in select])

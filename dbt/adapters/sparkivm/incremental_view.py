@@ -6,7 +6,7 @@ tested  tests/adapter/, tests/dbt/test_incremental_view.py
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     _pins: Any = None
     _declared: DeclaredSources | None = None
     _read: frozenset[str] | None = None
-    _shared: tuple[frozenset[str], frozenset[str]] | None = None  # the run's nodes, and shared views
+    _shared: frozenset[str] | None = None
     _names: NamesInProject | None = None
     _refreshed: frozenset[str] = frozenset()  # keys of views and states; a refresh itself forgets them
 
@@ -117,7 +117,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         *,
         full_refresh: bool = False,
         empty: bool = False,
-        selected: Iterable[str] = (),
+        selected: Collection[str] = (),
     ) -> Refreshed:
         """Bring a view up to date with its sources.
 
@@ -132,7 +132,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             ),
             full_refresh=bool(full_refresh),
             empty=bool(empty),
-            shared_relations=self._shared_relations(frozenset(selected)),
+            shared_relations=self._shared_relations(selected),
             takes_over=self._cached(relation) is not None,
         )
         with author_errors():
@@ -340,10 +340,10 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             self._read = frozenset(read for node in readers for read in node.depends_on_nodes)
         return self._read
 
-    def _shared_relations(self, selected: frozenset[str]) -> frozenset[str]:
-        if self._shared is None or self._shared[0] != selected:
-            self._shared = selected, shared_relations(self.get_macro_resolver(), selected)
-        return self._shared[1]
+    def _shared_relations(self, selected: Collection[str]) -> frozenset[str]:
+        if self._shared is None:
+            self._shared = shared_relations(self.get_macro_resolver(), selected)
+        return self._shared
 
     def _declared_sources(self) -> DeclaredSources:
         """The declarations in `meta.sparkivm` of sources, seeds, snapshots and models."""

@@ -133,7 +133,7 @@ class SessionCatalog:
             return self._by_sql.describe(name)
 
     def _iceberg(self, name: TableName) -> RelationFacts | None:
-        """An Iceberg table according to its newest metadata; None if there is none, or it has no versions."""
+        """An Iceberg table according to its newest metadata; None if it is missing or has no versions."""
         try:
             found = self._in_iceberg(name)
             if found is None:

@@ -18,11 +18,12 @@ _SPARK_VERSIONS = ("4.1", "4.2")  # each needs its own build of Delta
 STATE_CATALOG = "sparkivm"  # of states in Iceberg, beside Delta's session catalog
 # By default. With Delta's default of 50 a small commit takes four times as long.
 DEFAULTS_OF_DELTA = {"spark.databricks.delta.snapshotPartitions": "2"}
-# By default, with Iceberg's session catalog: a session that reads a table again and again would not see what
-# others write.
-_OF_ICEBERG = {"spark.sql.catalog.spark_catalog.cache-enabled": "false"}
-# The same with a metastore in Spark's own process, which lacks a library for Iceberg's locks and compares
-# columns by position. A metastore that others use keeps its locks: without them, commits could be lost.
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+# By default, with Iceberg's session catalog and a metastore in Spark's own process, which lacks a library for
+# Iceberg's locks and compares columns by position. A metastore that others use keeps its locks: without them,
+# commits could be lost.
 _OF_EMBEDDED_METASTORE = {
     "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
     "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
@@ -30,11 +31,8 @@ _OF_EMBEDDED_METASTORE = {
 _METASTORES = (
     "spark.hadoop.hive.metastore.uris",
     "spark.hive.metastore.uris",
-    "spark.sql.catalog.spark_catalog.uri",
+    f"{SESSION_CATALOG}.uri",
 )
-CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
-EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def session_settings(
@@ -69,7 +67,7 @@ def session_settings(
     settings |= given
 
     if is_icebergs(settings[SESSION_CATALOG]):
-        settings = {**_OF_ICEBERG, **settings}
+        settings = {**_without_cache(SESSION_CATALOG), **settings}
         if not _has_metastore(settings):
             settings = {**_OF_EMBEDDED_METASTORE, **settings}
     else:
@@ -81,6 +79,11 @@ def session_settings(
         options, given.get("spark.driver.extraJavaOptions"), " "
     )
     return settings
+
+
+def _without_cache(catalog: str) -> dict[str, str]:
+    """Otherwise a session that reads an Iceberg table again and again does not see what others write."""
+    return {f"{catalog}.cache-enabled": "false"}
 
 
 def _has_metastore(settings: Mapping[str, str]) -> bool:
@@ -118,7 +121,7 @@ def _with_state_catalog(settings: Mapping[str, str], directory: Path) -> dict[st
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         f"{catalog}.type": "hadoop",
         f"{catalog}.warehouse": str(directory / "states"),
-        f"{catalog}.cache-enabled": "false",  # otherwise others' writes appear after half a minute
+        **_without_cache(catalog),
     }
 
 

@@ -11,7 +11,7 @@ from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 from sparkivm.digest import digest
 
-# Increase it when older states could be misread, also when the compiler asks for types in another order.
+# Increase it when older states could be misread.
 STATE_FORMAT = 14
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest

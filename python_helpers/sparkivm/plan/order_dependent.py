@@ -309,8 +309,7 @@ def _is_choice(tree: exp.Expr, values: _Values) -> bool:
     """Whether an expression may be equal for values that differ by more than last digits or an order."""
     if isinstance(tree, exp.Column) or _read(Scalar(tree), values) is None:
         return False
-    is_function = isinstance(tree, exp.Func) and spark_name(tree) in _TELLING_FUNCTIONS
-    if is_function or isinstance(tree, _TELLING):
+    if isinstance(tree, _TELLING) or (isinstance(tree, exp.Func) and spark_name(tree) in _TELLING_FUNCTIONS):
         return any(_is_choice(child, values) for child in tree.iter_expressions())
     if isinstance(tree, exp.Cast):
         to = spark_type(tree.to.sql(dialect=SparkText).lower())
@@ -341,12 +340,12 @@ def _makes_as_many_rows(generator: Scalar, values: _Values) -> bool:
 
 def _is_of_any_order(node: exp.Expr, values: _Values) -> bool:
     """Whether a call reads such a list and ignores its order."""
-    if not isinstance(node, exp.Func) or spark_name(node) not in _WHATEVER_THE_ORDER:
+    if not isinstance(node, exp.Func):
         return False
-    if node.find(exp.Lambda):  # elements that it compares as equal stay in their order
+    value = _value_of(next(iter(_arguments(node)), None), values)
+    if value is None or not value.is_list or spark_name(node) not in _WHATEVER_THE_ORDER:
         return False
-    value = _value_of(_arguments(node)[0], values)
-    return value is not None and value.is_list
+    return not node.find(exp.Lambda)  # elements that it compares as equal stay in their order
 
 
 def _is_ordered(call: exp.Expr, argument: exp.Expr | None) -> bool:

@@ -13,7 +13,7 @@ tested  tests/laws/test_shared_joins_law.py, tests/refresh/test_shared_joins.py
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import product
@@ -48,16 +48,19 @@ class SharedJoin:
     def tables(self) -> frozenset[str]:
         return self.relation.tables
 
-    @cached_property
-    def conditions(self) -> frozenset[str]:
+    @property
+    def conditions(self) -> Set[str]:
         """What its rows satisfy, with columns as by `column_of`."""
-        return frozenset(_taken_apart(self.relation, self.relation.inputs).conditions)
+        return self._parts.conditions.keys()
 
     @cached_property
     def columns(self) -> Mapping[str, str]:
         """The columns, as by `column_of` → their names here."""
-        here = _taken_apart(self.relation, self.relation.inputs).names
-        return {name: column for column, name in here.items()}
+        return {name: column for column, name in self._parts.names.items()}
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        return _taken_apart(self.relation, self.relation.inputs)
 
     def changes(self, delta: Relation) -> Relation:
         """Its delta with the weights in a column, as `computed` reads it."""

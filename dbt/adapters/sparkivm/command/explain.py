@@ -14,6 +14,5 @@ FORMATS = ("text", "steps", "json", "mermaid", "dot", "svg")
 @project_options
 def explain(project: Project, model: str, format: str) -> None:
     """Show the plan of MODEL, what is incremental and what is not, and the next refresh."""
-    printed: list[str] = []  # macros of the project may print other texts before
-    project.operation("explain_incremental_view", {"model": model, "format": format}, printed.append)
+    printed = project.operation("explain_incremental_view", {"model": model, "format": format})
     click.echo(printed[-1])

@@ -101,8 +101,8 @@ class Project:
         macro: str,
         arguments: Mapping[str, object],
         as_printed: Callable[[str], None] = lambda text: None,
-    ) -> str:
-        """What a macro prints, run as `dbt run-operation` does.
+    ) -> list[str]:
+        """The texts that a macro prints, run as `dbt run-operation` does. Other macros may print some too.
 
         as_printed  gets each text when it is printed
         Raises: click.ClickException with dbt's message.
@@ -120,15 +120,14 @@ class Project:
         command = ["run-operation", macro, "--args", json.dumps(dict(arguments))]
         if not self.dbt(command, listen).success:
             raise click.ClickException("\n".join(errors) or f"{macro} failed; see dbt's log")
-        return "\n".join(printed)
+        return printed
 
     def answer(self, macro: str, arguments: Mapping[str, object]) -> Any:
-        """The JSON that a macro prints. Macros of the project may print other texts meanwhile.
+        """The JSON that a macro prints last.
 
         Raises: click.ClickException.
         """
-        printed: list[str] = []
-        self.operation(macro, arguments, printed.append)
+        printed = self.operation(macro, arguments)
         return next(found for text in reversed(printed) if (found := json_in(text)) is not None)
 
     def models(self, *selection: str) -> list[str]:

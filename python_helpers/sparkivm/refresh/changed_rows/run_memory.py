@@ -7,6 +7,8 @@ same changes and the same small tables, each several times.
 So we create global temporary views, which the sessions of all threads see. Their rows are cached when the
 first statement reads them. Spark stores each view as its analyzed plan, not as text: a text would be resolved
 again at each use, and another session would not find its rows in the cache.
+
+tested  tests/refresh/test_staging.py, tests/refresh/test_shared_joins.py, tests/spark/test_run_memory.py
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ _USES_OF_ROWS = 3
 # More changes are read where they are needed, and only the needed columns.
 _MOST_ROWS = 1_000_000
 # Up to this many values we keep all columns, because the next view may read others.
-_MOST_VALUES = 8_000_000
+MOST_VALUES = 8_000_000
 _SMALL_BYTES = 4 << 20  # of a table's files
 
 _Key = tuple[str | int, ...]
-Query = tuple[Relation, SourceTexts]
+KeptQuery = tuple[Relation, SourceTexts]  # of rows, and how it reads tables
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Memory:
         return Answers()
 
     def join_changes(
-        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
+        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], KeptQuery | None]
     ) -> str:
         """The relation that has the changes of a join; "" if none is kept."""
         return ""
@@ -142,7 +144,10 @@ class RunMemory:
     def known(self, key: _Key, fields: frozenset[str]) -> str:
         """The relation that has the rows; "" if none has been made."""
         with self._lock:
-            return next((one.name for one in self._kept.get(key, ()) if one.fields >= fields), "")
+            return self._known(key, fields)
+
+    def _known(self, key: _Key, fields: frozenset[str]) -> str:
+        return next((one.name for one in self._kept.get(key, ()) if one.fields >= fields), "")
 
     def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], Sequence[str]]) -> str:
         """The relation that has the rows; "" if Spark refused to keep any.
@@ -153,10 +158,8 @@ class RunMemory:
         Raises: EngineError of `make`, once.
         """
         with self._lock:
-            kept = self._kept.setdefault(key, [])
-            for one in kept:
-                if one.fields >= fields:
-                    return one.name
+            if name := self._known(key, fields):
+                return name
             if self._refused:
                 return ""
             name = f"global_temp.{RESERVED_PREFIX}kept_{self._nonce}_{len(self) + 1}"
@@ -166,7 +169,7 @@ class RunMemory:
                 self._refused = True
                 raise
             self._made += made
-            kept.append(_Kept(name, fields))
+            self._kept.setdefault(key, []).append(_Kept(name, fields))
             return name
 
     def drop(self, engine: Engine) -> None:
@@ -200,7 +203,7 @@ class ViewMemory(Memory):
         source, key = self.tables[table], self._key(table, change)
         if change.kept or not keeps_changes(change, self.run.uses(key, uses) + (table in self.shared)):
             return change
-        few = change.rows * len(source.fields) <= _MOST_VALUES
+        few = change.rows * len(source.fields) <= MOST_VALUES
         fields = self._fields(table, every=every or (few and change.scans == 0), change=change)
         read_bytes = change.scans * (source.size_bytes or 0)
         select = changed_rows(source, change, fields)
@@ -223,7 +226,7 @@ class ViewMemory(Memory):
         return self.run.joins
 
     def join_changes(
-        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], Query | None]
+        self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], KeptQuery | None]
     ) -> str:
         sources = chain.from_iterable(self._key(table, changes[table]) for table in sorted(join.tables))
         key = (join.key, repr(sorted(self.settings.items())), *sources)

@@ -23,12 +23,10 @@ from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined
 from sparkivm.refresh.changed_rows.key_ranges import find_key_ranges
 from sparkivm.refresh.changed_rows.questions import ChangedSources
-from sparkivm.refresh.changed_rows.run_memory import Query
+from sparkivm.refresh.changed_rows.run_memory import MOST_VALUES, KeptQuery
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
-
-_MOST_VALUES = 8_000_000  # estimated; more changes are computed by each view, in the columns that it needs
 
 
 def find_shared_joins(sources: Sources, request: RefreshRequest, frontier: Frontier) -> None:
@@ -61,11 +59,11 @@ def _may_be_kept(join: SharedJoin, catalog: SourceCatalog) -> bool:
 def keep_changes(join: SharedJoin, sources: ChangedSources, sizes: Sizes) -> str:
     """The relation with the changes of a join in memory; "" if the run does not keep them."""
 
-    def query() -> Query | None:
+    def query() -> KeptQuery | None:
         changed = frozenset(key for key in join.tables if sources.changes[key].how != "none")
         rows = join.changes(join_change(join.relation, changed, sizes))
-        if RowEstimate(sizes)(rows) * len(rows.columns) > _MOST_VALUES:
-            return None
+        if RowEstimate(sizes)(rows) * len(rows.columns) > MOST_VALUES:
+            return None  # each view computes them, in the columns that it needs
         ranges, changes = find_key_ranges(sources, join.relation, StateChange("append", rows, "copies"))
         for leaf, uses in leaves_when_inlined(rows):
             if isinstance(leaf, Changes):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, RelationFacts
-from sparkivm.errors import ModelError
+from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.formats import format_of
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.names import WEIGHT, TableName, name_of, quoted
-from sparkivm.refresh.model.compiled_view import CompiledView
+from sparkivm.reasons import Reason
 from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.model.pinned_text import pinned_text
 from sparkivm.refresh.observation import compiled_for
@@ -20,7 +21,6 @@ from sparkivm.refresh.run.auxiliaries import auxiliaries_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
-from sparkivm.refresh.stored.clones import is_named_by
 from sparkivm.refresh.stored.stored_state import check_files, read_state
 
 
@@ -71,7 +71,8 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if frontier.kind == "full":
         compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     pinned = pinned_text(model_sql, compiled)
-    _check_versions(engine, view, sources, compiled, frontier, is_pinned=pinned is not None)
+    for key in compiled.tables.keys() & frontier.sources.keys():
+        _check_version(recording, view, sources, frontier.sources[key], is_pinned=pinned is not None)
     query = replace_moments(pinned or model_sql, frontier.moments)
     # A literal of this text may differ from the refresh's, for example the time of a run; so may a stamp.
     constants = compiled.plan.finalizer.of_runs if compiled.plan else frozenset()
@@ -100,32 +101,27 @@ with query ({", ".join(map(quoted, names))}) as (
     return test
 
 
-def _check_versions(
-    engine: Engine,
-    view: TableName,
-    sources: Sources,
-    compiled: CompiledView,
-    frontier: Frontier,
-    *,
-    is_pinned: bool,
+def _check_version(
+    engine: Engine, view: TableName, sources: Sources, known: SourceFrontier, *, is_pinned: bool
 ) -> None:
-    """Raises: ModelError if the query would not read the versions that the view reflects.
+    """Raises: ModelError if the query would not read the version of a source that the view reflects.
 
-    is_pinned  whether it names them
+    is_pinned  whether the query names it
     """
-    for key in compiled.tables.keys() & frontier.sources.keys():
-        known = frontier.sources[key]
-        now = sources.known(name_of(known.name))
-        if now is None or (now.table_id != known.table_id and not _has_version(engine, now, known)):
-            what = f"{known.name} was replaced since the last refresh"
-        elif not is_pinned and now.at != known.at:
-            what = f"{known.name} changed since the last refresh, and its former version cannot be named"
-        else:
-            continue
-        raise ModelError(str(view), what, "run the model, then test it")
+    now = sources.known(name_of(known.name))
+    if now is None or (now.table_id != known.table_id and _is_replaced(engine, now, known)):
+        what = f"{known.name} was replaced since the last refresh"
+    elif not is_pinned and now.at != known.at:
+        what = f"{known.name} changed since the last refresh, and its former version cannot be named"
+    else:
+        return
+    raise ModelError(str(view), what, "run the model, then test it")
 
 
-def _has_version(engine: Engine, now: RelationFacts, known: SourceFrontier) -> bool:
-    """Whether a table that was replaced still has the version in its log."""
-    commits = engine.commits(now.name, known.version - 1)
-    return any(c.version == known.version and is_named_by(known.commit_id, c.id) for c in commits)
+def _is_replaced(engine: Engine, now: RelationFacts, known: SourceFrontier) -> bool:
+    """Whether a table's history does not contain the version any more."""
+    try:
+        format_of(now).change(now, known, engine.commits(now.name, known.version - 1))
+    except NotIncremental as error:
+        return error.fallback.reason is Reason.SOURCE_REPLACED
+    return False

@@ -49,19 +49,19 @@ def _same_rows(engine: Engine, clone: RelationFacts, known: SourceFrontier) -> S
         if (
             origin.table_id == known.table_id
             and (id_ := origin.versions.get(str(known.version))) is not None
-            and is_named_by(known.commit_id, id_)
+            and _is(known.commit_id, id_)
             and all(name in has and cloned_as.get(name) == has[name].type for name in known.fields)
         ):
             identity = format_of(clone).identity
             fields = {name: identity(has[name]) for name in known.fields}
             is_newest = commit.version == clone.version
-            id_here = clone.commit_id if is_newest and is_named_by(clone.commit_id, commit.id) else commit.id
+            id_here = clone.commit_id if is_newest and _is(clone.commit_id, commit.id) else commit.id
             return SourceFrontier(
                 str(clone.source), clone.table_id, commit.version, id_here, commit.timestamp_ms, fields
             )
     return None
 
 
-def is_named_by(known: str, id_: str) -> bool:
+def _is(known: str, id_: str) -> bool:
     """Whether the id of a relation's newest commit, which may also name the schema, is that of a commit."""
     return known.startswith(f"{id_}:") or not is_another(known, id_)
