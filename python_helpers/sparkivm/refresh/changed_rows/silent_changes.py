@@ -4,9 +4,9 @@ An UPDATE of a customer's balance does not affect a view of customers' names. It
 other tables of its joins. If these are large, one query first asks for all such sources whether anything
 remains of their changes.
 
-dbt replaces the table of each `table` model in each run, mostly by the same rows, and a refresh may rewrite
-a state. The commit reports all rows as changed. The difference of the two versions has to be computed in any
-case, so we keep it, and first count its rows.
+dbt replaces the table of each `table` model in each run, mostly by the same rows. The commit reports all
+rows as changed. The difference of the two versions has to be computed in any case, so we keep it, and first
+count its rows.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ def may_be_silent(
     size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
 
     def is_worth_asking(change: SourceChange) -> bool:
-        if change.is_netted_first:
-            known = change.how == "feed" or change.counted
-            return known and keeps_changes(change, FOR_ANSWER_AND_REFRESH)
+        if change.how == "diff":
+            return change.counted and keeps_changes(change, FOR_ANSWER_AND_REFRESH)
         small = change.how == "feed" and change.nets and not change.growth and 0 < change.rows <= _MOST_ROWS
         return small and size_bytes >= _WORTH_ASKING_BYTES
 
@@ -49,7 +48,7 @@ def without_silent(
 ) -> dict[str, SourceChange]:
     """The changes of sources; those of `asked` that leave no row for `core` become none.
 
-    The others that are netted first have the number of rows that are left.
+    The others whose two versions are compared have the number of rows that differ.
     """
     if not asked:
         return dict(sources.changes)
@@ -60,8 +59,8 @@ def without_silent(
     counts: dict[str, int] = {}
     if many:
         sources = sources.kept(many, FOR_ANSWER_AND_REFRESH)
-        netted = [key for key in many if sources.changes[key].is_netted_first]
-        counts = _counted(sources, read, netted)
+        compared = [key for key in many if sources.changes[key].how == "diff"]
+        counts = _counted(sources, read, compared)
         silent |= {key for key, rows in counts.items() if not rows}
         silent |= _silent_to_spark(sources, read, [key for key in many if key not in counts])
     return {
