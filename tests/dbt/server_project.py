@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt, write_file
 
-from tests.dbt.shop_project import CHANGES, MODELS, TABLES, modes, responses, rows, run_sql
+from tests.dbt.shop_project import CHANGES, FEED, MODELS, modes, responses, rows, run_sql, sources_in
 
 _HEAD = "{{ config(materialized='incremental_view', contract={'enforced': true}) }} "
 _FROM = "from {{ source('shop', 'orders') }} "
@@ -21,13 +21,15 @@ _DAY = (
 class ServerProject:
     """The tests of a method; a subclass has the fixture `dbt_profile_target`."""
 
+    USING = FEED  # of the sources
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         return MODELS
 
     @pytest.fixture(scope="class", autouse=True)
-    def tables(self, project: Any) -> None:
-        run_sql(project, *TABLES)
+    def sources(self, project: Any) -> None:
+        run_sql(project, *sources_in(self.USING))
 
     def test_create_incremental_no_op(self, project: Any) -> None:
         run_dbt(["run"])
@@ -42,7 +44,7 @@ class ServerProject:
 
     @pytest.mark.nightly
     def test_commands_do_not_run(self, project: Any) -> None:
-        run_sql(project, "create table {schema}.kept (id int) using delta")
+        run_sql(project, f"create table {{schema}}.kept (id int) {self.USING}")
         for text in (
             _FROM + "insert into {{ target.schema }}.kept select id",
             "select 1 as id) as x, (select 2 as b",

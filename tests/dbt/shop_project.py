@@ -35,12 +35,18 @@ select region, count(*) as customers, sum(amount) as amount from {{ ref('sums') 
 """
 MODELS = {"lines.sql": LINES, "sums.sql": SUMS, "regions.sql": REGIONS, "sources.yml": SOURCES}
 FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
-TABLES = (
-    f"create table {{schema}}.orders (id int, customer int, amount decimal(10,2)) {FEED}",
-    "insert into {schema}.orders values (1, 1, 10), (2, 1, 5), (3, 2, 7), (4, null, 1)",
-    f"create table {{schema}}.customers (id int, name string, region string) {FEED}",
-    "insert into {schema}.customers values (1, 'Ada', 'eu'), (2, 'Bob', 'us')",
-)
+
+
+def sources_in(using: str = FEED) -> tuple[str, ...]:
+    """The statements that make the sources."""
+    return (
+        f"create table {{schema}}.orders (id int, customer int, amount decimal(10,2)) {using}",
+        "insert into {schema}.orders values (1, 1, 10), (2, 1, 5), (3, 2, 7), (4, null, 1)",
+        f"create table {{schema}}.customers (id int, name string, region string) {using}",
+        "insert into {schema}.customers values (1, 'Ada', 'eu'), (2, 'Bob', 'us')",
+    )
+
+
 CHANGES = (
     "insert into {schema}.orders values (5, 3, 2.5)",
     "insert into {schema}.customers values (3, 'Cyd', 'eu')",

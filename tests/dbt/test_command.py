@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from dbt.adapters.sparkivm.command import main
 from dbt.tests.util import run_dbt
 
-from tests.dbt.shop_project import CHANGES, LINES, SOURCES, SUMS, TABLES, run_sql
+from tests.dbt.shop_project import CHANGES, LINES, SOURCES, SUMS, run_sql, sources_in
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
@@ -43,7 +43,7 @@ class TestCommand:
             conf.remove(name)
 
     def test_what_is_going_on(self, project):
-        run_sql(project, *TABLES)
+        run_sql(project, *sources_in())
         run_dbt(["run"])
         run_sql(project, *CHANGES)
         run_dbt(["run"])

@@ -3,7 +3,7 @@
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
-from tests.dbt.shop_project import CHANGES, LINES, MODELS, SUMS, TABLES, modes, responses, run_sql
+from tests.dbt.shop_project import CHANGES, LINES, MODELS, SUMS, modes, responses, run_sql, sources_in
 from tests.dbt.two_environments import CI, TwoEnvironments, edit, save_state
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow, pytest.mark.nightly]
@@ -88,7 +88,7 @@ class TestVersionsAndHooks(TwoEnvironments):
 
     @pytest.fixture(scope="class", autouse=True)
     def built(self, project):
-        run_sql(project, *TABLES)
+        run_sql(project, *sources_in())
         run_dbt(["run"])
 
     def test_versions_are_models(self, project):
