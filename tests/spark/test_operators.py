@@ -313,6 +313,8 @@ _NOT_SHOWN = {
 }
 # Operators for which new input rows remove no output rows, so that the change is appended.
 _APPENDS = ("Filter", "Project", "OneRow", "Generate", "UnionAll", "InnerJoin")
+# Queries that are an error with ANSI on: text beside numbers, and CORR of values that do not vary.
+_NOT_ANSI = {"rows__unions_of_types", "recomputed__of_spread"}
 _QUERIES = {f"{family}__{name}": sql for family, queries in FAMILIES.items() for name, sql in queries.items()}
 
 
@@ -348,7 +350,9 @@ def test_every_construct(either_spark, monkeypatch, family):
     """Half of the views are refreshed after each batch, so the others process two batches at once."""
     lab = Lab(either_spark, "all_operators")
     open_shop(lab)
-    views = [lab.view(f"{family}__{name}", sql) for name, sql in FAMILIES[family].items()]
+    ansi = either_spark.conf.get("spark.sql.ansi.enabled") == "true"
+    names = [f"{family}__{name}" for name in FAMILIES[family]]
+    views = [lab.view(name, _QUERIES[name]) for name in names if not (ansi and name in _NOT_ANSI)]
     side_by_side(lab, views, View.build)
     wrong = []
     for batch, size in enumerate(("large", "large", "small", "huge")):
