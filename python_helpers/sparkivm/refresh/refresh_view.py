@@ -28,7 +28,7 @@ from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.clone import clone
 from sparkivm.refresh.run.evolve import evolve
-from sparkivm.refresh.run.from_changes import apply_changes, published
+from sparkivm.refresh.run.from_changes import apply_changes
 from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import refuse_lossy_settings, semantic_settings
@@ -177,15 +177,15 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
         decision = decide(attempt.engine, seen, _memory(attempt, seen))
         if decision.fallback is not None:
             return decision.fallback
-        applied = apply_changes(attempt, seen, decision) if decision.way is not None else None
+        published = apply_changes(attempt, seen, decision) if decision.way is not None else None
     except (EngineError, RecursionError) as error:
         # Old files may be gone, or the delta may be nested too deeply.
         if attempt.request.refresh_mode == "strict":
             what = f"the refresh from changes failed: {error}"
             raise ModelError(str(attempt.view), what, "see logs/dbt.log") from error
         return Fallback(Reason.REFRESH_FAILED, str(error))
-    if applied is not None:
-        return published(applied)
+    if published is not None:
+        return published()
     moved = attempt.frontier(seen, stored.frontier)
     # Otherwise the next refreshes would read the same changes until their files are gone.
     limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS

@@ -5,13 +5,15 @@ tested  tests/refresh/test_apply_forms.py, test_staging.py, test_killed_refreshe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.changes.state_columns import columns_of
 from sparkivm.engine import RelationFacts
-from sparkivm.formats.state_format import RowsToWrite, StateFormat, Write
+from sparkivm.formats.state_format import RowsToWrite, StateFormat
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
@@ -36,7 +38,7 @@ from sparkivm.statements.applying_statement import applying_statement
 class FromChanges(Progress):
     """What the steps hand to each other.
 
-    change  as it is applied; `FindPart` may replace it
+    change  as it is applied; `_find_part` may replace it
     rows    its rows, cut into statements, if it was replaced
     part    of the state, if only a part is replaced
     """
@@ -75,138 +77,83 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     change, steps = way.change, list[Step[FromChanges]]()
     cut = _cut(change, decision)
     if not change.is_whole:  # otherwise no old file remains
-        steps.append(CheckFiles(state))
+        # Without this check, only a statement that reads a lost file would notice.
+        label = f"check that no file of {state.name} is missing"
+        steps.append(Step(label, lambda progress: check_files(progress.attempt.engine, state)))
     if change.form in ("replace", "merge"):
         first = format.before_change(state, seen.request.layout.tblproperties)
         if first is not None:
-            steps.append(Prepare(first))
+            label = f"prepare the state: {first.macro.replace('_', ' ')}"
+            steps.append(Step(label, lambda progress: progress.attempt.engine.write(first)))
     if change.staged is not None:
-        steps.append(Stage(cut[0]))
+        label = f"compute the changes as {STAGED}{_in_tables(cut[0])}"
+        steps.append(Step(label, lambda progress: _stage(progress, cut[0])))
     if change.form == "replace":
-        steps.append(FindPart())
-    steps.append(Apply(change, cut[-1]))
-    kept = (KeepSnapshots(),) if seen.request.declared.keeps_snapshots else ()
-    return Script(tuple(steps), (Publish(), *kept))
+        steps.append(Step("find the part of the state that changes", _find_part))
+    label = f"change the state: {change.form} of {change.kind}{_in_tables(cut[-1])}"
+    steps.append(Step(label, lambda progress: _apply(progress, cut[-1])))
+    afterwards = [Step("replace the public view if its text changed", _publish)]
+    if seen.request.declared.keeps_snapshots:
+        afterwards.append(Step(KEEP_SNAPSHOTS, _keep_snapshots))
+    return Script(tuple(steps), tuple(afterwards))
 
 
-@dataclass(frozen=True)
-class CheckFiles(Step[FromChanges]):
-    """Without this check, only a statement that reads a lost file would notice."""
-
-    state: RelationFacts
-
-    @property
-    def label(self) -> str:
-        return f"check that no file of {self.state.name} is missing"
-
-    def run(self, progress: FromChanges) -> None:
-        check_files(progress.attempt.engine, self.state)
-
-
-@dataclass(frozen=True)
-class Prepare(Step[FromChanges]):
-    """Run a statement that the state's format needs before the first change in place."""
-
-    write: Write
-
-    @property
-    def label(self) -> str:
-        return f"prepare the state: {self.write.macro.replace('_', ' ')}"
-
-    def run(self, progress: FromChanges) -> None:
-        progress.attempt.engine.write(self.write)
-
-
-@dataclass(frozen=True)
-class Stage(Step[FromChanges]):
+def _stage(progress: FromChanges, changes: Steps) -> None:
     """Compute the changes first, because the next statements read them several times."""
-
-    changes: Steps
-
-    @property
-    def label(self) -> str:
-        return f"compute the changes as {STAGED}{_in_tables(self.changes)}"
-
-    def run(self, progress: FromChanges) -> None:
-        way, staging = progress.way, progress.staging
-        assert way.change.staged is not None
-        parts = way.ranges.parts(way.change.staged)
-        texts = progress.attempt.texts(progress.seen, progress.decision, parts, staged=staging.texts)
-        staging.stage(self.changes, texts)
+    way, staging = progress.way, progress.staging
+    assert way.change.staged is not None
+    parts = way.ranges.parts(way.change.staged)
+    texts = progress.attempt.texts(progress.seen, progress.decision, parts, staged=staging.texts)
+    staging.stage(changes, texts)
 
 
-@dataclass(frozen=True)
-class FindPart(Step[FromChanges]):
+def _find_part(progress: FromChanges) -> None:
     """Find the part of the state to replace. If it is too large, the state is changed in another form."""
-
-    label = "find the part of the state that changes"
-
-    def run(self, progress: FromChanges) -> None:
-        change, plan, state = progress.change, progress.plan, progress.state
-        part = find_part(
-            progress.attempt.engine,
-            progress.staging.changes,
-            state.pinned,
-            estimated_rows(state),
-            parts_by(plan.state, state),
-            exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
-        )
-        sizes = progress.way.sizes
-        if part is None:
-            form = without_parts(state)
-            progress.apply(staged_change(plan.state, form, change.traces[0], sizes))
-        elif not part.predicate:
-            progress.apply(StateChange("append", Empty(plan.state.names), "groups"))
-        else:
-            found = staged_change(plan.state, "replace", change.traces[0], sizes, part.column)
-            progress.apply(found, part)
+    change, plan, state = progress.change, progress.plan, progress.state
+    part = find_part(
+        progress.attempt.engine,
+        progress.staging.changes,
+        state.pinned,
+        estimated_rows(state),
+        parts_by(plan.state, state),
+        exact=isinstance(plan.state, GroupState) and len(plan.state.keys) == 1,
+    )
+    sizes = progress.way.sizes
+    if part is None:
+        progress.apply(staged_change(plan.state, without_parts(state), change.traces[0], sizes))
+    elif not part.predicate:
+        progress.apply(StateChange("append", Empty(plan.state.names), "groups"))
+    else:
+        progress.apply(staged_change(plan.state, "replace", change.traces[0], sizes, part.column), part)
 
 
-@dataclass(frozen=True)
-class Apply(Step[FromChanges]):
+def _apply(progress: FromChanges, estimated: Steps) -> None:
     """Change the state and its frontier by one statement."""
-
-    estimated: StateChange
-    rows: Steps
-
-    @property
-    def label(self) -> str:
-        return f"change the state: {self.estimated.form} of {self.estimated.kind}{_in_tables(self.rows)}"
-
-    def run(self, progress: FromChanges) -> None:
-        attempt, seen, staging = progress.attempt, progress.seen, progress.staging
-        change, way, part = progress.change, progress.way, progress.part
-        parts = way.ranges.parts(change.rows, change.staged)
-        texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
-        rows = self.rows if progress.rows is None else progress.rows
-        select = select_text(staging.computed(rows, texts), texts)
-        types = {column.name: column.type for column in progress.state.fields}
-        columns = [(name, types.get(name, "")) for name in progress.plan.state.names]
-        in_order = change.form != "merge"
-        written = RowsToWrite(select, columns, progress.state.partition_columns, in_order)
-        select = attempt.format.checked(written)
-        predicate = part.predicate if part else ""
-        write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
-        progress.frontier = _frontier(progress)
-        progress.committed = attempt.commit(seen.stored, progress.frontier, write)
+    attempt, seen, staging = progress.attempt, progress.seen, progress.staging
+    change, way, part = progress.change, progress.way, progress.part
+    parts = way.ranges.parts(change.rows, change.staged)
+    texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
+    rows = estimated if progress.rows is None else progress.rows
+    select = select_text(staging.computed(rows, texts), texts)
+    types = {column.name: column.type for column in progress.state.fields}
+    columns = [(name, types.get(name, "")) for name in progress.plan.state.names]
+    in_order = change.form != "merge"
+    written = RowsToWrite(select, columns, progress.state.partition_columns, in_order)
+    select = attempt.format.checked(written)
+    predicate = part.predicate if part else ""
+    write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
+    progress.frontier = _frontier(progress)
+    progress.committed = attempt.commit(seen.stored, progress.frontier, write)
 
 
-@dataclass(frozen=True)
-class Publish(Step[FromChanges]):
-    label = "replace the public view if its text changed"
-
-    def run(self, progress: FromChanges) -> None:
-        assert progress.frontier is not None
-        progress.attempt.publish(progress.seen, progress.frontier, progress.state)
+def _publish(progress: FromChanges) -> None:
+    assert progress.frontier is not None
+    progress.attempt.publish(progress.seen, progress.frontier, progress.state)
 
 
-@dataclass(frozen=True)
-class KeepSnapshots(Step[FromChanges]):
-    label = KEEP_SNAPSHOTS
-
-    def run(self, progress: FromChanges) -> None:
-        assert progress.frontier is not None
-        progress.attempt.keep_snapshots(progress.frontier, progress.state)
+def _keep_snapshots(progress: FromChanges) -> None:
+    assert progress.frontier is not None
+    progress.attempt.keep_snapshots(progress.frontier, progress.state)
 
 
 def _cut(change: StateChange, decision: Decision) -> list[Steps]:
@@ -239,16 +186,8 @@ def _frontier(progress: FromChanges) -> Frontier:
     )
 
 
-@dataclass(frozen=True)
-class Applied:
-    """A refresh from changes that has committed."""
-
-    script: Script[FromChanges]
-    progress: FromChanges
-
-
-def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Applied:
-    """Run the script up to its commit.
+def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Callable[[], RefreshResult]:
+    """Run the script up to its commit. Returns: what runs the rest, and reports.
 
     Raises: EngineError, RecursionError, with the state unchanged; Conflict.
     """
@@ -267,13 +206,12 @@ def apply_changes(attempt: Attempt, seen: Observation, decision: Decision) -> Ap
             change=way.change,
         )
         script.commit(progress)
-    return Applied(script, progress)
+    return partial(_published, script, progress)
 
 
-def published(applied: Applied) -> RefreshResult:
+def _published(script: Script[FromChanges], progress: FromChanges) -> RefreshResult:
     """Do the steps after the commit, and report."""
-    progress = applied.progress
-    applied.script.finish(progress)
+    script.finish(progress)
     attempt, compiled, committed = progress.attempt, progress.seen.compiled, progress.committed
     assert committed is not None
     return attempt.result(

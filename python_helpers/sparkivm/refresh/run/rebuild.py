@@ -79,13 +79,18 @@ def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Scri
     """
     request, steps = seen.request, list[Step[Rebuild]]()
     if request.may_keep_views:
-        steps.append(KeepAuxiliaries())
+        steps.append(Step("build the auxiliary views that are worth their cost", _keep_auxiliaries))
     if request.change_capture != "never_alter" and seen.compiled.plan is not None:
-        steps.append(SwitchOnCapture())
-    steps.append(ReplaceState(request.state))
-    kept = (KeepSnapshots(),) if request.declared.keeps_snapshots else ()
-    former = () if former_state is None else (DropFormerState(former_state),)
-    return Script(tuple(steps), (Publish(), *kept, DropAuxiliaries(), *former))
+        steps.append(Step("switch on the change data feed of sources without one", _switch_on_capture))
+    steps.append(Step(f"replace all rows of {request.state}", _replace_state))
+    afterwards = [Step("create or replace the public view", _publish)]
+    if request.declared.keeps_snapshots:
+        afterwards.append(Step(KEEP_SNAPSHOTS, _keep_snapshots))
+    afterwards.append(Step("drop auxiliary views that the state no longer reads", _drop_auxiliaries))
+    if former_state is not None:
+        label = f"drop the former state {former_state}"
+        afterwards.append(Step(label, lambda progress: drop_former_state(progress.attempt, former_state)))
+    return Script(tuple(steps), tuple(afterwards))
 
 
 def drop_former_state(attempt: Attempt, state: TableName) -> None:
@@ -108,125 +113,79 @@ def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult
     return _result(progress)
 
 
-@dataclass(frozen=True)
-class KeepAuxiliaries(Step[Rebuild]):
+def _keep_auxiliaries(progress: Rebuild) -> None:
     """Build the auxiliary views that are worth their cost, and compile the view over them."""
-
-    label = "build the auxiliary views that are worth their cost"
-
-    def run(self, progress: Rebuild) -> None:
-        auxiliaries, seen = progress.attempt.auxiliaries, progress.seen
-        compiled = auxiliaries.decided(seen.stored.frontier, seen.compiled, progress.compiled_over)
-        progress.compile_as(compiled)
+    auxiliaries, seen = progress.attempt.auxiliaries, progress.seen
+    progress.compile_as(auxiliaries.decided(seen.stored.frontier, seen.compiled, progress.compiled_over))
 
 
-@dataclass(frozen=True)
-class SwitchOnCapture(Step[Rebuild]):
+def _switch_on_capture(progress: Rebuild) -> None:
     """Make sources record their changes from now on."""
-
-    label = "switch on the change data feed of sources without one"
-
-    def run(self, progress: Rebuild) -> None:
-        compiled = progress.seen.compiled
-        if compiled.plan is None:
-            return
-        fresh = {
-            key: _recording_its_changes(progress.attempt, compiled.tables[key])
-            for key in sorted(compiled.plan.tables)
-            if not format_of(compiled.tables[key]).records_changes(compiled.tables[key])
-        }
-        progress.compile_as(replace(compiled, tables={**compiled.tables, **fresh}))
+    compiled = progress.seen.compiled
+    if compiled.plan is None:
+        return
+    fresh = {
+        key: _recording_its_changes(progress.attempt, compiled.tables[key])
+        for key in sorted(compiled.plan.tables)
+        if not format_of(compiled.tables[key]).records_changes(compiled.tables[key])
+    }
+    progress.compile_as(replace(compiled, tables={**compiled.tables, **fresh}))
 
 
-@dataclass(frozen=True)
-class ReplaceState(Step[Rebuild]):
+def _replace_state(progress: Rebuild) -> None:
     """Compute the plan; if Spark fails to, compute the model's own text."""
-
-    state: TableName
-
-    @property
-    def label(self) -> str:
-        return f"replace all rows of {self.state}"
-
-    def run(self, progress: Rebuild) -> None:
-        attempt, compiled = progress.attempt, progress.seen.compiled
-        if compiled.auxiliaries:
-            attempt.auxiliaries.check_sources()
-        try:
-            self._replace(progress)
-            return
-        except EngineError as error:
-            stored = progress.seen.stored
-            if stored.facts is None or stored.frontier is not None:
-                read = len(stored.frontier.auxiliaries) if stored.frontier else 0  # by the state as it is
-                attempt.auxiliaries.drop_from(read + 1)  # otherwise no view would own them
-            failed = _failure_of_plan(error)
-            if failed is None or compiled.plan is None or compiled.plan.state.stamps:
-                raise
-        own = progress.compiled_over({}) if compiled.auxiliaries else compiled
-        complete = own.complete and not compiled.plan.moments
-        progress.compile_as(replace(own, plan=None, fallback=failed, complete=complete))
-        if progress.why.reason not in (Reason.STATE_MISSING, Reason.FULL_REFRESH_REQUESTED):
-            progress.why = failed
-        _check_allowed(attempt, progress.why, failed)
-        self._replace(progress)
-
-    @staticmethod
-    def _replace(progress: Rebuild) -> None:
-        attempt, seen = progress.attempt, progress.seen
-        progress.frontier = replace(
-            attempt.frontier(seen),
-            drops_auxiliaries=progress.drops_auxiliaries,
-            former_state="" if (former := attempt.public.former_state) is None else former.key,
-            timing=_timing(attempt, seen),
-            outcome=_outcome(progress),
-        )
-        select = _select(attempt, seen)
-        progress.committed = replace_state(attempt, seen.stored, progress.frontier, select, seen.compiled)
+    attempt, compiled = progress.attempt, progress.seen.compiled
+    if compiled.auxiliaries:
+        attempt.auxiliaries.check_sources()
+    try:
+        _commit_rows(progress)
+        return
+    except EngineError as error:
+        stored = progress.seen.stored
+        if stored.facts is None or stored.frontier is not None:
+            read = len(stored.frontier.auxiliaries) if stored.frontier else 0  # by the state as it is
+            attempt.auxiliaries.drop_from(read + 1)  # otherwise no view would own them
+        failed = _failure_of_plan(error)
+        if failed is None or compiled.plan is None or compiled.plan.state.stamps:
+            raise
+    own = progress.compiled_over({}) if compiled.auxiliaries else compiled
+    complete = own.complete and not compiled.plan.moments
+    progress.compile_as(replace(own, plan=None, fallback=failed, complete=complete))
+    if progress.why.reason not in (Reason.STATE_MISSING, Reason.FULL_REFRESH_REQUESTED):
+        progress.why = failed
+    _check_allowed(attempt, progress.why, failed)
+    _commit_rows(progress)
 
 
-@dataclass(frozen=True)
-class Publish(Step[Rebuild]):
-    label = "create or replace the public view"
-
-    def run(self, progress: Rebuild) -> None:
-        attempt, frontier = progress.attempt, progress.frontier
-        assert frontier is not None
-        full = attempt.request.full_refresh
-        attempt.publish(progress.seen, frontier, attempt.state_facts(), in_any_case=full)
-
-
-@dataclass(frozen=True)
-class KeepSnapshots(Step[Rebuild]):
-    label = KEEP_SNAPSHOTS
-
-    def run(self, progress: Rebuild) -> None:
-        assert progress.frontier is not None
-        attempt = progress.attempt
-        attempt.keep_snapshots(progress.frontier, attempt.state_facts(), names_others=True)
+def _commit_rows(progress: Rebuild) -> None:
+    attempt, seen = progress.attempt, progress.seen
+    progress.frontier = replace(
+        attempt.frontier(seen),
+        drops_auxiliaries=progress.drops_auxiliaries,
+        former_state="" if (former := attempt.public.former_state) is None else former.key,
+        timing=_timing(attempt, seen),
+        outcome=_outcome(progress),
+    )
+    select = _select(attempt, seen)
+    progress.committed = replace_state(attempt, seen.stored, progress.frontier, select, seen.compiled)
 
 
-@dataclass(frozen=True)
-class DropAuxiliaries(Step[Rebuild]):
-    label = "drop auxiliary views that the state no longer reads"
-
-    def run(self, progress: Rebuild) -> None:
-        if progress.drops_auxiliaries or progress.seen.stored.facts is None:
-            progress.attempt.auxiliaries.drop_from(len(progress.seen.compiled.auxiliaries) + 1)
+def _publish(progress: Rebuild) -> None:
+    attempt, frontier = progress.attempt, progress.frontier
+    assert frontier is not None
+    full = attempt.request.full_refresh
+    attempt.publish(progress.seen, frontier, attempt.state_facts(), in_any_case=full)
 
 
-@dataclass(frozen=True)
-class DropFormerState(Step[Rebuild]):
-    """Drop the state that the view had in another catalog."""
+def _keep_snapshots(progress: Rebuild) -> None:
+    attempt, frontier = progress.attempt, progress.frontier
+    assert frontier is not None
+    attempt.keep_snapshots(frontier, attempt.state_facts(), names_others=True)
 
-    state: TableName
 
-    @property
-    def label(self) -> str:
-        return f"drop the former state {self.state}"
-
-    def run(self, progress: Rebuild) -> None:
-        drop_former_state(progress.attempt, self.state)
+def _drop_auxiliaries(progress: Rebuild) -> None:
+    if progress.drops_auxiliaries or progress.seen.stored.facts is None:
+        progress.attempt.auxiliaries.drop_from(len(progress.seen.compiled.auxiliaries) + 1)
 
 
 def _check_allowed(attempt: Attempt, why: Fallback, unmaintainable: Fallback | None) -> None:

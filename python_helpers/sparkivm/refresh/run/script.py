@@ -5,7 +5,7 @@ tested  tests/refresh/test_operations.py (the steps shown), test_apply_forms.py,
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -34,17 +34,16 @@ class Progress:
 P = TypeVar("P", bound=Progress)
 
 
-class Step(ABC, Generic[P]):
-    """One thing that a refresh does; frozen."""
+@dataclass(frozen=True)
+class Step(Generic[P]):
+    """One thing that a refresh does.
 
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """What the step does, for explain."""
+    label  what it is, for explain
+    run    may raise EngineError, ModelError, Conflict
+    """
 
-    @abstractmethod
-    def run(self, progress: P) -> None:
-        """Raises: EngineError, ModelError, Conflict."""
+    label: str
+    run: Callable[[P], object]
 
 
 @dataclass(frozen=True)
