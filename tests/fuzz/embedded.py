@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Field
-from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.names import in_changes
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED, STATE
@@ -39,8 +38,8 @@ class Catalog:
 
     tables: Mapping[str, tuple[Field, ...]]
 
-    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable:
-        return CatalogTable(parts[-1], self.tables[parts[-1]])
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> SimpleNamespace:
+        return SimpleNamespace(kind="delta", key=parts[-1], fields=self.tables[parts[-1]])
 
 
 # Each version's day; the day may stay the same.

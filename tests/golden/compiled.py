@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import duckdb
 from sqlglot import exp
 
 from sparkivm.algebra import Relation
 from sparkivm.algebra.moment import function_of
 from sparkivm.engine import Field
-from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.plan.compile_model import ViewPlan, compile_query
@@ -21,10 +22,9 @@ from tests.golden.tpch import TABLES
 class Catalog:
     """The TPC-H tables, registered as `tpch.<table>`."""
 
-    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable:
-        return CatalogTable(
-            f"tpch.{parts[-1]}", tuple(Field(name, type_) for name, type_ in TABLES[parts[-1]])
-        )
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> SimpleNamespace:
+        fields = tuple(Field(name, type_) for name, type_ in TABLES[parts[-1]])
+        return SimpleNamespace(kind="delta", key=f"tpch.{parts[-1]}", fields=fields)
 
 
 class Empty:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from sparkivm.engine import Field
-from sparkivm.frontend.catalog import CatalogTable
 from sparkivm.reasons import Reason
 from tests.reading import read, refusal
 
@@ -19,7 +20,7 @@ class Tables:
     """t with c of type CHAR(3), u with d of type CHAR(5)."""
 
     def lookup(self, parts, namespace):
-        return CatalogTable(parts[-1], _FIELDS[parts[-1]])
+        return SimpleNamespace(kind="delta", key=parts[-1], fields=_FIELDS[parts[-1]])
 
 
 def texts(sql: str) -> str:

@@ -1,11 +1,12 @@
 """What is refused before the text is analyzed."""
 
+from types import SimpleNamespace
+
 import pytest
 import sqlglot.parser
 
 from sparkivm.engine import Field
 from sparkivm.errors import ModelError, NotIncremental
-from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model, statement_text
 from tests.reading import read, refusal
 
@@ -29,7 +30,10 @@ def test_a_query_that_is_nested_too_deeply():
 def test_views_that_are_nested_too_deeply():
     class OneView:
         def lookup(self, parts, namespace):
-            return CatalogView("v", "select k from v", (Field("k", "int"),), ())
+            fields = (Field("k", "int"),)
+            return SimpleNamespace(
+                kind="view", key="v", view_text="select k from v", fields=fields, view_namespace=()
+            )
 
     assert refusal("select k from v", OneView()).detail == "in the view v: views are nested more than 40 deep"
 

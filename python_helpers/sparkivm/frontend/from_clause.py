@@ -25,7 +25,6 @@ from sparkivm.algebra.project import Project
 from sparkivm.algebra.scalar import column, conjuncts, equal, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
-from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.correlation import Correlation
 from sparkivm.frontend.expressions import SubqueryColumn, resolve
 from sparkivm.frontend.generators import generated, is_generator, is_table_function, made_in_from
@@ -242,7 +241,7 @@ class FromReader:
             relation, visible = self._reader.instance_of(cte)
         else:
             found = self._reader.lookup(parts)
-            if isinstance(found, CatalogView):
+            if found.kind == "view":
                 relation, visible = self._reader.read_view(found, node)
             else:
                 # Sorted by name, so that the plan does not depend on the order of the table's columns.

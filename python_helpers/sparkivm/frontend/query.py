@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import sqlglot
 from sqlglot import exp
@@ -14,8 +15,8 @@ from sparkivm.algebra.query import Query, SortKey
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.engine import RelationFacts
 from sparkivm.errors import NotIncremental
-from sparkivm.frontend.catalog import Catalog, CatalogTable, CatalogView
 from sparkivm.frontend.char_padding import with_padding
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
@@ -43,6 +44,16 @@ from sparkivm.reasons import Fallback, Reason
 _DEEPEST_VIEW = 40
 
 
+class Catalog(Protocol):
+    """What the frontend asks of the catalog: which table or view a name stands for."""
+
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> RelationFacts:
+        """The relation of a name of one to three parts; unqualified names of a view are in its namespace.
+
+        Raises: NotIncremental if it is neither a table with a history nor a view.
+        """
+
+
 @dataclass(frozen=True)
 class _Cte:
     """A CTE: its text, the CTEs that it may use, its column names."""
@@ -52,19 +63,14 @@ class _Cte:
     columns: tuple[str, ...]
 
 
-def read_query(
-    tree: exp.Query,
-    catalog: Catalog,
-    namespace: tuple[str, ...] = (),
-    names: NameAllocator | None = None,
-) -> Query:
+def read_query(tree: exp.Query, catalog: Catalog, names: NameAllocator | None = None) -> Query:
     """The query of a parsed SELECT.
 
     names  shared with other queries that become parts of the same plan
     Raises: NotIncremental for the first construct without a rule, with its place.
     """
     _refuse_unread(tree)
-    reader = QueryReader(catalog, namespace, names or NameAllocator(), {}, 0)
+    reader = QueryReader(catalog, names or NameAllocator())
     return with_padding(reader.query(with_chosen_rows(tree)), reader.names.types)
 
 
@@ -87,43 +93,43 @@ def _without_rows(relation: Relation) -> Filter:
     return Filter(relation, expression("false"))
 
 
+@dataclass(frozen=True)
 class QueryReader:
-    """Reads the queries of one WITH scope."""
+    """Reads the queries of one WITH scope.
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        namespace: tuple[str, ...],
-        names: NameAllocator,
-        ctes: dict[str, _Cte],
-        depth: int,
-        outer: Scope | None = None,
-    ) -> None:
-        """outer: the columns of the outer query that a subquery sees."""
-        self._catalog, self._namespace, self.names = catalog, namespace, names
-        self._ctes, self._depth, self.outer = ctes, depth, outer
+    namespace  in which names are looked up; () for the session's
+    depth      of views around the query
+    outer      the columns of the outer query that a subquery sees
+    """
+
+    catalog: Catalog
+    names: NameAllocator
+    namespace: tuple[str, ...] = ()
+    ctes: dict[str, _Cte] = field(default_factory=dict)
+    depth: int = 0
+    outer: Scope | None = None
 
     # what FROM asks
 
     def cte(self, parts: tuple[str, ...]) -> _Cte | None:
-        return self._ctes.get(parts[0].lower()) if len(parts) == 1 else None
+        return self.ctes.get(parts[0].lower()) if len(parts) == 1 else None
 
-    def lookup(self, parts: tuple[str, ...]) -> CatalogTable | CatalogView:
-        return self._catalog.lookup(parts, self._namespace)
+    def lookup(self, parts: tuple[str, ...]) -> RelationFacts:
+        return self.catalog.lookup(parts, self.namespace)
 
     def instance_of(self, cte: _Cte) -> tuple[Relation, list[Visible]]:
         """A use of a CTE: each one is a relation with columns of its own."""
-        relation, visible = self._within(cte.before).rows(cte.body)
+        relation, visible = replace(self, ctes=cte.before).rows(cte.body)
         return relation, under_names(visible, cte.columns, cte.body) if cte.columns else visible
 
-    def read_view(self, view: CatalogView, node: exp.Expr) -> tuple[Relation, list[Visible]]:
+    def read_view(self, view: RelationFacts, node: exp.Expr) -> tuple[Relation, list[Visible]]:
         """A use of a view: its text, read in the view's own namespace."""
-        if self._depth >= _DEEPEST_VIEW:
+        if self.depth >= _DEEPEST_VIEW:
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node
             )
         try:
-            tree = sqlglot.parse_one(view.text, dialect=SparkText)
+            tree = sqlglot.parse_one(view.view_text, dialect=SparkText)
         except SqlglotError as error:
             raise not_incremental(
                 Reason.SQL_NOT_UNDERSTOOD, f"cannot parse the text of the view {view.key}: {error}", node
@@ -132,11 +138,11 @@ class QueryReader:
             raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is not a SELECT", node)
         tree = with_units_and_signs(tree)
         _refuse_unread(tree)
-        inner = QueryReader(self._catalog, view.namespace, self.names, {}, self._depth + 1)
+        inner = QueryReader(self.catalog, self.names, view.view_namespace, depth=self.depth + 1)
         try:
             relation, visible = inner.rows(with_chosen_rows(tree))
         except NotIncremental as error:
-            if self._depth:
+            if self.depth:
                 raise
             inside = error.fallback  # its place is in the text of a view
             detail = f"in the view {view.key}: {inside.detail or inside.reason.happened}"
@@ -155,24 +161,20 @@ class QueryReader:
         if exists and not query.args.get("offset") and number_of(query, "limit") != 0:
             query = query.copy()  # EXISTS asks only whether there is a row
             query.set("limit", None)
-        inner = QueryReader(self._catalog, self._namespace, self.names, self._ctes, self._depth, scope)
-        return inner.rows(query)
-
-    def _within(self, ctes: dict[str, _Cte]) -> QueryReader:
-        return QueryReader(self._catalog, self._namespace, self.names, ctes, self._depth, self.outer)
+        return replace(self, outer=scope).rows(query)
 
     def _with(self, tree: exp.Query) -> QueryReader:
         """The reader that knows the CTEs of a query's own WITH."""
         clause = tree.args.get("with_")
         if clause is None:
             return self
-        ctes = dict(self._ctes)
+        ctes = dict(self.ctes)
         for node in clause.expressions:
             columns = tuple(identifier.name for identifier in node.args["alias"].args.get("columns") or ())
             if not isinstance(node.this, exp.Query):
                 raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a CTE that is not a SELECT", node)
             ctes[node.alias.lower()] = _Cte(node.this, dict(ctes), columns)
-        return self._within(ctes)
+        return replace(self, ctes=ctes)
 
     # queries
 

@@ -22,7 +22,6 @@ from sparkivm.errors import ModelError, NotIncremental, UnknownName
 from sparkivm.formats import format_of
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.called_functions import called_functions
-from sparkivm.frontend.catalog import CatalogView
 from sparkivm.frontend.parse import not_too_deep, parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
@@ -384,14 +383,14 @@ def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:
 def _look_up(parts: tuple[str, ...], namespace: tuple[str, ...], catalog: SourceCatalog) -> bool:
     try:
         found = catalog.lookup(parts, namespace)
-        if not isinstance(found, CatalogView):
+        if found.kind != "view":
             return True
-        tree = parse_model(found.key, found.text)
+        tree = parse_model(found.key, found.view_text)
     except NotIncremental:
         return False
     inner = table_references(tree)
     return (
         repeatable(tree)
         and inner is not None
-        and all(_look_up(r.parts, found.namespace, catalog) for r in inner)
+        and all(_look_up(r.parts, found.view_namespace, catalog) for r in inner)
     )

@@ -9,7 +9,6 @@ from sparkivm.digest import digest
 from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import format_of
-from sparkivm.frontend.catalog import CatalogTable, CatalogView
 from sparkivm.names import TableName, name_of
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.session.session_settings import decisive
@@ -32,7 +31,7 @@ class SourceCatalog:
         self.views: dict[str, RelationFacts] = {}
         self._keys: dict[TableName, str] = {}  # of the relations found, by their names
 
-    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> CatalogTable | CatalogView:
+    def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> RelationFacts:
         name = self.qualified(parts, namespace)
         if "/" in parts[-1]:
             raise NotIncremental(
@@ -51,16 +50,16 @@ class SourceCatalog:
             if facts.temporary:
                 raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
             self.views[facts.key] = facts
-            return CatalogView(facts.key, facts.view_text, facts.fields, facts.view_namespace)
-        if facts.kind == "other":
+        elif facts.kind == "other":
             raise NotIncremental(
                 Fallback(
                     Reason.SOURCE_NOT_SUPPORTED,
                     f"{name} is stored as {facts.provider or 'an unknown format'}, which has no versions",
                 )
             )
-        self.tables[facts.key] = facts
-        return CatalogTable(facts.key, facts.fields)
+        else:
+            self.tables[facts.key] = facts
+        return facts
 
     def facts(self, name: TableName) -> RelationFacts:
         """The relation of a name. The same facts each time: another look may find newer versions.
