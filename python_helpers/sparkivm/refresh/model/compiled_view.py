@@ -175,6 +175,10 @@ def compile_view(
     )
     is_new = known is None or known.kind == "full"  # refused views are checked again
     types_of = _TypesOf(engine, _live_texts(catalog), {} if known is None or is_new else known.types)
+    unplanned = CompiledView(
+        fields, None, None, dict(catalog.tables), views, schemas, tree=tree, called=called - foreign,
+        catalog=catalog,
+    )  # fmt: skip
     try:
         with not_too_deep():
             if unread is not None:
@@ -184,9 +188,9 @@ def compile_view(
                 check_text_is_understood(engine, sql, tree)
                 for facts in catalog.views.values():
                     check_view_is_understood(engine, facts, catalog)
-            compilation = _Compilation(engine, request, catalog, types_of, views_read, is_new)
             with _refusals_of_spark():
-                planned = compilation.plan(query, fields)
+                view = replace(unplanned, auxiliaries=auxiliaries)
+                compiled = _planned(engine, request, view, query, types_of, views_read, is_new)
     except CannotStamp as error:
         raise ModelError(str(model), error.what, error.do) from None
     except NotIncremental as error:
@@ -198,20 +202,12 @@ def compile_view(
             and not foreign
             and all(is_what_its_text_says(engine, facts, catalog) for facts in catalog.views.values())
         )
-        return CompiledView(
-            fields, None, error.fallback, dict(catalog.tables), views, schemas, {}, tree, complete,
-            called=called - foreign, catalog=catalog,
-        )  # fmt: skip
-    return CompiledView(
-        fields, planned.plan, None, dict(catalog.tables), views, schemas, types_of.asked, tree,
-        auxiliaries={text: view for text, view in auxiliaries.items() if text in planned.replaced},
-        adds_up_auxiliary=planned.adds_up,
-        behind=frozenset().union(*(node.tables for node in planned.replaced.values())),
-        called=called,
-        decided=planned.decided,
-        catalog=catalog,
-        stored=_known_types(planned.plan, known) if known is not None and not is_new else planned.stored,
-    )  # fmt: skip
+        tables = dict(catalog.tables)  # it may have looked more up
+        return replace(unplanned, fallback=error.fallback, tables=tables, complete=complete)
+    if known is not None and not is_new:
+        assert compiled.plan is not None
+        return replace(compiled, stored=_known_types(compiled.plan, known))
+    return compiled
 
 
 def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
@@ -254,80 +250,70 @@ class _TypesOf:
         return tuple(map(spark_type, answer))
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """A plan, and what was found on the way.
-
-    replaced  the aggregates that it reads from auxiliary views, by their queries
-    adds_up   whether it adds up the entries of an auxiliary view
-    decided   what needs auxiliary views
-    stored    for a new text, the columns of the state
-    """
-
-    plan: ViewPlan
-    replaced: Mapping[str, Aggregate]
-    adds_up: bool
-    decided: Decided | None
-    stored: StateColumns
-
-
-@dataclass(frozen=True)
-class _Compilation:
-    """From a query to its plan.
+def _planned(
+    engine: Engine,
+    request: RefreshRequest,
+    view: CompiledView,
+    query: Query,
+    types_of: _TypesOf,
+    views_read: Mapping[str, tuple[Relation, Columns]],
+    is_new: bool,
+) -> CompiledView:
+    """The view with its plan, and those of its auxiliary views that the plan reads.
 
     views_read  relations of auxiliary views, by the queries that they compute
     is_new      whether Spark has not analysed the plan of this text before
+    Raises: NotIncremental; CannotStamp; EngineError if Spark rejects a part.
     """
+    catalog = view.catalog
+    assert catalog is not None
+    replaced: dict[str, Aggregate] = {}  # aggregates that are read from auxiliary views, by their queries
+    adds_up = False
 
-    engine: Engine
-    request: RefreshRequest
-    catalog: SourceCatalog
-    types_of: _TypesOf
-    views_read: Mapping[str, tuple[Relation, Columns]]
-    is_new: bool
+    def text_of(relation: Relation) -> str:
+        return auxiliary_query(relation, catalog)
 
-    def plan(self, query: Query, fields: tuple[Field, ...]) -> _Planned:
-        """Raises: NotIncremental; CannotStamp; EngineError if Spark rejects a part."""
-        replaced: dict[str, Aggregate] = {}
-        adds_up = False
+    def read_from_views(core: Relation) -> Relation:
+        core, found = read_from_auxiliaries(core, text_of, views_read)
+        replaced.update(found)
+        return core
 
-        def text_of(relation: Relation) -> str:
-            return auxiliary_query(relation, self.catalog)
+    def read_from_entries(halves: Split) -> Split:
+        halves, found = read_below_join(halves, text_of, types_of, views_read)
+        replaced.update(found)
+        nonlocal adds_up
+        adds_up = bool(found)
+        return halves
 
-        def read_from_views(core: Relation) -> Relation:
-            core, found = read_from_auxiliaries(core, text_of, self.views_read)
-            replaced.update(found)
-            return core
-
-        def read_from_entries(halves: Split) -> Split:
-            halves, found = read_below_join(halves, text_of, self.types_of, self.views_read)
-            replaced.update(found)
-            nonlocal adds_up
-            adds_up = bool(found)
-            return halves
-
-        plan = compile_query(
-            query, fields, self.types_of, read_from_views, read_from_entries, self.request.layout.columns,
-            self.request.stamp_columns,
-        )  # fmt: skip
-        check_groupable(self.engine, plan.core, self.catalog.tables)
-        decided = decided_by_order(plan.written, self.types_of)
-        if decided is not None and not (
-            self.request.may_keep_views and _can_be_views(decided.by, self.catalog)
-        ):
-            raise NotIncremental(decided.reason)
-        tables = {key: table.fields for key, table in self.catalog.tables.items()}
-        types = origin_types(plan.core, tables, self.types_of)
-        check_inner_keys(plan.core, types, self.catalog.tables)
-        plan = replace(plan, state=replace(plan.state, maps=map_types(types)))
-        stored: tuple[Field, ...] = ()
-        if self.is_new:
-            state = f"(\n{select_text(plan.content, _live_texts(self.catalog))}\n)"
-            check_plan_is_understood(self.engine, plan.finalizer.text(state, "one"), fields)
-            stored = self.engine.schema_of(f"select * from {state} as state")
-            check_keys(plan.state, stored)
-            check_stored(stored)
-        return _Planned(plan, replaced, adds_up, decided, columns_of(stored))
+    plan = compile_query(
+        query, view.fields, types_of, read_from_views, read_from_entries, request.layout.columns,
+        request.stamp_columns,
+    )  # fmt: skip
+    check_groupable(engine, plan.core, catalog.tables)
+    decided = decided_by_order(plan.written, types_of)
+    if decided is not None and not (request.may_keep_views and _can_be_views(decided.by, catalog)):
+        raise NotIncremental(decided.reason)
+    tables = {key: table.fields for key, table in catalog.tables.items()}
+    types = origin_types(plan.core, tables, types_of)
+    check_inner_keys(plan.core, types, catalog.tables)
+    plan = replace(plan, state=replace(plan.state, maps=map_types(types)))
+    stored: tuple[Field, ...] = ()
+    if is_new:
+        state = f"(\n{select_text(plan.content, _live_texts(catalog))}\n)"
+        check_plan_is_understood(engine, plan.finalizer.text(state, "one"), view.fields)
+        stored = engine.schema_of(f"select * from {state} as state")
+        check_keys(plan.state, stored)
+        check_stored(stored)
+    return replace(
+        view,
+        plan=plan,
+        types=types_of.asked,
+        auxiliaries={text: name for text, name in view.auxiliaries.items() if text in replaced},
+        adds_up_auxiliary=adds_up,
+        behind=frozenset().union(*(node.tables for node in replaced.values())),
+        decided=decided,
+        stored=columns_of(stored),
+    )
 
 
 @contextmanager
