@@ -14,7 +14,6 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import ModelError, NotIncremental
-from sparkivm.frontend.place import place_of
 from sparkivm.reasons import Fallback, Place, Reason
 
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
@@ -153,22 +152,15 @@ def parse_model(model: str, sql: str) -> exp.Query:
     statement_text(model, sql)
     _refuse_compiled_sqlglot(model)
     try:
-        trees = [
-            tree for tree in sqlglot.parse(sql.replace("\ufeff", " "), dialect=SparkText) if tree is not None
-        ]
+        tree = sqlglot.parse(sql.replace("\ufeff", " "), dialect=SparkText)[0]  # behind it, only comments
     except SqlglotError as error:
         raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error))) from None
-    trees = [tree for tree in trees if not isinstance(tree, exp.Semicolon)]
-    if len(trees) > 1:
-        raise ModelError(
-            model, f"the model has {len(trees)} statements", "keep one SELECT statement", place_of(trees[1])
-        )
-    if not trees or not isinstance(trees[0], exp.Query):
-        found = type(trees[0]).__name__ if trees else "nothing"
-        if trees and isinstance(trees[0], exp.DDL):
-            raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement parses as {found}"))
-    return with_units_and_signs(trees[0])
+    if isinstance(tree, exp.Query):
+        return with_units_and_signs(tree)
+    found = type(tree).__name__
+    if isinstance(tree, exp.DDL):
+        raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
+    raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement parses as {found}"))
 
 
 def with_units_and_signs(tree: exp.Query) -> exp.Query:
