@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from sparkivm.changes.frontier import Frontier
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.formats import format_of
 from sparkivm.formats.source_change import SourceChange
-from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
 from sparkivm.plan.shared_joins import computed, looks_up, read_from
@@ -27,7 +25,7 @@ from sparkivm.refresh.changed_rows.questions import ChangedSources
 from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.changed_rows.silent_changes import may_be_silent, without_silent
 from sparkivm.refresh.decide.apply_form import apply_form, parts_by
-from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
+from sparkivm.refresh.decide.cost import Estimate, estimate
 from sparkivm.refresh.decide.learned_costs import factors, learned
 from sparkivm.refresh.decide.shared_joins import keep_changes
 from sparkivm.refresh.observation import Observation
@@ -83,9 +81,9 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     seen    a view with a plan and a frontier
     memory  where the run keeps rows that it reads several times
     """
-    view = _View.of(seen)
+    view = _View(seen)
     try:
-        changes = {key: _change_of(engine, seen, view, key) for key in sorted(view.plan.tables)}
+        changes = {key: _change_of(engine, view, key) for key in sorted(view.plan.tables)}
     except NotIncremental as error:
         return Decision("full", {}, fallback=error.fallback)
     asked = may_be_silent(view.plan.core, view.tables, changes)
@@ -120,42 +118,26 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     )
 
 
-@dataclass(frozen=True)
 class _View:
     """The input for computing ways.
 
     moving       keys of the moments that changed
     automatic    whether costs decide
     may_rebuild  whether they may decide for a rebuild
-    is_read      whether another model may read the view
     """
 
-    plan: ViewPlan
-    frontier: Frontier
-    state: RelationFacts
-    tables: Mapping[str, RelationFacts]
-    moving: frozenset[str]
-    automatic: bool
-    may_rebuild: bool
-    is_read: bool
-    adds_up: bool
-    factors: Factors
-
-    @staticmethod
-    def of(seen: Observation) -> _View:
+    def __init__(self, seen: Observation) -> None:
         plan, frontier, state = seen.compiled.plan, seen.stored.frontier, seen.stored.facts
         assert plan is not None and frontier is not None and state is not None
-        moving = frozenset(key for key, text in seen.moments.items() if frontier.moments.get(key) != text)
+        self.seen, self.plan, self.frontier, self.state = seen, plan, frontier, state
+        self.tables = seen.compiled.tables
+        self.moving = frozenset(
+            key for key, text in seen.moments.items() if frontier.moments.get(key) != text
+        )
         # A rebuild, or a state that is computed again, would stamp all rows.
-        automatic = seen.request.refresh_mode == "auto" and not plan.state.stamps
-        return _View(
-            plan, frontier, state, seen.compiled.tables, moving,
-            automatic=automatic,
-            may_rebuild=automatic and seen.request.full_refresh_allowed,
-            is_read=seen.request.is_read,
-            adds_up=seen.adds_up,
-            factors=factors(learned(seen.stored)),
-        )  # fmt: skip
+        self.automatic = seen.request.refresh_mode == "auto" and not plan.state.stamps
+        self.may_rebuild = self.automatic and seen.request.full_refresh_allowed
+        self.factors = factors(learned(seen.stored))
 
     @property
     def tiny(self) -> bool:
@@ -171,13 +153,13 @@ class _View:
         sizes = _sizes(self.tables, self.state, moved)
         form = apply_form(
             self.plan, self.frontier, self.state, moved.values(),
-            time_went_on=bool(self.moving), adds_up=self.adds_up,
+            time_went_on=bool(self.moving), adds_up=self.seen.adds_up,
         )  # fmt: skip
         change = state_change(self.plan.state, form, self.moving.union(moved), sizes, self.part)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
         # The feed of a state that is computed again has all of its rows, so the views above read more; except
         # where the state would be rewritten anyway.
-        harmless = form == "rewrite" or (form in ("replace", "merge") and not self.is_read)
+        harmless = form == "rewrite" or (form in ("replace", "merge") and not self.seen.request.is_read)
         if not (self.automatic and self.tiny and harmless):
             return way
         change = recomputed(self.plan.state, self.plan.content)
@@ -238,13 +220,13 @@ def _cheaper_in_full(changes: Changes, costs: Estimate) -> Decision:
     return Decision("full", changes, fallback=fallback, explanation=str(costs))
 
 
-def _change_of(engine: Engine, seen: Observation, view: _View, key: str) -> SourceChange:
+def _change_of(engine: Engine, view: _View, key: str) -> SourceChange:
     source, known = view.tables[key], view.frontier.sources[key]
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
     format = format_of(source)
     change = format.change(source, known, engine.commits(source.name, known.version - 1))
-    may_alter = seen.request.change_capture != "never_alter"
+    may_alter = view.seen.request.change_capture != "never_alter"
     if change.how == "diff" and not may_alter and not format.records_changes(source):
         detail = f"{source.name} does not record its changes"
         raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, detail))
