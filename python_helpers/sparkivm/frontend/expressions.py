@@ -16,7 +16,6 @@ from sparkivm.frontend.lambdas import with_own_parameters
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
-from sparkivm.frontend.vacuous_assertions import within_assertion
 from sparkivm.reasons import Reason
 
 _GROUPING_ID = exp.GroupingId()
@@ -51,7 +50,7 @@ def resolve(
         with_stars = with_columns(node, scope, lambda part: replace_nodes(part, replacement))
         if with_stars is not None:
             return with_stars
-        asserted = within_assertion(node)
+        asserted = _within_assertion(node)
         if asserted is not None:
             return replace_nodes(asserted, replacement)
         named = with_field_names(node, lambda part: replace_nodes(part, replacement), name_of)
@@ -104,6 +103,21 @@ def _of_the_query_around(node: exp.Expr, scope: Scope) -> exp.Expr | None:
         what = "an aggregate of the outer query in a subquery of HAVING, outside the subquery's WHERE and ON"
         raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
     return outer.aggregate(resolve(node, outer))
+
+
+def _within_assertion(node: exp.Expr) -> exp.Expr | None:
+    """The x of COALESCE(x, NVL2(x, ASSERT_TRUE(x IS NOT NULL), NULL)) = x; None for other expressions.
+
+    dbt-spark's date macros put this assertion around each call. It cannot fail: if x is NULL, NVL2 takes its
+    third argument.
+    """
+    if not isinstance(node, exp.Coalesce):
+        return None
+    x = node.this
+    holds = exp.Not(this=exp.Is(this=x.copy(), expression=exp.Null()))
+    asserted = exp.Anonymous(this="assert_true", expressions=[holds])
+    nothing = exp.Anonymous(this="nvl2", expressions=[x.copy(), asserted, exp.Null()])
+    return x if node == exp.Coalesce(this=x.copy(), expressions=[nothing]) else None
 
 
 def is_hive_grouping_id(node: exp.Column) -> bool:

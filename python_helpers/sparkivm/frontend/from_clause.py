@@ -21,13 +21,15 @@ from sparkivm.algebra import (
     SemiJoin,
     UnionAll,
 )
+from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.project import Project
 from sparkivm.algebra.scalar import column, conjuncts, equal, integer
+from sparkivm.algebra.spark_functions import TABLE_FUNCTIONS
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.correlation import Correlation
 from sparkivm.frontend.expressions import SubqueryColumn, resolve
-from sparkivm.frontend.generators import generated, is_generator, is_table_function, made_in_from
+from sparkivm.frontend.generators import generated, is_generator, made_in_from
 from sparkivm.frontend.pivots import pivoted
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, has_name, under_names
@@ -226,7 +228,7 @@ class FromReader:
         if isinstance(node.this, exp.Dot):
             what = f"{node.sql(dialect='spark')}, whose schema is in another schema"
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
-        if not is_table_function(node.this):
+        if spark_name(node.this) not in TABLE_FUNCTIONS:
             raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
         call = resolve(node.this, Scope())
         relation, visible = made_in_from(call, _column_aliases(node), self._reader.names)

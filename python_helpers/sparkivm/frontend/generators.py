@@ -10,7 +10,7 @@ from sparkivm.algebra import Generate, OneRow, Project, Relation, Scalar
 from sparkivm.algebra.function_call import arguments_of, spark_name
 from sparkivm.algebra.project import only
 from sparkivm.algebra.scalar import integer
-from sparkivm.algebra.spark_functions import GENERATORS, TABLE_FUNCTIONS
+from sparkivm.algebra.spark_functions import GENERATORS
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.place import not_incremental
@@ -54,11 +54,6 @@ def generated(
     if plain in _NAMES and type_ is not None and type_.word == "array":
         names.computed[columns[-1]] = type_.parts[0]
     return Generate(input, Scalar(tree), columns, outer or plain != word), visible
-
-
-def is_table_function(node: exp.Expr) -> bool:
-    """Whether a node calls a function in FROM that makes rows from its arguments alone."""
-    return spark_name(node) in TABLE_FUNCTIONS
 
 
 def made_in_from(

@@ -1,8 +1,9 @@
-"""ORDER BY, LIMIT and OFFSET: their keys and numbers."""
+"""ORDER BY, LIMIT and OFFSET: their keys and numbers; parentheses around a query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import overload
 
 from sqlglot import exp
 
@@ -98,6 +99,16 @@ def takes_some(tree: exp.Query) -> bool:
     return number_of(tree, "limit") is not None or number_of(tree, "offset") is not None
 
 
-def is_presented(tree: exp.Query) -> bool:
-    """Whether a query has ORDER BY, LIMIT or OFFSET."""
-    return bool(tree.args.get("order")) or takes_some(tree)
+@overload
+def inside_parentheses(tree: exp.Query) -> exp.Query: ...
+@overload
+def inside_parentheses(tree: exp.Expr) -> exp.Expr: ...
+def inside_parentheses(tree: exp.Expr) -> exp.Expr:
+    """The tree without redundant parentheses; those with a WITH, ORDER BY or LIMIT of their own stay."""
+    while isinstance(tree, exp.Paren) or (
+        isinstance(tree, exp.Subquery)
+        and not any(map(tree.args.get, ("order", "with_")))
+        and not takes_some(tree)
+    ):
+        tree = tree.this
+    return tree

@@ -24,13 +24,13 @@ from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
     any_rows,
     by_all,
+    inside_parentheses,
     number_of,
     output_key,
     sort_key,
     takes_all,
     takes_some,
 )
-from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.parse import with_units_and_signs
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence

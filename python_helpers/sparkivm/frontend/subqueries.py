@@ -42,7 +42,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_over_no_rows
 from sparkivm.frontend.expressions import has_aggregate, resolve
-from sparkivm.frontend.parentheses import inside_parentheses
+from sparkivm.frontend.order_by import inside_parentheses
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason

@@ -84,11 +84,6 @@ class Windows:
         self._known: dict[Scalar, str] = {}
         self._calls: dict[tuple[Scalar, ...], list[WindowCall]] = {}  # by partition
 
-    @property
-    def columns(self) -> frozenset[str]:
-        """The columns of the window functions."""
-        return frozenset(self._known.values())
-
     def lifted(self, tree: exp.Expr) -> exp.Expr:
         """A resolved expression with columns in place of window functions."""
 
@@ -111,7 +106,7 @@ class Windows:
                 relation = Window(relation, tuple(dict.fromkeys(keys.values())), by_key)
         if relation.columns == base:
             return relation
-        kept = [name for name in relation.columns if name in base or name in self.columns]
+        kept = [name for name in relation.columns if name in base or name in self._known.values()]
         return Project(relation, tuple((name, column(name)) for name in kept))
 
     def _column(self, node: exp.Window) -> str:

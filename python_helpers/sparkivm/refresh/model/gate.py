@@ -106,7 +106,7 @@ def comparable_plan(plan: str) -> str:
 def _without_assertions(plan: str) -> str:
     """The plan without ASSERT_TRUE, whose message has the condition as it is printed.
 
-    The parser only reads assertions beside their value (`vacuous_assertions`), which is compared.
+    The parser only reads assertions beside their value (`frontend.expressions`), which is compared.
     """
     start = plan.find(_ASSERT)
     while start >= 0:
