@@ -77,8 +77,8 @@ class Project:
     def _given(self) -> dict[str, str]:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
-    def found(self) -> Found:
-        """Where dbt finds the project, and the profile's credentials.
+    def found(self) -> tuple[Path, Any]:
+        """The directory in which dbt finds the project, and the profile's credentials.
 
         Raises: NotStarted if dbt would not find or accept them.
         """
@@ -94,7 +94,7 @@ class Project:
             profile = load_profile(flags.PROJECT_DIR, flags.VARS, flags.PROFILE, flags.TARGET)
         except (DbtBaseException, click.UsageError) as error:
             raise NotStarted(str(error)) from error
-        return Found(Path(flags.PROJECT_DIR), profile.credentials)
+        return Path(flags.PROJECT_DIR), profile.credentials
 
     def operation(
         self,
@@ -159,14 +159,6 @@ class Project:
         if done.exception is not None:
             raise NotStarted(str(done.exception))
         return done
-
-
-@dataclass(frozen=True)
-class Found:
-    """A project's directory, and the credentials of its profile and target."""
-
-    directory: Path
-    credentials: Any
 
 
 def json_in(text: str) -> Any:

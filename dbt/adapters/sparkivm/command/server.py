@@ -9,9 +9,10 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
-from dbt.adapters.sparkivm.command.project import Found, Project, project_options
+from dbt.adapters.sparkivm.command.project import Project, project_options
 
 _MINUTE_S = 60
 
@@ -36,8 +37,8 @@ def start(project: Project, idle_minutes: float) -> None:
     from dbt.adapters.sparkivm.local_server.lifetime import start_server
     from dbt.adapters.sparkivm.session_defaults import session_settings
 
-    found = _found(project)
-    credentials, directory = found.credentials, _spark_directory(found)
+    home, credentials = _found(project)
+    directory = credentials.directory_in(home)
     with _failing_in_words():
         settings = session_settings(credentials.server_side_parameters, directory, credentials.state_format)
         running = ask_server(directory, want="compare", settings=settings)
@@ -45,7 +46,7 @@ def start(project: Project, idle_minutes: float) -> None:
             click.echo(f"A server for {directory} is already running (process {running.record.pid}).")
             return
         begun = time.monotonic()
-        pid = start_server(directory, settings, project=found.directory, idle_s=idle_minutes * _MINUTE_S)
+        pid = start_server(directory, settings, project=home, idle_s=idle_minutes * _MINUTE_S)
     click.echo(
         f"Spark started in {time.monotonic() - begun:.0f} s (process {pid}). dbt uses it from now on.\n"
         f"It ends {idle_minutes:g} minutes after its last use, or by `sparkivm server stop`."
@@ -59,7 +60,8 @@ def status(context: click.Context, project: Project) -> None:
     """Show whether the server runs, and who uses it. Exit code 1 if it does not run."""
     from dbt.adapters.sparkivm.local_server.client import ask_server
 
-    directory = _spark_directory(_found(project))
+    home, credentials = _found(project)
+    directory = credentials.directory_in(home)
     with _failing_in_words():
         found = ask_server(directory, want="status")
     if found is None:
@@ -85,7 +87,8 @@ def stop(project: Project, now: bool) -> None:
     """End the server and its Spark."""
     from dbt.adapters.sparkivm.local_server.lifetime import stop_server
 
-    directory = _spark_directory(_found(project))
+    home, credentials = _found(project)
+    directory = credentials.directory_in(home)
     with _failing_in_words():
         ended = stop_server(directory, now=now)
     if ended is None:
@@ -94,26 +97,20 @@ def stop(project: Project, now: bool) -> None:
         click.echo(f"The server has ended (process {ended.pid}).")
 
 
-def _found(project: Project) -> Found:
-    """The project that dbt would use.
+def _found(project: Project) -> tuple[Path, Any]:
+    """The directory of the project that dbt would use, and its profile's credentials.
 
     Raises: click.ClickException unless its profile has `type: sparkivm` and `method: session`.
     """
     from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 
-    found = project.found()
-    credentials = found.credentials
+    home, credentials = project.found()
     if not isinstance(credentials, SparkIvmCredentials) or credentials.method != "session":
         raise click.ClickException(
             "a server needs a profile of `type: sparkivm` with `method: session`, "
             f"and this one has type: {credentials.type}, method: {getattr(credentials, 'method', None)}"
         )
-    return found
-
-
-def _spark_directory(found: Found) -> Path:
-    directory: Path = found.credentials.directory_in(found.directory)
-    return directory
+    return home, credentials
 
 
 @contextmanager
