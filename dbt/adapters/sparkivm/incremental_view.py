@@ -429,10 +429,6 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         manifest: Any = self.get_macro_resolver()
         return Compiler(self.config).compile_node(fresh, manifest, {}, write=False)
 
-    def _compiled(self, model: str) -> Any:
-        """A view's node with its compiled SQL, by the model's name."""
-        return self._with_sql(self._view_node(model))
-
     def _view_nodes(self, names: Sequence[str] | None) -> list[Any]:
         """The nodes of the views with these names, or of all views of the project."""
         if names is not None:

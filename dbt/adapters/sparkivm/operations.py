@@ -47,7 +47,7 @@ class OperationsMixin(IncrementalViewMixin):
         """
         from sparkivm.explain.explain_view import explain_view
 
-        node = self._compiled(model)
+        node = self._with_sql(self._view_node(model))
         options = self._options(node.to_dict())
         self._execute_header(options)
         view = name_of_node(node)

@@ -52,6 +52,7 @@ _OF_OTHER_WAREHOUSES = frozenset(
     zorder
     """.split()
 )
+_OF_DBT_SPARK = frozenset(field.name for field in dataclasses.fields(SparkConfig))
 _INSTEAD = {
     "cluster_by": "liquid_clustered_by",
     "clustered_by": "liquid_clustered_by",
@@ -76,7 +77,7 @@ def remarks(config: Mapping[str, Any], values: Iterable[str]) -> tuple[str, ...]
                 ignored.append(name)
         elif name in OPTIONS or name in defaults or value is None:
             continue
-        elif name in _OF_OTHER_WAREHOUSES or name in _of_dbt_spark():
+        elif name in _OF_OTHER_WAREHOUSES or name in _OF_DBT_SPARK:
             instead = _INSTEAD.get(name)
             ignored.append(f"{name} (use {instead})" if instead else name)
         elif name in _OF_SOURCES:
@@ -108,7 +109,3 @@ def _defaults_of_dbt() -> Mapping[str, Any]:
     names = {field.name for field in dataclasses.fields(ModelConfig)}
     hooks = ("pre-hook", "post-hook")  # as projects spell them
     return {**dict.fromkeys((*names, *hooks, "sql_header")), **ModelConfig().to_dict(omit_none=False)}
-
-
-def _of_dbt_spark() -> frozenset[str]:
-    return frozenset(field.name for field in dataclasses.fields(SparkConfig)) - frozenset(OPTIONS)

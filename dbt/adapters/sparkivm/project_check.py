@@ -13,12 +13,12 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.in_the_way import in_the_way
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
 from dbt.adapters.sparkivm.project_nodes import name_of_node, name_of_relation, names_in_project
-from dbt.adapters.sparkivm.queries_of_nodes import query_of_seed, query_of_snapshot
 from dbt.adapters.sparkivm.spark_errors import SparkLost
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -28,6 +28,7 @@ from sparkivm.check.project_engine import ProjectEngine
 from sparkivm.check.report import NOT_CHECKED, Cause, ModelReport, Verdict, cause_of, not_checked
 from sparkivm.engine import EngineError, EngineLost, Field, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError
+from sparkivm.names import quoted
 from sparkivm.refresh.model.model_query import query_text
 from sparkivm.refresh.sources.pins import Pins
 
@@ -106,11 +107,11 @@ class ProjectCheck:
     def _seed_or_snapshot(self, node: Any) -> None:
         try:
             if node.resource_type == "seed":
-                query = query_of_seed(self._adapter, node, self._manifest)
+                query = _query_of_seed(self._adapter, node, self._manifest)
             elif self._in_catalog(node) is not None:
                 return  # it may have columns that its query had at an earlier time
             else:
-                query = query_of_snapshot(node, self._adapter._with_sql(node).compiled_code)
+                query = _query_of_snapshot(node, self._adapter._with_sql(node).compiled_code)
             self._engine.add(
                 [table_of(name_of_node(node), self._engine.schema_of(query), self._format(node))]
             )
@@ -267,3 +268,29 @@ def _cause_of_error(error: Exception, compiled: str, raw: str) -> Cause:
     if isinstance(error, (DbtRuntimeError, EngineError)):
         return Cause(NOT_CHECKED, str(error), "correct what the message names")
     return Cause(NOT_CHECKED, repr(error), "see the debug log, logs/dbt.log")
+
+
+def _query_of_seed(adapter: BaseAdapter, node: Any, manifest: Any) -> str:
+    """A query with the columns that `dbt seed` gives a table for a file."""
+    # dbt finds and reads the file, also that of a package.
+    from dbt.context.providers import generate_runtime_model_context
+
+    table = generate_runtime_model_context(node, adapter.config, manifest)["load_agate_table"]()
+    types: Mapping[str, str] = node.config.column_types
+    columns = (
+        f"cast(null as {types.get(name) or adapter.convert_type(table, number)}) as {quoted(name)}"
+        for number, name in enumerate(table.column_names)
+    )
+    return f"select {', '.join(columns)}"
+
+
+def _query_of_snapshot(node: Any, sql: str) -> str:
+    """A query with the columns that `dbt snapshot` gives a new table, over the snapshot's own query."""
+    moment = str(node.config.updated_at or "current_timestamp()")
+    values = dict.fromkeys(("dbt_updated_at", "dbt_valid_from", "dbt_valid_to"), moment)
+    values["dbt_scd_id"] = "''"
+    if node.config.get("hard_deletes") == "new_record":
+        values["dbt_is_deleted"] = "''"
+    called = node.config.snapshot_table_column_names
+    added = ", ".join(f"{value} as {quoted(called[name])}" for name, value in values.items())
+    return f"select *, {added} from (\n{sql}\n) as snapshotted"
