@@ -89,7 +89,7 @@ class BorrowedConnections(IncrementalViewConnections):
     def _add_query_comment(self, sql: str) -> str:
         return self._lender._add_query_comment(sql)
 
-    def _borrow(self, handle: Any, credentials: Any) -> SparkConnectionWrapper:
+    def _borrow(self, handle: Any, credentials: Any) -> Any:
         if getattr(credentials, "method", None) == SparkConnectionMethod.SESSION:
             from dbt.adapters.sparkivm.session import copied_session
 

@@ -34,7 +34,7 @@ class ConnectConnection(SessionConnection):
         remote.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=5000)])
         self.opened_with = set_at_opening(self, settings)
 
-    def cursor(self) -> ConnectCursor:  # type: ignore[override]  # dbt-spark returns itself
+    def cursor(self) -> ConnectCursor:
         return ConnectCursor(self)
 
     def prepare(self) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
-from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt.adapters.sparkivm.class_archive import from_archive
 from dbt.adapters.sparkivm.java_runtime import check_java
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
@@ -47,8 +46,11 @@ _BETWEEN_INTERRUPTS_S = 0.2
 _SECOND_DRIVER = "XSDB6"  # Derby: the database is open in another process
 
 
-class SessionConnection(SparkConnectionWrapper):
-    """A separate Spark session: settings and temporary views are its own, tables are shared."""
+class SessionConnection:
+    """A separate Spark session: settings and temporary views are its own, tables are shared.
+
+    dbt's connection manager runs statements by its cursors only.
+    """
 
     def __init__(self, session: SparkSession, opened_with: Mapping[str, str]) -> None:
         answer_at_once(getattr(session, "_sc", None))  # a session of Spark Connect has no Java
@@ -60,7 +62,7 @@ class SessionConnection(SparkConnectionWrapper):
         for key, value in opened_with.items():
             session.conf.set(key, value)
 
-    def cursor(self) -> SessionCursor:  # type: ignore[override]  # dbt-spark returns itself
+    def cursor(self) -> SessionCursor:
         return SessionCursor(self)
 
     def prepare(self) -> None:
@@ -118,16 +120,6 @@ class SessionConnection(SparkConnectionWrapper):
 
     def rollback(self, *args: Any, **kwargs: Any) -> None:
         """Spark has no transactions."""
-
-    def fetchall(self) -> list[Any]:
-        raise NotImplementedError("ask the cursor")
-
-    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
-        raise NotImplementedError("ask the cursor")
-
-    @property
-    def description(self) -> Sequence[tuple[Any, ...]]:
-        raise NotImplementedError("ask the cursor")
 
 
 class SessionCursor:
