@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 
 from sparkivm.changes.frontier import Frontier
 from sparkivm.digest import digest
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.formats.state_format import StateFormat
-from sparkivm.marker import STATE_CATALOG, Marker, Role, read_marker
-from sparkivm.names import TableName, quoted, state_table
+from sparkivm.marker import PROPERTIES, STATE_CATALOG, Marker, Owner, Role, read_marker
+from sparkivm.names import MOST_NUMBERED, TableName, name_aside, quoted, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
-from sparkivm.refresh.stored.aside import bring_back, put_aside
+from sparkivm.refresh.stored.owned import relations_kept_for
 from sparkivm.refresh.stored.ownership import in_the_way, is_ours
 
 _MADE_FOR = "sparkivm.made_for"
@@ -134,7 +135,7 @@ class PublicView:
         self.check_name()
         if self._in_the_way:
             assert self._found is not None
-            self.put_aside_as = put_aside(self._engine, self._found, self._request.owner)
+            self.put_aside_as = _put_aside(self._engine, self._found, self._request.owner)
             self._engine.warn(
                 f"the former relation {self._view} is kept as {self.put_aside_as}; "
                 "drop it when you no longer need it"
@@ -176,3 +177,39 @@ class PublicView:
 def _meaning(frontier: Frontier) -> str:
     """A hash of what Spark stores with a view beside its text: the columns' types, the settings."""
     return digest(repr((frontier.fields, sorted(frontier.settings.items()))))
+
+
+def _put_aside(engine: RecordingEngine, found: RelationFacts, owner: Owner) -> TableName:
+    """Rename a relation that has a view's name. Returns: its new name.
+
+    We mark it first: then `bring_back` finds it if this process ends in between.
+    """
+    aside = next(
+        name for number in count(1) if engine.describe(name := name_aside(found.name, number)) is None
+    )
+    marker = Marker(owner, Role.PUT_ASIDE)
+    kind = _kind(found)
+    relation, properties = found.name.sql, marker.properties
+    engine.run("mark_relation", kind=kind, relation=relation, tblproperties=properties)
+    engine.run("rename_relation_to", kind=kind, relation=relation, name=aside.sql)
+    return aside
+
+
+def bring_back(engine: RecordingEngine, view: TableName, owner: Owner) -> None:
+    """Give the last relation that was put aside its name back, if the name is free."""
+    if engine.describe(view) is not None:
+        return
+    marker = Marker(owner, Role.PUT_ASIDE)
+    found = {facts.name.key: facts for facts, _ in relations_kept_for(engine, view, marker.__eq__)}
+    names = (name_aside(view, number).key for number in range(MOST_NUMBERED, 0, -1))
+    newest = next((found[key] for key in names if key in found), None)
+    if newest is None:
+        return
+    kind = _kind(newest)
+    engine.run("rename_relation_to", kind=kind, relation=newest.name.sql, name=view.sql)
+    engine.run("unmark_relation", kind=kind, relation=view.sql, names=PROPERTIES)
+
+
+def _kind(relation: RelationFacts) -> str:
+    """The keyword for it in ALTER."""
+    return "view" if relation.kind == "view" else "table"

@@ -69,8 +69,3 @@ def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
         engine.write(STATE_FORMATS[relation.kind].drop(relation.name))
     else:
         engine.run("drop_own_table", table=relation.name.sql)
-
-
-def sql_kind(relation: RelationFacts) -> str:
-    """The keyword for it in ALTER and DROP."""
-    return "view" if relation.kind == "view" else "table"
