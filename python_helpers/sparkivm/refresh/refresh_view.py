@@ -36,8 +36,7 @@ from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.source_catalog import has_same_meaning
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict
-from sparkivm.refresh.stored.ownership import check_state_is_ours
-from sparkivm.refresh.stored.stored_state import StoredState, read_state
+from sparkivm.refresh.stored.stored_state import StoredState
 
 _MOST_TRIES = 4
 _DAY_MS = 24 * 3600 * 1000
@@ -113,9 +112,7 @@ def _first_success(
 def _attempted(attempt: Attempt) -> RefreshResult:
     """Observe, decide, run."""
     engine, request = attempt.engine, attempt.request
-    stored = attempt.moved(read_state(engine, request))
-    check_state_is_ours(engine, request, stored.facts)
-    attempt.public.check_name()
+    stored = attempt.stored()
     check_is_query(engine, attempt.view, request.sql, stored.frontier)
     if request.empty:
         return build_empty(attempt, stored)

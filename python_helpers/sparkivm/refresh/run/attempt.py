@@ -33,7 +33,8 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Committed, commit_statement
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
-from sparkivm.refresh.stored.stored_state import StoredState
+from sparkivm.refresh.stored.ownership import check_state_is_ours
+from sparkivm.refresh.stored.stored_state import StoredState, read_state
 
 _NO_ROWS = RowCounts()
 _MANY_SNAPSHOTS = 100  # a hint follows each time that so many were added
@@ -76,9 +77,15 @@ class Attempt:
     def public(self) -> PublicView:
         return PublicView(self.engine, self.sources, self.request)
 
-    def moved(self, stored: StoredState) -> StoredState:
-        """The stored state. If it is in another catalog, that is its problem."""
+    def stored(self) -> StoredState:
+        """The state as it is stored. If it is in another catalog, that is its problem.
+
+        Raises: ModelError if another relation has its name, or the view's.
+        """
+        stored = read_state(self.engine, self.request)
         moved = self.public.moved if stored.facts is None else None
+        check_state_is_ours(self.engine, self.request, stored.facts)
+        self.public.check_name()
         return stored if moved is None else replace(stored, problem=moved)
 
     @cached_property

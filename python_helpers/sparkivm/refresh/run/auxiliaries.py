@@ -93,8 +93,7 @@ class Auxiliaries:
 
     def drop_from(self, number: int) -> None:
         """Drop the auxiliary views of this number and above, if there are any."""
-        request = self._request
-        drop_auxiliaries(self._engine, request, number)
+        drop_auxiliaries(self._engine, self._request, number)
 
     def _refreshed(self, queries: Sequence[str], *, as_entries: bool) -> dict[str, TableName]:
         """Refreshed views by their queries."""

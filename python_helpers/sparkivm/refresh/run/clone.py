@@ -21,7 +21,6 @@ from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
 from sparkivm.refresh.run.rebuild import replace_state
 from sparkivm.refresh.stored.clones import origin_of
-from sparkivm.refresh.stored.ownership import check_state_is_ours
 from sparkivm.refresh.stored.stored_state import StoredState, read_state
 
 # A clone has the column mapping and the change feed of its origin, which Delta refuses in one statement.
@@ -39,9 +38,7 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
     Raises: CannotClone; ModelError; EngineError; Conflict.
     """
     engine, request = attempt.engine, attempt.request
-    stored = attempt.moved(read_state(engine, request))
-    check_state_is_ours(engine, request, stored.facts)
-    attempt.public.check_name()
+    stored = attempt.stored()
     view = engine.describe(origin)
     marker = read_marker(view.properties) if view is not None else None
     if view is None or marker is None or marker.role is not request.view_marker.role:

@@ -34,12 +34,8 @@ class SourceCatalog:
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> RelationFacts:
         name = self.qualified(parts, namespace)
         if "/" in parts[-1]:
-            raise NotIncremental(
-                Fallback(
-                    Reason.SOURCE_NOT_SUPPORTED,
-                    f"{'.'.join(parts)} is a path, which has no versions; read it through a view",
-                )
-            )
+            what = f"{'.'.join(parts)} is a path, which has no versions; read it through a view"
+            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
         facts = self.facts(name)
         self._keys[name] = facts.key
         if not namespace and len(parts) < 3:
@@ -51,12 +47,8 @@ class SourceCatalog:
                 raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
             self.views[facts.key] = facts
         elif facts.kind == "other":
-            raise NotIncremental(
-                Fallback(
-                    Reason.SOURCE_NOT_SUPPORTED,
-                    f"{name} is stored as {facts.provider or 'an unknown format'}, which has no versions",
-                )
-            )
+            what = f"{name} is stored as {facts.provider or 'an unknown format'}, which has no versions"
+            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
         else:
             self.tables[facts.key] = facts
         return facts
@@ -68,19 +60,13 @@ class SourceCatalog:
         """
         if (seen := self._seen(self._keys.get(name, ""))) is not None:
             return seen
-        if name.key in self._own:
-            raise ModelError(
-                str(self._model), f"the model reads itself, as {name}", "read its sources instead"
-            )
-        facts = self._sources.facts(name)
+        facts = self._sources.facts(name) if name.key not in self._own else None
+        if name.key in self._own or (facts is not None and facts.key in self._own):
+            what = f"the model reads itself, as {name}"
+            raise ModelError(str(self._model), what, "read its sources instead")
         if facts is None:
-            raise ModelError(
-                str(self._model), f"there is no table or view {name}", "create it, or correct the name"
-            )
-        if facts.key in self._own:
-            raise ModelError(
-                str(self._model), f"the model reads itself, as {name}", "read its sources instead"
-            )
+            what = f"there is no table or view {name}"
+            raise ModelError(str(self._model), what, "create it, or correct the name")
         if (seen := self._seen(facts.key)) is not None:  # under another spelling of its name
             return seen
         known = self._versions.get(facts.key)
