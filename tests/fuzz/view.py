@@ -29,7 +29,7 @@ from sparkivm.refresh.decide.state_part import find_part, part_columns
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import DUCKDB, SqlDialect
 from sparkivm.spark_sql.relations import select_text
-from sparkivm.statements.applying_statement import applying_statement
+from sparkivm.statements import applying_statement
 from tests.fuzz.embedded import Embedded, Sources, today
 from tests.fuzz.key_ranges import key_ranges
 from tests.fuzz.random_data import Change

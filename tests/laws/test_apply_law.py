@@ -13,7 +13,7 @@ import pytest
 
 from sparkivm.plan.state import GroupState
 from sparkivm.plan.state_change import Form
-from sparkivm.statements import merge_state
+from sparkivm.statements import merge_clauses
 from tests.fuzz.case import Case, reproducer
 from tests.fuzz.database import Database
 from tests.fuzz.random_data import Change, World, random_world
@@ -133,17 +133,12 @@ def test_entries_of_unchanged_groups_are_not_written():
 
 def broken_clauses(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """Replace one word of the MERGE."""
-    right = merge_state.merge_clauses
 
     def wrong(state, change):
-        found = right(state, change)
-        return replace(
-            found,
-            on=found.on.replace(old, new),
-            clauses=tuple(clause.replace(old, new) for clause in found.clauses),
-        )
+        on, clauses = merge_clauses(state, change)
+        return on.replace(old, new), [clause.replace(old, new) for clause in clauses]
 
-    monkeypatch.setattr("sparkivm.statements.applying_statement.merge_clauses", wrong)
+    monkeypatch.setattr("sparkivm.statements.merge_clauses", wrong)
 
 
 @pytest.mark.parametrize(

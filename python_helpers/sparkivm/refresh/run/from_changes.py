@@ -31,7 +31,7 @@ from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.stored.staging import Staging
 from sparkivm.refresh.stored.stored_state import check_files
 from sparkivm.spark_sql.relations import select_text
-from sparkivm.statements.applying_statement import applying_statement
+from sparkivm.statements import applying_statement
 
 
 @dataclass(kw_only=True)
