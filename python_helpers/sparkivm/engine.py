@@ -173,8 +173,8 @@ class Engine(Protocol):
     def query(self, sql: str) -> Sequence[Row]:
         """Run a SELECT, SHOW, DESCRIBE or EXPLAIN and return all of its rows."""
 
-    def execute(self, sql: str) -> Sequence[Row]:
-        """Run DDL or DML. Returns: its own rows (`num_affected_rows` of a MERGE), else none."""
+    def execute(self, sql: str) -> None:
+        """Run DDL or DML."""
 
     def render(self, macro: str, **arguments: Any) -> str:
         """The text of one of our statement macros, which a project may override."""

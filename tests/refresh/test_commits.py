@@ -151,4 +151,4 @@ def test_what_is_reported_of_rows_and_versions(lab, view):
     result = view.must_be("incremental")
     assert (result.view, result.state) == (TableName("shop", "m"), TableName("shop", "m__ivm"))
     assert [(s.name, s.from_version, s.to_version) for s in result.sources] == [("shop.t", 1, 2)]
-    assert (result.apply_form, result.rows_inserted, result.created) == ("append", 2, ())
+    assert (result.apply_form, result.rows_inserted) == ("append", 2)

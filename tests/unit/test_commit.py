@@ -53,7 +53,7 @@ def commit(session):
 
 def test_settings_of_hooks_stay():
     session = Session()
-    assert commit(session).commit.version == 1
+    assert commit(session).version == 1
     assert session.during[MODE] == "static"
     assert session.set_to == {MODE: "dynamic"}
 

@@ -57,8 +57,8 @@ class AdapterEngine(Engine):
                 names = [column[0] for column in cursor.description or []] if rows else []
             return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def execute(self, sql: str) -> Sequence[Row]:
-        return self.query(sql)
+    def execute(self, sql: str) -> None:
+        self.query(sql)
 
     def render(self, macro: str, **arguments: Any) -> str:
         return str(self._adapter.execute_macro(macro, project=MACROS, kwargs=arguments)).strip()

@@ -73,7 +73,7 @@ class ProjectEngine(RecordingEngine):
         ask = super().query
         return self._analysed(sql.removeprefix(_EXPLAIN), lambda text: ask(_EXPLAIN + text))
 
-    def execute(self, sql: str) -> Sequence[Row]:
+    def execute(self, sql: str) -> None:
         raise InternalError(f"a check would execute: {sql}")
 
     def execute_quietly(self, sql: str) -> None:

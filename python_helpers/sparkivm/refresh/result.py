@@ -41,7 +41,6 @@ class RefreshResult:
     strategies: Mapping[str, str] = field(default_factory=dict)  # operator -> strategy
     statements: tuple[str, ...] = ()  # the SQL that was executed, in order
     compile_s: float = 0.0  # Python's share: parse, compile, decide
-    created: tuple[TableName, ...] = ()  # relations that did not exist before
     put_aside: TableName | None = None  # the new name of the relation that had the view's name
     seen_at: Mapping[str, tuple[str, int, str]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

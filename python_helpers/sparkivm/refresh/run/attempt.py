@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from sparkivm.changes.frontier import Frontier, Timing
-from sparkivm.engine import RelationFacts
+from sparkivm.engine import Commit, RelationFacts
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
 from sparkivm.formats.state_format import RowCounts, StateFormat, Write
 from sparkivm.names import TableName
@@ -31,7 +31,7 @@ from sparkivm.refresh.run.auxiliaries import Auxiliaries
 from sparkivm.refresh.run.next_frontier import next_frontier
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
-from sparkivm.refresh.stored.commit import Committed, commit_statement
+from sparkivm.refresh.stored.commit import commit_statement
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
 from sparkivm.refresh.stored.ownership import check_state_is_ours
 from sparkivm.refresh.stored.stored_state import StoredState, read_state
@@ -146,7 +146,7 @@ class Attempt:
         entries = plan is not None and takes_entries(plan.state, state)
         self.public.publish(seen.compiled, frontier, in_any_case=in_any_case, takes_entries=entries)
 
-    def commit(self, stored: StoredState, frontier: Frontier, write: Write) -> Committed:
+    def commit(self, stored: StoredState, frontier: Frontier, write: Write) -> Commit:
         """Change the state by one statement.
 
         Raises: Conflict if somebody else committed first; EngineError.
@@ -182,7 +182,6 @@ class Attempt:
         rows: RowCounts = _NO_ROWS,
         sources: tuple[SourceVersions, ...] = (),
         compiled: CompiledView | None = None,
-        created: bool = False,
     ) -> RefreshResult:
         """The report; `refresh_view` adds what the engine recorded."""
         how: dict[str, str] = {}
@@ -202,6 +201,5 @@ class Attempt:
             rows_deleted=rows.deleted,
             sources=sources,
             strategies=how,
-            created=(self.view, self.state) if created else (),
             put_aside=self.public.put_aside_as,
         )

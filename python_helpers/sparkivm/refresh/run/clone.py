@@ -81,7 +81,7 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
     )
     _copy(attempt, stored, frontier, found.facts)
     attempt.public.create(select, frontier)
-    return attempt.result("clone", form="create", explanation=f"cloned from {origin}", created=True)
+    return attempt.result("clone", form="create", explanation=f"cloned from {origin}")
 
 
 def _copy(attempt: Attempt, stored: StoredState, frontier: Frontier, origin: RelationFacts) -> None:

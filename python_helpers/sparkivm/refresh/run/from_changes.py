@@ -218,7 +218,7 @@ def _published(script: Script[FromChanges], progress: FromChanges) -> RefreshRes
         "incremental",
         explanation=progress.decision.explanation,
         form=progress.change.form,
-        rows=attempt.format.row_counts(committed.commit),
+        rows=attempt.format.row_counts(committed),
         sources=tuple(
             SourceVersions(str(compiled.tables[key].source), c.old, c.new)
             for key, c in progress.decision.changes.items()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sparkivm.algebra import Window
 from sparkivm.algebra.aggregates.sum import OVERFLOW
 from sparkivm.changes.frontier import Frontier, Outcome, Timing
-from sparkivm.engine import EngineError, RelationFacts
+from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import format_of
 from sparkivm.formats.delta import CHANGE_FEED
@@ -30,7 +30,6 @@ from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
-from sparkivm.refresh.stored.commit import Committed
 from sparkivm.refresh.stored.owned import drop_own
 from sparkivm.refresh.stored.ownership import is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
@@ -231,10 +230,9 @@ def _result(progress: Rebuild) -> RefreshResult:
         "create" if first else "full",
         fallback=_reported(progress),
         form="create" if first else "rebuild",
-        rows=attempt.format.row_counts(progress.committed.commit),
+        rows=attempt.format.row_counts(progress.committed),
         sources=tuple(SourceVersions(str(s.source), None, s.version) for s in compiled.tables.values()),
         compiled=compiled,
-        created=first,
     )
 
 
@@ -259,7 +257,7 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
     attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
-    return attempt.result("create", explanation="--empty", created=True)
+    return attempt.result("create", explanation="--empty")
 
 
 def is_mistake_of_spark(message: str) -> bool:
@@ -321,7 +319,7 @@ def replace_state(
     frontier: Frontier,
     select: str,
     compiled: CompiledView | None = None,
-) -> Committed:
+) -> Commit:
     """Create the state, or replace it as a whole.
 
     compiled  the view of the rows; None for rows whose columns have the names that the layout uses
@@ -340,7 +338,7 @@ def replace_state(
         if layout.catalog:
             attempt.engine.run("create_state_schema", schema=attempt.state.schema_sql)
 
-    def made(properties: Mapping[str, str]) -> Committed:
+    def made(properties: Mapping[str, str]) -> Commit:
         arguments = {
             "state": attempt.state.sql,
             "select": select,

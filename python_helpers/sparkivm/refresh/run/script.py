@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sparkivm.changes.frontier import Frontier
+from sparkivm.engine import Commit
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.run.attempt import Attempt
-from sparkivm.refresh.stored.commit import Committed
 
 KEEP_SNAPSHOTS = "tag the snapshots of the sources that were read"
 
@@ -28,7 +28,7 @@ class Progress:
     attempt: Attempt
     seen: Observation
     frontier: Frontier | None = None
-    committed: Committed | None = None
+    committed: Commit | None = None
 
 
 P = TypeVar("P", bound=Progress)

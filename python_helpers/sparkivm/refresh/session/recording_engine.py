@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sparkivm.engine import Engine, Row
+from sparkivm.engine import Engine
 from sparkivm.formats.state_format import Write
 
 P = ParamSpec("P")
@@ -46,18 +46,18 @@ class RecordingEngine(Engine):
     def warn(self, text: str) -> None:
         self.warnings.append(text)
 
-    def run(self, macro: str, **arguments: Any) -> Sequence[Row]:
+    def run(self, macro: str, **arguments: Any) -> None:
         """Render a statement and execute it."""
-        return self.execute(self.render(macro, **arguments))
+        self.execute(self.render(macro, **arguments))
 
-    def write(self, write: Write) -> Sequence[Row]:
-        return self.run(write.macro, **write.arguments)
+    def write(self, write: Write) -> None:
+        self.run(write.macro, **write.arguments)
 
     _execute = _timed(Engine.execute)
 
-    def execute(self, sql: str) -> Sequence[Row]:
+    def execute(self, sql: str) -> None:
         self.statements.append(sql)
-        return self._execute(sql)
+        self._execute(sql)
 
     def execute_quietly(self, sql: str) -> None:
         """Execute a statement without recording it; its effects end with the refresh."""

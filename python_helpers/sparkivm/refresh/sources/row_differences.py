@@ -79,8 +79,8 @@ def commit_alone(
     version = before.version if before else -1
     metadata = json.dumps({"sparkivm_mirror": 1, "base": version, "nonce": nonce})
     tag = Tag(metadata, nonce, f"sparkivm:mirror:{name.key}", version + 1, before)
-    committed = commit_tagged(engine, format, name, version, tag, write)
+    commit = commit_tagged(engine, format, name, version, tag, write)
     between = engine.commits(name, version)
-    if any(format.changes_rows(c) for c in between if c.version < committed.commit.version):
+    if any(format.changes_rows(c) for c in between if c.version < commit.version):
         raise Conflict(f"{name} was written to by someone else after version {version}")
-    return committed.commit.version
+    return commit.version

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import Commit, EngineError, Row, session_with
+from sparkivm.engine import Commit, EngineError, session_with
 from sparkivm.formats.state_format import StateFormat, Tag, Write
 from sparkivm.names import TableName
 from sparkivm.refresh.session.planning_settings import OF_EACH_STATEMENT
@@ -19,14 +18,6 @@ class Conflict(Exception):
     """Another refresh, or maintenance of the state, committed first. This one committed nothing."""
 
 
-@dataclass(frozen=True)
-class Committed:
-    """Our commit, and what the statement returned."""
-
-    commit: Commit
-    rows: Sequence[Row]
-
-
 def commit_statement(
     engine: RecordingEngine,
     format: StateFormat,
@@ -34,8 +25,8 @@ def commit_statement(
     stored: StoredState,
     frontier: Frontier,
     write: Write,
-) -> Committed:
-    """Run the one statement of a refresh that changes the state.
+) -> Commit:
+    """Run the one statement of a refresh that changes the state. Returns: its commit.
 
     stored  the state as it was when its frontier was read. The transaction number is the version of the
             frontier's commit plus 1. So of two refreshes from one frontier the format accepts one, and skips
@@ -46,15 +37,15 @@ def commit_statement(
     known = stored.frontier_commit
     number = (known.version if known else stored.version) + 1
     tag = Tag(tagged.to_json(), tagged.nonce, f"sparkivm:{frontier.view}", number, stored.facts)
-    committed = commit_tagged(engine, format, state, stored.version, tag, write)
-    if foreign_commit(engine, format, state, tagged, committed.commit) is not None:
+    commit = commit_tagged(engine, format, state, stored.version, tag, write)
+    if foreign_commit(engine, format, state, tagged, commit) is not None:
         raise Conflict(f"{state} was written to by someone else after version {stored.version}")
-    return committed
+    return commit
 
 
 def commit_tagged(
     engine: RecordingEngine, format: StateFormat, table: TableName, version: int, tag: Tag, write: Write
-) -> Committed:
+) -> Commit:
     """Run a statement whose commit we recognize by the tag.
 
     version  of the table when it was decided to run the statement
@@ -63,7 +54,7 @@ def commit_tagged(
     write, settings = format.tagged(write, tag)
     with session_with(engine, {**OF_EACH_STATEMENT, **settings}):
         try:
-            rows = engine.write(write)
+            engine.write(write)
         except EngineError as error:
             if format.is_conflict(error):
                 raise Conflict(str(error)) from error
@@ -72,5 +63,5 @@ def commit_tagged(
         engine.describe(table)
     for commit in engine.commits(table, version):
         if tag.nonce in (commit.user_metadata or ""):
-            return Committed(commit, rows)
+            return commit
     raise Conflict(f"{table} was written to by someone else from version {version}")
