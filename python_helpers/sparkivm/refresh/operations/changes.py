@@ -51,10 +51,10 @@ class ChangedRows:
 
 @dataclass(frozen=True)
 class _Version:
-    """A commit of the state, and the frontier that holds there; None if we can read none."""
+    """A commit of the state, and the frontier that holds there."""
 
     commit: Commit
-    frontier: Frontier | None
+    frontier: Frontier
 
 
 def changed_rows(engine: Engine, request: RefreshRequest, limit: int) -> ChangedRows:
@@ -135,7 +135,6 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     Raises: ModelError.
     """
     frontier, shown = after.frontier, digest(text)
-    assert frontier is not None
     if shown not in frontier.shown_by:
         raise ModelError(
             str(request.view),
@@ -145,7 +144,6 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     if before is None:
         return
     old = before.frontier
-    assert old is not None
     # A literal of the view, such as the time of the run, may differ between the two texts.
     same = (old.plan, old.fields, old.settings) == (frontier.plan, frontier.fields, frontier.settings)
     adds_up = not old.several or shown == frontier.public[-1]
