@@ -3,13 +3,14 @@
 source  Delta 4.4 accepts names with blanks and signs only with column mapping, and a column that has a
         DEFAULT in its source only with a table feature. No statement creates a table with both column
         mapping and a change data feed (DELTA_BLOCK_COLUMN_MAPPING_AND_CDC_OPERATION), so a second statement
-        switches the feed on.
-tested  tests/unit/test_delta_states.py
+        switches the feed on. Spark writes an empty text as the partition value NULL
+        (ExternalCatalogUtils.getPartitionValueString).
+tested  tests/unit/test_delta_states.py, tests/refresh/test_partition_values.py, tests/spark/test_protocol.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.delta import (
@@ -20,19 +21,17 @@ from sparkivm.formats.delta import (
     growth,
     replaces_a_part,
 )
-from sparkivm.formats.partition_values import refusing_empty
 from sparkivm.formats.state_format import (
     AS_WE_WRITE,
     Done,
     Expiry,
     RowCounts,
-    RowsToWrite,
     StateFormat,
     Tag,
     Write,
 )
-from sparkivm.names import OF_FEEDS, TableName
-from sparkivm.spark.data_types import SparkType
+from sparkivm.names import OF_FEEDS, TableName, literal, quoted
+from sparkivm.spark.data_types import SparkType, spark_type
 
 _COLUMN_MAPPING = "delta.columnMapping.mode"
 _RETENTION = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
@@ -49,6 +48,7 @@ _NUMBER = "spark.databricks.delta.write.txnVersion"
 _CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
 # Other changes are visible in the columns' names and types.
 _COLUMNS_CHANGE = COLUMNS_GO | {"ADD COLUMNS"}
+_TEXTS = ("string", "varchar", "char", "binary")
 
 
 class DeltaStates(StateFormat):
@@ -71,8 +71,28 @@ class DeltaStates(StateFormat):
     def retention(self, kept: str) -> Mapping[str, str]:
         return dict.fromkeys(_RETENTION, f"interval {kept}")
 
-    def checked(self, rows: RowsToWrite) -> str:
-        return refusing_empty(rows)
+    def checked(
+        self,
+        select: str,
+        columns: Sequence[tuple[str, str]],
+        partitioned_by: Collection[str],
+        *,
+        in_order: bool = True,
+    ) -> str:
+        """Delta would store an empty text in a partition column as NULL, a different value."""
+        named = {name.lower() for name in partitioned_by}
+        checked = {
+            name: f"{_refusing_empty(name)} as {quoted(name)}"
+            for name, type_ in columns
+            if name.lower() in named and (not type_ or spark_type(type_).word in _TEXTS)
+        }
+        if not checked:
+            return select
+        if in_order:
+            items = [checked.get(name, quoted(name)) for name, _ in columns]
+        else:
+            items = [f"* except ({', '.join(map(quoted, checked))})", *checked.values()]
+        return f"select {', '.join(items)}\nfrom (\n{select}\n) as written"
 
     def make(
         self,
@@ -187,6 +207,15 @@ class DeltaStates(StateFormat):
 
 
 DELTA_STATES = DeltaStates()
+
+
+def _refusing_empty(name: str) -> str:
+    said = (
+        f"The state is partitioned by {name}, and Delta stores an empty string there as NULL. Remove it from "
+        f"partition_by, or let the model return nullif({name}, '')."
+    )
+    column = quoted(name)
+    return f"if(length({column}) = 0, raise_error({literal(said)}), {column})"
 
 
 def _replaces_all(commit: Commit) -> bool:

@@ -61,21 +61,6 @@ class Expiry:
     write: Write
 
 
-@dataclass(frozen=True)
-class RowsToWrite:
-    """A SELECT whose rows a statement writes into a table.
-
-    columns         names and types of the result; "" for an unknown type
-    partitioned_by  the table's partition columns
-    in_order        whether the result has exactly these columns, in their order; else it may have others too
-    """
-
-    select: str
-    columns: Sequence[tuple[str, str]]
-    partitioned_by: Collection[str]
-    in_order: bool = True
-
-
 class StateFormat(ABC):
     """One implementation for each format in which states can be stored.
 
@@ -115,8 +100,20 @@ class StateFormat(ABC):
         """Properties of a table that keeps its history for a time such as "30 days"."""
 
     @abstractmethod
-    def checked(self, rows: RowsToWrite) -> str:
-        """The SELECT of the same rows, with an error for a value that the format would change."""
+    def checked(
+        self,
+        select: str,
+        columns: Sequence[tuple[str, str]],
+        partitioned_by: Collection[str],
+        *,
+        in_order: bool = True,
+    ) -> str:
+        """The SELECT of rows to write, with an error for a value that the format would change.
+
+        columns         names and types of the result; "" for an unknown type
+        partitioned_by  the table's partition columns
+        in_order        whether the result has exactly these columns, in their order; else it may have others
+        """
 
     @abstractmethod
     def make(

@@ -13,7 +13,7 @@ from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.changes.state_columns import columns_of
 from sparkivm.engine import RelationFacts
-from sparkivm.formats.state_format import RowsToWrite, StateFormat
+from sparkivm.formats.state_format import StateFormat
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
@@ -137,9 +137,8 @@ def _apply(progress: FromChanges, estimated: Steps) -> None:
     select = select_text(staging.computed(rows, texts), texts)
     types = {column.name: column.type for column in progress.state.fields}
     columns = [(name, types.get(name, "")) for name in progress.plan.state.names]
-    in_order = change.form != "merge"
-    written = RowsToWrite(select, columns, progress.state.partition_columns, in_order)
-    select = attempt.format.checked(written)
+    partitioned, in_order = progress.state.partition_columns, change.form != "merge"
+    select = attempt.format.checked(select, columns, partitioned, in_order=in_order)
     predicate = part.predicate if part else ""
     write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
     progress.frontier = _frontier(progress)

@@ -17,7 +17,7 @@ from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import format_of
 from sparkivm.formats.delta import CHANGE_FEED
-from sparkivm.formats.state_format import RowsToWrite, Write
+from sparkivm.formats.state_format import Write
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
@@ -331,7 +331,7 @@ def replace_state(
         layout = _in_state(attempt, compiled)
         columns = [(name, type_) for name, type_, _ in compiled.columns]
         partitioned = tuple(field.column for field in layout.partitions)
-        select = format.checked(RowsToWrite(select, columns, partitioned))
+        select = format.checked(select, columns, partitioned)
     if stored.facts is None or stored.facts.kind != layout.file_format:
         _check_catalog(attempt)
         stored = _dropped(attempt, stored)
