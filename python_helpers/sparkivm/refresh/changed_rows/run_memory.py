@@ -100,7 +100,7 @@ class RunMemory:
     """What one run keeps. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._nonce = uuid.uuid4().hex[:8]
         self._kept: dict[_Key, list[_Kept]] = {}
         self._made: list[str] = []  # names of all relations
@@ -144,10 +144,7 @@ class RunMemory:
     def known(self, key: _Key, fields: frozenset[str]) -> str:
         """The relation that has the rows; "" if none has been made."""
         with self._lock:
-            return self._known(key, fields)
-
-    def _known(self, key: _Key, fields: frozenset[str]) -> str:
-        return next((one.name for one in self._kept.get(key, ()) if one.fields >= fields), "")
+            return next((one.name for one in self._kept.get(key, ()) if one.fields >= fields), "")
 
     def find(self, key: _Key, fields: frozenset[str], make: Callable[[str], Sequence[str]]) -> str:
         """The relation that has the rows; "" if Spark refused to keep any.
@@ -158,7 +155,7 @@ class RunMemory:
         Raises: EngineError of `make`, once.
         """
         with self._lock:
-            if name := self._known(key, fields):
+            if name := self.known(key, fields):
                 return name
             if self._refused:
                 return ""

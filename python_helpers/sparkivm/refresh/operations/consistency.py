@@ -23,6 +23,8 @@ from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.stored_state import check_files, read_state
 
+_DO = "run the model, then test it"
+
 
 def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     """A query for the rows in which view and query differ, as bags; `which_diff` says which side has more.
@@ -35,9 +37,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if stored.built_empty:
         return "select 'built by --empty' as which_diff where false"
     if stored.frontier is None:
-        raise ModelError(
-            str(view), f"its state cannot be compared: {stored.problem}", "run the model, then test it"
-        )
+        raise ModelError(str(view), f"its state cannot be compared: {stored.problem}", _DO)
     frontier = stored.frontier
     assert stored.facts is not None, "a state with a frontier is there"
     try:
@@ -60,14 +60,9 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan
     ):
-        raise ModelError(
-            str(view),
-            "the model's SQL is not the one that the view was refreshed with",
-            "run the model, then test it",
-        )
+        raise ModelError(str(view), "the model's SQL is not the one that the view was refreshed with", _DO)
     if compiled.views != frontier.views:
-        what = "a plain view that it reads is not as at the last refresh"
-        raise ModelError(str(view), what, "run the model, then test it")
+        raise ModelError(str(view), "a plain view that it reads is not as at the last refresh", _DO)
     if frontier.kind == "full":
         compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     pinned = pinned_text(model_sql, compiled)
@@ -81,7 +76,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     columns = ", ".join(map(quoted, compared))
     public = engine.describe(view)
     if public is None or public.kind != "view":
-        raise ModelError(str(view), "its public view is missing", "run the model, then test it")
+        raise ModelError(str(view), "its public view is missing", _DO)
     sides = (
         f"select {columns}, 1 as {WEIGHT} from {view.sql}",
         f"select {columns}, -1 as {WEIGHT} from query",
@@ -115,7 +110,7 @@ def _check_version(
         what = f"{known.name} changed since the last refresh, and its former version cannot be named"
     else:
         return
-    raise ModelError(str(view), what, "run the model, then test it")
+    raise ModelError(str(view), what, _DO)
 
 
 def _is_replaced(engine: Engine, now: RelationFacts, known: SourceFrontier) -> bool:
