@@ -19,7 +19,7 @@ from sparkivm.names import in_changes
 from sparkivm.plan.key_ranges import TablePart
 from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.steps import STEP
-from sparkivm.spark_sql.dialects import DUCKDB
+from tests.duckdb_dialect import DUCKDB
 
 _TO_SPARK = {
     "INTEGER": "int",

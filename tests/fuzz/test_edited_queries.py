@@ -12,8 +12,8 @@ import pytest
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state_evolution import content_of, from_stored_columns
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.case import Fuzzer, random_case
 from tests.fuzz.embedded import Sources
 from tests.fuzz.run import first_seed

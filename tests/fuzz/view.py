@@ -27,9 +27,10 @@ from sparkivm.plan.state_change import Form, StateChange, state_change
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.refresh.decide.state_part import find_part, part_columns
 from sparkivm.spark.data_types import SparkType
-from sparkivm.spark_sql.dialects import DUCKDB, SqlDialect
+from sparkivm.spark_sql.dialects import SqlDialect
 from sparkivm.spark_sql.relations import select_text
 from sparkivm.statements import applying_statement
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.embedded import Embedded, Sources, today
 from tests.fuzz.key_ranges import key_ranges
 from tests.fuzz.random_data import Change

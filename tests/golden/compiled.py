@@ -14,8 +14,8 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.plan.compile_model import ViewPlan, compile_query
 from sparkivm.spark.data_types import SparkType
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.golden.tpch import TABLES
 
 

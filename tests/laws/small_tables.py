@@ -11,8 +11,8 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.database import CATALOG, Database
 from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import COLUMNS, Change, Row, World

@@ -26,8 +26,8 @@ from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
 from sparkivm.plan.aggregate_below_join import BelowJoin, aggregate_below_join
 from sparkivm.spark.data_types import BIGINT, INT, SparkType, spark_type
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.laws.operators import table
 from tests.laws.worlds import Worlds, WorldSources
 

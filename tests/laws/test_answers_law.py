@@ -16,8 +16,8 @@ from sparkivm.algebra.relation import keeps_append_only, rewrite
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
 from sparkivm.normalize.prune_columns import prune_columns
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.laws.operators import OPERATORS, over_a_table, zsets
 from tests.laws.worlds import Worlds, WorldSources
 

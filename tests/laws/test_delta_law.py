@@ -15,8 +15,8 @@ from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.random_data import TABLES
 from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators
 from tests.laws.worlds import Worlds, WorldSources

@@ -10,8 +10,8 @@ import pytest
 from sparkivm.algebra import Derivation
 from sparkivm.plan import group_changes
 from sparkivm.plan.state import GroupState
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.case import Case, Fuzzer, reproducer
 from tests.fuzz.database import Database
 from tests.fuzz.embedded import Sources

@@ -11,8 +11,8 @@ from sparkivm.algebra import Derivation, InnerJoin, Relation
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import needed_rows
 from sparkivm.plan.needed_rows import ChangedColumn, Need, Within, needs
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.random_data import TABLES
 from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators, slice_of, table
 from tests.laws.test_delta_law import NESTED_SHARE

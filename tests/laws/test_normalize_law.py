@@ -36,8 +36,8 @@ from sparkivm.plan.inner_totals import with_inner_totals
 from sparkivm.plan.join_order import RowEstimate, Sizes, order_joins
 from sparkivm.plan.shared_reads import share_reads
 from sparkivm.spark.data_types import SparkType
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.database import CATALOG, Database
 from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import TABLES, World, random_world

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from sparkivm.algebra import Changes, Empty, Keys, Relation, Restricted, Scan
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.laws.operators import OPERATORS, over_a_table, over_other_operators, table, zsets
 from tests.laws.test_delta_law import NESTED_SHARE, difference_text
 from tests.laws.worlds import Worlds, WorldSources

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sparkivm.algebra import Slice
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.laws.operators import slice_of, table, zsets
 from tests.laws.worlds import Worlds, WorldSources
 

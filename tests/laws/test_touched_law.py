@@ -22,8 +22,8 @@ from sparkivm.algebra import (
 )
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.random_data import TABLES
 from tests.laws.operators import (
     DAY,

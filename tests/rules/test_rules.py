@@ -19,8 +19,8 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.normalize.pipeline import normalization, normalize, traced
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.database import CATALOG
 from tests.fuzz.embedded import today
 from tests.laws.worlds import Worlds

@@ -8,8 +8,8 @@ from sparkivm.engine import Field
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.plan.compile_model import ViewPlan, compile_query
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.fuzz.embedded import Catalog, Embedded, Sources, new_connection, spark_type
 from tests.tpcds.generator import connection, create_tables
 from tests.tpcds.queries import model

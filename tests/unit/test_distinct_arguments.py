@@ -6,8 +6,8 @@ import pytest
 
 from sparkivm.algebra import Aggregate, Scan, Totals, UnionAll
 from sparkivm.plan.auxiliary import candidates
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.golden.compiled import Empty, compiled, new_engine
 
 LINES = "tpch.lineitem"

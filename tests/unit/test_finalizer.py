@@ -8,8 +8,8 @@ import pytest
 
 from sparkivm.engine import Field
 from sparkivm.formats.iceberg_states import ICEBERG_STATES
-from sparkivm.spark_sql.dialects import DUCKDB
 from sparkivm.spark_sql.relations import select_text
+from tests.duckdb_dialect import DUCKDB
 from tests.golden.compiled import Empty, compiled, new_engine
 
 ROWS = [(1, "a", 1, "x"), (2, "b", 1, "y"), (3, "c", 2, "z"), (4, "d", 2, "w"), (5, "e", 3, "x")]

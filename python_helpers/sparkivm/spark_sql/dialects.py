@@ -1,4 +1,4 @@
-"""Differences between the SQL of Spark, which runs it, and DuckDB, on which the algebra is tested."""
+"""The words that differ between the SQL of Spark and that of the engine on which the algebra is tested."""
 
 from __future__ import annotations
 
@@ -35,16 +35,4 @@ SPARK = SqlDialect(
     generate="lateral view {call} {alias} as {names}",
     generate_outer="lateral view outer {call} {alias} as {names}",
     hints=True,
-)
-
-DUCKDB = SqlDialect(
-    scalars="duckdb",
-    quote='"',
-    null_safe_equal="is not distinct from",
-    semi_join="semi join",
-    anti_join="anti join",
-    copies=", unnest(range(cast({times} as bigint)))",
-    generate=", lateral (select {call}) as {alias}({names})",
-    generate_outer=" left join lateral (select {call}) as {alias}({names}) on true",
-    hints=False,
 )
