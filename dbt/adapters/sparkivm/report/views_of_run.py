@@ -44,6 +44,16 @@ class ViewRun:
         return None if found is None else float(found)
 
     @property
+    def compared_s(self) -> float | None:
+        """Seconds of the last rebuild, if the view was refreshed without one; else None."""
+        return self.rebuild_s if self.outcome in ("incremental", "no_op") else None
+
+    @property
+    def drawn(self) -> str:
+        """The plan, or why there is none; "" without either."""
+        return self.plan or self.problem
+
+    @property
     def reason(self) -> tuple[str, str]:
         """Code and text of why the view was rebuilt in this run; ("", "") otherwise."""
         code = self.response.get("reason") or ""
