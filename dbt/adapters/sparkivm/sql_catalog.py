@@ -336,8 +336,8 @@ def hash_of(commit: Commit) -> str:
 
     Parameters are left out, because connections print quotes in them differently.
     """
-    told = (commit.timestamp_ms, commit.operation, sorted(commit.metrics.items()))
-    return digest(repr(told))
+    identity = (commit.timestamp_ms, commit.operation, sorted(commit.metrics.items()))
+    return digest(repr(identity))
 
 
 def _section(explained: str, title: str) -> str:

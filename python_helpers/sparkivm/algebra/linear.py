@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Linear(OneInput):
-    """f(A ⊎ B) = f(A) ⊎ f(B), hence d f(A) = f(dA)."""
+    """f(A ⊎ B) = f(A) ⊎ f(B), so d f(A) = f(dA)."""
 
     bag_inputs = NO_BAGS
     strategy = "linear"

@@ -26,7 +26,6 @@ def table_of(name: TableName, fields: tuple[Field, ...], format: str) -> Relatio
 
 
 def view_of(engine: ProjectEngine, name: TableName, text: str, fields: tuple[Field, ...]) -> RelationFacts:
-    """A plain view."""
     return RelationFacts(
         name,
         "view",

@@ -68,8 +68,8 @@ class Delta(TableFormat):
             )
         changing = [commit for commit in later if changes_rows(commit) or _renames(commit, known)]
         columns = conflated(source.fields)
-        said = [_rows(commit) for commit in changing]
-        rows, counted = sum(number or 0 for number in said), None not in said
+        counts = [_rows(commit) for commit in changing]
+        rows, counted = sum(number or 0 for number in counts), None not in counts
         if not changing and not replaced:
             return SourceChange("none", old, new)
         vector_deletes = _vector_deletes(source, changing)
@@ -228,8 +228,8 @@ def _rows(commit: Commit) -> int | None:
             numbers.append(None if copied is None else -copied)
         case _:
             numbers = [commit.count("numOutputRows")]
-    said = [number for number in numbers if number is not None]
-    return sum(said) if len(said) == len(numbers) else None
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
 
 
 def _removes_files(commit: Commit) -> bool:
@@ -239,12 +239,11 @@ def _removes_files(commit: Commit) -> bool:
 
 def _vacuumed_before_ms(commit: Commit) -> int:
     """The time up to which a VACUUM removed what was replaced; 0 for other commits."""
-    said = commit.parameters.get("specifiedRetentionMillis") or commit.parameters.get(
-        "defaultRetentionMillis"
-    )
-    if commit.operation != _VACUUM or said is None or not said.isdigit():
+    names = ("specifiedRetentionMillis", "defaultRetentionMillis")
+    kept_ms = next(filter(None, map(commit.parameters.get, names)), "")
+    if commit.operation != _VACUUM or not kept_ms.isdigit():
         return 0
-    return commit.timestamp_ms - int(said)
+    return commit.timestamp_ms - int(kept_ms)
 
 
 def growth(commits: Sequence[Commit]) -> int | None:

@@ -197,7 +197,7 @@ class StateFormat(ABC):
 
     @abstractmethod
     def column_ids(self, commit: Commit) -> Mapping[str, str]:
-        """The ids of the columns at a commit, as far as it tells them, by their names in lower case."""
+        """The ids of the columns at a commit, as far as they are known, by their names in lower case."""
 
     @abstractmethod
     def is_compaction(self, commit: Commit) -> bool:

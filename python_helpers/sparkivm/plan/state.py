@@ -104,7 +104,6 @@ def stored(state: State, part: Keys | None = None, prefix: str = "") -> Relation
 
 
 def group_state(core: Aggregate, types_of: TypesOf) -> GroupState:
-    """The state of an Aggregate."""
     labels, columns = _labels(core), {COUNT: HiddenColumn(COUNT, ROWS)}
     formulas: list[tuple[str, Scalar]] = []
     types = tuple(argument_types(core, types_of))

@@ -71,7 +71,6 @@ def clone_view(
 
 
 def _recorded(engine: Engine, run: Callable[[RecordingEngine], RefreshResult]) -> RefreshResult:
-    """A result with what the engine recorded."""
     started = time.perf_counter()
     recording = RecordingEngine(engine)
     result = run(recording)

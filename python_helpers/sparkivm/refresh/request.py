@@ -115,7 +115,6 @@ class RefreshRequest:
 
     @property
     def format(self) -> StateFormat:
-        """The format of the requested state."""
         return STATE_FORMATS[self.layout.file_format]
 
     @property

@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class Server:
-    """A connection to a running server; `answer` is what it said to the request.
+    """A connection to a running server; `answer` is its reply to the request.
 
     A server that was asked to share its Spark does so until the connection is closed.
     """

@@ -30,7 +30,6 @@ _TALLEST = 44  # pixels of a bar in the history
 
 
 def page(project: str, run: Run) -> str:
-    """The document."""
     templates = FileSystemLoader(Path(__file__).parent)
     environment = Environment(loader=templates, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"at": at, "count": count, "seconds": seconds, "number": _number}

@@ -34,8 +34,8 @@ def few_rows(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows
 
 def _are_few(change: SourceChange) -> bool:
     """False if a commit does not say how many rows it deleted, like INSERT OVERWRITE."""
-    said = change.counted and change.growth is not None
-    return change.how == "feed" and said and change.rows <= _MOST_ROWS
+    is_known = change.counted and change.growth is not None
+    return change.how == "feed" and is_known and change.rows <= _MOST_ROWS
 
 
 def _fetched(sources: ChangedSources, asked: Iterable[str]) -> dict[str, FewRows]:

@@ -82,7 +82,6 @@ def frontiers_in(commit: Commit) -> Iterator[Frontier | None]:
 
 
 def refresh_of(format: StateFormat, commit: Commit, frontier: Frontier | None) -> Refresh:
-    """The refresh that made a commit with this frontier."""
     at = time_of(commit)
     if frontier is None:
         return Refresh(at, commit.version, OTHER_VERSION, "", "", "", None, None, None, None)

@@ -57,7 +57,6 @@ class Sources:
     def of(
         cls, engine: RecordingEngine, pins: Pins, request: RefreshRequest, *, captures: bool = True
     ) -> Sources:
-        """The sources of a request."""
         home, format = request.view.schema, request.format_of_mirrors
         return cls(engine, pins, request.declared, home, format, captures=captures)
 

@@ -31,8 +31,8 @@ _EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 def tag_of(state: RelationFacts, owner: Owner) -> str:
     """The name of the tags that are kept for a state."""
     stem = re.sub(r"\W", "_", owner.view, flags=re.ASCII)[:_LONGEST_STEM]
-    told = repr((owner.project, owner.model, owner.view, state.table_id))
-    return f"sparkivm_{stem}_{digest(told)}"
+    identity = repr((owner.project, owner.model, owner.view, state.table_id))
+    return f"sparkivm_{stem}_{digest(identity)}"
 
 
 def keep_snapshots(
