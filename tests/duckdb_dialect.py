@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from sparkivm.algebra import Relation, Unweigh
 from sparkivm.spark_sql.dialects import SqlDialect
+from sparkivm.spark_sql.relations import select_text
+from sparkivm.spark_sql.source_texts import SourceTexts
 
 DUCKDB = SqlDialect(
     scalars="duckdb",
@@ -15,3 +18,8 @@ DUCKDB = SqlDialect(
     generate_outer=" left join lateral (select {call}) as {alias}({names}) on true",
     hints=False,
 )
+
+
+def duckdb_text(relation: Relation, sources: SourceTexts, weight: str | None = None) -> str:
+    """The relation as one SELECT: its columns in order, then its weight as `weight` if that is given."""
+    return select_text(Unweigh(relation, weight) if weight else relation, sources, DUCKDB)

@@ -11,8 +11,7 @@ from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.query import read_query
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.normalize.prune_empty import prune_empty
-from sparkivm.spark_sql.relations import select_text
-from tests.duckdb_dialect import DUCKDB
+from tests.duckdb_dialect import duckdb_text
 from tests.fuzz.database import CATALOG, Database
 from tests.fuzz.embedded import Sources
 from tests.fuzz.random_data import COLUMNS, Change, Row, World
@@ -44,7 +43,7 @@ def change_of(sql: str, rows: Rows, gone: Rows | None = None, come: Rows | None 
     query = read_query(parse_model("model", sql), CATALOG)
     root = normalize(query.root, query.root.columns)
     delta = prune_empty(Derivation({*(gone or {}), *(come or {})}).delta(root))
-    text = select_text(delta, Sources(1), DUCKDB, weight="weight")
+    text = duckdb_text(delta, Sources(1), weight="weight")
     positions = [root.columns.index(name) for name in query.output]
     result: Counter[Any] = Counter()
     for *row, weight in _DATABASE.rows(text):

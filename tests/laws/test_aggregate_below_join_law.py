@@ -26,8 +26,7 @@ from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
 from sparkivm.plan.aggregate_below_join import BelowJoin, aggregate_below_join
 from sparkivm.spark.data_types import BIGINT, INT, SparkType, spark_type
-from sparkivm.spark_sql.relations import select_text
-from tests.duckdb_dialect import DUCKDB
+from tests.duckdb_dialect import duckdb_text
 from tests.laws.operators import table
 from tests.laws.worlds import Worlds, WorldSources
 
@@ -138,7 +137,7 @@ def test_both_forms_have_the_same_rows(worlds: Worlds, core, as_entries):
     assert set(below.inner.tables) < set(core.tables)
     other = presented(below, as_entries(below.inner), core)
     difference = Consolidate(plus(core, negated(other)))
-    text = select_text(difference, WorldSources(), DUCKDB, "weight")
+    text = duckdb_text(difference, WorldSources(), "weight")
     for world in range(ROUNDS):
         worlds.expect_nothing(world, f"select * from ({text})", "aggregate below join")
 

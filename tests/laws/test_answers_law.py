@@ -16,8 +16,7 @@ from sparkivm.algebra.relation import keeps_append_only, rewrite
 from sparkivm.algebra.union_all import plus
 from sparkivm.algebra.zset import negated
 from sparkivm.normalize.prune_columns import prune_columns
-from sparkivm.spark_sql.relations import select_text
-from tests.duckdb_dialect import DUCKDB
+from tests.duckdb_dialect import duckdb_text
 from tests.laws.operators import OPERATORS, over_a_table, zsets
 from tests.laws.worlds import Worlds, WorldSources
 
@@ -26,7 +25,7 @@ NODES = {name: over_a_table(name) for name in OPERATORS} | zsets()
 
 
 def text(relation: Relation) -> str:
-    return f"({select_text(relation, WorldSources(), DUCKDB, 'weight')})"
+    return f"({duckdb_text(relation, WorldSources(), 'weight')})"
 
 
 def expect_nothing(worlds: Worlds, sql: str, law: str) -> None:

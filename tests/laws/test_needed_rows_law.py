@@ -11,8 +11,7 @@ from sparkivm.algebra import Derivation, InnerJoin, Relation
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import needed_rows
 from sparkivm.plan.needed_rows import ChangedColumn, Need, Within, needs
-from sparkivm.spark_sql.relations import select_text
-from tests.duckdb_dialect import DUCKDB
+from tests.duckdb_dialect import duckdb_text
 from tests.fuzz.random_data import TABLES
 from tests.laws.operators import DAY, OPERATORS, over_a_table, over_other_operators, slice_of, table
 from tests.laws.test_delta_law import NESTED_SHARE
@@ -46,8 +45,8 @@ class CutDown(WorldSources):
 def violation(relation: Relation) -> str:
     """SQL that finds the rows that differ when the tables are cut down."""
     weight = "weight"
-    whole = select_text(relation, WorldSources(), DUCKDB, weight)
-    cut_down = select_text(relation, CutDown(needs(relation)), DUCKDB, weight)
+    whole = duckdb_text(relation, WorldSources(), weight)
+    cut_down = duckdb_text(relation, CutDown(needs(relation)), weight)
     names = ", ".join(f'"{name}"' for name in relation.columns)
     return (
         f"select {names}, sum(weight) from (\n"

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from sparkivm.algebra import Changes, Empty, Keys, Relation, Restricted, Scan
-from sparkivm.spark_sql.relations import select_text
-from tests.duckdb_dialect import DUCKDB
+from tests.duckdb_dialect import duckdb_text
 from tests.laws.operators import OPERATORS, over_a_table, over_other_operators, table, zsets
 from tests.laws.test_delta_law import NESTED_SHARE, difference_text
 from tests.laws.worlds import Worlds, WorldSources
@@ -31,9 +30,9 @@ def key_sets(columns: tuple[str, ...]) -> Iterator[Keys]:
 def violation(relation: Relation, keys: Keys) -> str:
     """SQL that finds the rows that differ between the restricted relation and a plain EXISTS."""
     weight = "weight"
-    narrowed = select_text(relation.restrict(keys), WorldSources(), DUCKDB, weight)
-    whole = select_text(relation, WorldSources(), DUCKDB, weight)
-    source = select_text(keys.source, WorldSources(), DUCKDB)
+    narrowed = duckdb_text(relation.restrict(keys), WorldSources(), weight)
+    whole = duckdb_text(relation, WorldSources(), weight)
+    source = duckdb_text(keys.source, WorldSources())
     equal = " and ".join(f"x.{column} is not distinct from y.{key}" for column, key in keys.pairs)
     names = ", ".join(relation.columns)
     return (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sparkivm.algebra import Slice
-from sparkivm.spark_sql.relations import select_text
-from tests.duckdb_dialect import DUCKDB
+from tests.duckdb_dialect import duckdb_text
 from tests.laws.operators import slice_of, table, zsets
 from tests.laws.worlds import Worlds, WorldSources
 
@@ -14,11 +13,11 @@ ROUNDS = 60
 def violation(found: Slice) -> str:
     """SQL that finds the rows that differ between a slice and EXISTS over any of its lookups."""
     weight = "weight"
-    mine = select_text(found, WorldSources(), DUCKDB, weight)
-    whole = select_text(found.input, WorldSources(), DUCKDB, weight)
+    mine = duckdb_text(found, WorldSources(), weight)
+    whole = duckdb_text(found.input, WorldSources(), weight)
     conditions = []
     for lookup in found.lookups:
-        keys = select_text(lookup.keys, WorldSources(), DUCKDB)
+        keys = duckdb_text(lookup.keys, WorldSources())
         equal = " and ".join(
             f"x.{pair.left} {'is not distinct from' if pair.null_safe else '='} y.{pair.right}"
             for pair in lookup.pairs

@@ -31,11 +31,9 @@ from sparkivm.spark_sql.source_texts import SourceTexts
 _FOUND = f"{RESERVED_PREFIX}found"
 
 
-def select_text(
-    relation: Relation, sources: SourceTexts, dialect: SqlDialect = SPARK, weight: str | None = None
-) -> str:
-    """The relation as one SELECT: its columns in order, then its weight as `weight` if that is given."""
-    return _Printer(relation, sources, dialect).statement(weight)
+def select_text(relation: Relation, sources: SourceTexts, dialect: SqlDialect = SPARK) -> str:
+    """The relation as one SELECT of its columns in order."""
+    return _Printer(relation, sources, dialect).statement()
 
 
 def step_texts(relation: Relation, sources: SourceTexts, name: str) -> list[tuple[str, str]]:
@@ -89,8 +87,8 @@ class _Printer:
         self._columns = {name.lower() for node in root.walk() for name in node.columns}
         self._changed_fields = columns_read(root, ra.Changes)
 
-    def statement(self, weight: str | None) -> str:
-        body = self._text(self._root) if not weight else self._text_with_weight(weight)
+    def statement(self) -> str:
+        body = self._text(self._root)
         if not self._ctes:
             return body
         ctes = ",\n".join(f"{name} as (\n{indent(text, '  ')}\n)" for name, text in self._ctes.items())
@@ -99,10 +97,6 @@ class _Printer:
     def steps(self, name: str) -> list[tuple[str, str]]:
         last = self._text(self._root)
         return [*self._ctes.items(), (name, last)]
-
-    def _text_with_weight(self, name: str) -> str:
-        block = self._block(self._root)
-        return self._select(replace(block, weight=block.weight or "1"), self._name(name))
 
     # names
 
@@ -126,11 +120,10 @@ class _Printer:
             return self._union(relation)
         return self._select(self._block(relation))
 
-    def _select(self, block: _Block, weight: str = "") -> str:
-        """The text of a block; `weight`: the name of its weight column."""
+    def _select(self, block: _Block) -> str:
         items = [self._item(name, scalar) for name, scalar in block.columns.items()]
         if block.weight:
-            items.append(f"{block.weight} as {weight or self._name(WEIGHT)}")
+            items.append(f"{block.weight} as {self._name(WEIGHT)}")
         hints = f"/*+ {', '.join(block.hints)} */ " if block.hints else ""
         text = f"select {hints}{', '.join(items) or block.nothing}"
         if block.source:
