@@ -21,11 +21,11 @@ def test_models_and_snapshots_read_but_tests_do_not():
         "test.p.unique": node("test", "model.p.alone"),
         "model.p.alone": node("model", "model.p.below"),
     }
-    adapter: Any = SimpleNamespace(_read=None, get_macro_resolver=lambda: SimpleNamespace(nodes=nodes))
-    read = IncrementalViewMixin._models_read(adapter)
+    adapter: Any = SimpleNamespace(get_macro_resolver=lambda: SimpleNamespace(nodes=nodes))
+    read = IncrementalViewMixin._models_read.__get__(adapter)
     assert read == {"source.p.s.t", "model.p.below", "model.p.above"}
     nodes.clear()
-    assert IncrementalViewMixin._models_read(adapter) is read  # once per run
+    assert IncrementalViewMixin._models_read.__get__(adapter) is read  # once per run
 
 
 def model(name: str, materialized: str, *read: str) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
@@ -62,10 +63,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     """The methods that macros call as `adapter.…`; the metaclass makes dbt show them to Jinja."""
 
     _pins: Any = None
-    _declared: DeclaredSources | None = None
-    _read: frozenset[str] | None = None
     _shared: frozenset[str] | None = None
-    _names: NamesInProject | None = None
     _refreshed: frozenset[str] = frozenset()  # keys of views and states; a refresh itself forgets them
 
     @available.parse_none
@@ -85,7 +83,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         with author_errors():
             said = (model["config"].get("meta") or {}).get("sparkivm")
             read_declaration(str(model["name"]), declaration_of(said or {}))
-            self._names_in_project().check(str(model["unique_id"]))
+            self._names_in_project.check(str(model["unique_id"]))
         if options.remarks:
             logger.warning("\n  ".join((f"incremental_view {model['name']}", *options.remarks)))
 
@@ -262,13 +260,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         with author_errors():
             return str(
-                columns_query(self.ivm_engine(), name_of_relation(relation), sql, self._declared_sources())
+                columns_query(self.ivm_engine(), name_of_relation(relation), sql, self._declared_sources)
             )
 
+    @cached_property
     def _names_in_project(self) -> NamesInProject:
-        if self._names is None:
-            self._names = NamesInProject(self._built())
-        return self._names
+        return NamesInProject(self._built())
 
     def _built(self) -> Iterator[Built]:
         """Everything that a run of the project may build, mirrors included."""
@@ -281,7 +278,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _mirrors(self) -> Iterator[tuple[TableName, TableName]]:
         """Sources that may get a mirror, and its name; whether they do depends on the source's format."""
-        declared = self._declared_sources()
+        declared = self._declared_sources
         for _, source in relations(self.get_macro_resolver()):
             with suppress(DeclarationError):  # reported by the views that read the source
                 if declared.of(source).may_be_mirrored:
@@ -299,12 +296,12 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             change_capture=options.change_capture,
             auxiliary_views=options.auxiliary_views,
             stamp_columns=options.stamp_columns,
-            is_read=model in self._models_read(),
+            is_read=model in self._models_read,
             full_refresh_allowed=options.full_refresh_allowed,
             layout=options.layout,
             comment=options.comment,
             header=options.header,
-            declared=self._declared_sources(),
+            declared=self._declared_sources,
         )
 
     def _options(self, model: Mapping[str, Any]) -> IncrementalViewOptions:
@@ -332,36 +329,33 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
             return SessionEngine(self, self.ivm_connections)
         return AdapterEngine(self, self.ivm_connections)
 
+    @cached_property
     def _models_read(self) -> frozenset[str]:
         """The unique_ids of nodes that a model or a snapshot reads."""
-        if self._read is None:
-            manifest: Any = self.get_macro_resolver()
-            readers = (n for n in manifest.nodes.values() if n.resource_type in ("model", "snapshot"))
-            self._read = frozenset(read for node in readers for read in node.depends_on_nodes)
-        return self._read
+        manifest: Any = self.get_macro_resolver()
+        readers = (n for n in manifest.nodes.values() if n.resource_type in ("model", "snapshot"))
+        return frozenset(read for node in readers for read in node.depends_on_nodes)
 
     def _shared_relations(self, selected: Collection[str]) -> frozenset[str]:
         if self._shared is None:
             self._shared = shared_relations(self.get_macro_resolver(), selected)
         return self._shared
 
+    @cached_property
     def _declared_sources(self) -> DeclaredSources:
         """The declarations in `meta.sparkivm` of sources, seeds, snapshots and models."""
-        if self._declared is None:
-            manifest: Any = self.get_macro_resolver()
-            metas: dict[str, Any] = {}
-            for node, name in relations(manifest):
-                meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
-                said = meta.get("sparkivm")
-                if said and node.resource_type != "source":
-                    said = declaration_of(said)  # options of views may be there too
-                if said is not None:
-                    metas[name.key] = said
-                    if deferred := getattr(node, "defer_relation", None):
-                        metas.setdefault(name_of_node(deferred).key, said)
-            home, project = str(self.config.credentials.schema), self.config.project_name
-            self._declared = DeclaredSources(home, metas, project)
-        return self._declared
+        manifest: Any = self.get_macro_resolver()
+        metas: dict[str, Any] = {}
+        for node, name in relations(manifest):
+            meta = {**(getattr(node.config, "meta", None) or {}), **(node.meta or {})}
+            said = meta.get("sparkivm")
+            if said and node.resource_type != "source":
+                said = declaration_of(said)  # options of views may be there too
+            if said is not None:
+                metas[name.key] = said
+                if deferred := getattr(node, "defer_relation", None):
+                    metas.setdefault(name_of_node(deferred).key, said)
+        return DeclaredSources(str(self.config.credentials.schema), metas, self.config.project_name)
 
     def cache_added(self, relation: BaseRelation | None) -> str:
         """dbt calls this when a node has built a relation: views that run later read it as it is now."""

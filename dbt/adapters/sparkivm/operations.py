@@ -98,7 +98,7 @@ class OperationsMixin(IncrementalViewMixin):
             )
         name = self._relation_named(source)
         with author_errors():
-            declared = self._declared_sources()
+            declared = self._declared_sources
             return str(
                 capture_changes(self.ivm_engine(), name, declared, declared.home, format, remove=removes)
             )
@@ -224,7 +224,7 @@ class OperationsMixin(IncrementalViewMixin):
 
         built  only where the project builds relations: what it reads may be built by another target
         """
-        declared = self._declared_sources()
+        declared = self._declared_sources
         named = [
             name
             for node, name in relations(self.get_macro_resolver())
@@ -254,7 +254,7 @@ class OperationsMixin(IncrementalViewMixin):
 
     def _views(self) -> dict[str, str]:
         """The project's incremental views: view key → unique_id of the model."""
-        built = self._names_in_project().built.values()
+        built = self._names_in_project.built.values()
         return {one.name.key: one.who for one in built if one.incremental}
 
     def _relation_named(self, source: str) -> TableName:

@@ -134,7 +134,7 @@ class ProjectCheck:
             with self._session_of(options):
                 if options.header.statements:
                     self._build(node, sql)  # types may depend on settings
-                adapter._names_in_project().check(key)
+                adapter._names_in_project.check(key)
                 outcome = check_model(self._engine, self._pins, adapter._request(name, key, sql, options))
                 if node.config.materialized == _VIEW:
                     self._engine.add(outcome.relations)
