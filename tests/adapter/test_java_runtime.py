@@ -1,7 +1,7 @@
 """Java is checked before Spark would fail without it."""
 
 import pytest
-from dbt.adapters.sparkivm.java_runtime import check_java
+from dbt.adapters.sparkivm.environment import check_java
 from dbt_common.exceptions import DbtRuntimeError
 
 

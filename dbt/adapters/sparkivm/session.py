@@ -14,7 +14,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sparkivm.class_archive import from_archive
-from dbt.adapters.sparkivm.java_runtime import check_java
+from dbt.adapters.sparkivm.environment import check_java
 from dbt.adapters.sparkivm.known_jars import remember_jars, with_known_jars
 from dbt.adapters.sparkivm.local_server.join import join_server
 from dbt.adapters.sparkivm.private_directory import make_private, private_file

@@ -17,7 +17,7 @@ from sparkivm.names import TableName, name_of, quoted
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory, ViewMemory
 from sparkivm.refresh.decide.decide import decide
-from sparkivm.refresh.decide.evolution import evolution
+from sparkivm.refresh.decide.evolution import Evolution, evolution
 from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.decide.shared_joins import find_shared_joins
@@ -27,9 +27,8 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.clone import clone
-from sparkivm.refresh.run.evolve import evolve
 from sparkivm.refresh.run.from_changes import apply_changes
-from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild
+from sparkivm.refresh.run.rebuild import build_empty, drop_former_state, rebuild, replace_state
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import refuse_lossy_settings, semantic_settings
 from sparkivm.refresh.sources.pins import Pins
@@ -37,6 +36,7 @@ from sparkivm.refresh.sources.source_catalog import has_same_meaning
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.stored_state import StoredState
+from sparkivm.spark_sql.relations import select_text
 
 _MOST_TRIES = 4
 _DAY_MS = 24 * 3600 * 1000
@@ -154,7 +154,7 @@ def _evolved(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
     if found is None:
         return None
     try:
-        evolve(attempt, found)
+        _evolve(attempt, found)
     except EngineError as error:
         attempt.engine.warn(f"its state is computed again: {found.label} failed: {error}")
         return None
@@ -163,6 +163,31 @@ def _evolved(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
     return replace(
         result, mode=mode, explanation=f"the query was edited: {found.label}; {result.explanation}"
     )
+
+
+def _evolve(attempt: Attempt, evolution: Evolution) -> None:
+    """Commit the frontier of the edited query, with the new columns if there are any. A refresh follows.
+
+    Raises: EngineError, with the state unchanged; Conflict.
+    """
+    seen = evolution.seen
+    stored, old = seen.stored, seen.stored.frontier
+    assert stored.facts is not None and old is not None
+    frontier = replace(
+        attempt.frontier(seen, old),
+        timing=attempt.timing(seen, "", 0),
+        outcome=Outcome("edited", reason=Reason.QUERY_CHANGED.name, detail=evolution.label),
+    )
+    if evolution.content is not None:
+        select = select_text(evolution.content, attempt.texts(seen))
+        replace_state(attempt, stored, frontier, select, seen.compiled)
+        return
+    frontier = replace(
+        frontier, base=stored.version, several=old.several, appended=old.appended, columns=old.columns
+    )
+    columns = [quoted(field.name) for field in stored.facts.fields]
+    write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.query": frontier.text})
+    attempt.commit(stored, frontier, write)
 
 
 def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
