@@ -295,6 +295,16 @@ class TestRefusals:
             lab.view("ci_m", GROUPS).clone_of(origin)
         assert not lab.has("ci_m")
 
+    @pytest.mark.parametrize("text", ["select 1 as k", "values (1)"])
+    def test_a_public_view_that_somebody_altered(self, lab, text):
+        origin = lab.view("m", GROUPS).build()
+        relations = lab.engine.lake.relations
+        key = origin.request.view.key
+        relations[key] = replace(relations[key], text=text)
+        with pytest.raises(CannotClone, match="does not read"):
+            lab.view("ci_m", GROUPS).clone_of(origin)
+        assert not lab.has("ci_m")
+
     def test_a_relation_that_is_in_the_way(self, lab):
         origin = lab.view("m", GROUPS).build()
         lab.run("create view ci_m as select 1 as a")
