@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
-from tests.reading import assert_refused, read
+from tests.reading import assert_refused, read, refusal
 
 UNKNOWN = (
     "bitmap_count(bitmap_construct_agg(bitmap_bit_position(a)))",
@@ -50,10 +50,114 @@ def test_a_value_over_no_rows_that_is_known(value):
     read(f"select k, (select {value} from s where s.k = r.k) as x from r")
 
 
-@pytest.mark.parametrize("constant", ["null", "cast(null as int)", "nullif(1, 1)"])
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "null",
+        "cast(null as int)",
+        "nullif(1, 1)",
+        "try_cast('a' as int)",
+        "cast('a' as int)",
+        "get(array(1), 5)",
+        "case when 1 = 2 then k end",
+        "if(false, k, null)",
+        "k + null",
+        "coalesce(null, 1 / 0)",
+    ],
+)
 def test_in_of_a_constant_that_may_be_null(constant):
     detail = "IN of a constant that may be NULL"
-    for text in (f"{constant} in (select k from s)", f"{constant} not in (select k from s)"):
-        assert_refused(f"select k from r where ({text}) is null", Reason.OPERATOR_NOT_SUPPORTED, detail)
+    for text in ("{x} in (select k from s)", "{x} not in (select k from s)"):
+        for query in (
+            f"select k from r where ({text.format(x=constant)}) is null",
+            f"select {text.format(x='x')} as found from (select {constant} as x from r)",
+            f"select {text.format(x='x')} as found from (select k as x from r union all select {constant} from r)",
+            f"with c as (select {constant} as x from r) select {text.format(x='x')} as found from c, s",
+        ):
+            assert_refused(query, Reason.OPERATOR_NOT_SUPPORTED, detail)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select s.a in (select b from s) as found from r left join s on false",
+        "select s.a in (select b from s) as found from r left join (select * from s where 1 = 2) as s on r.k = s.k",
+        "select s.a in (select b from s) as found from s full join (select * from r limit 0) as r on r.k = s.k and 1 = 2",
+    ],
+)
+def test_in_of_the_padding_of_a_join_that_has_no_matches(query):
+    assert_refused(query, Reason.OPERATOR_NOT_SUPPORTED, "IN of a constant that may be NULL")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1",
+        "-1",
+        "k",
+        "k + 1",
+        "coalesce(k, null, 1)",
+        "coalesce(k, 1)",
+        "nullif(k, 1)",
+        "case when k > 1 then k end",
+        "case when k > 1 then k else null end",
+        "if(k > 1, 1, null)",
+        "cast(1 as bigint)",
+    ],
+)
+def test_in_of_a_value_that_is_no_constant_null(value):
+    read(f"select {value} in (select k from s) as found from r")
+    read(f"select x in (select k from s) as found from (select {value} as x from r)")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select k from f where not found",
+        "select k from f where found = false or k > 1",
+        "select k from f where found <> true",
+        "select not found as missing from f",
+        "select if(not found, 1, 0) as missing from f",
+        "select k, count_if(not found) as missing from f group by k",
+        "select found, count(*) as n from f group by found having not found",
+        "select f.k from f join s on f.k = s.k and not f.found",
+        "select k from (select * from f union all select k, true from s) where not found",
+        "select k from r where exists (select 1 from f where f.k = r.k and not (found and r.k > 1))",
+        "select k, a in (select b from s) as found, not found as missing from r",
+        "select not (a in (select b from s)) as missing from r group by a in (select b from s)",
+        "select (a not in (select b from s)) = (k > 1) as same from r",
+        "select (case when k > 1 then a in (select b from s) else false end) = false as missing from r",
+        "select not if(k > 1, found, false) as missing from f",
+        "select k from (select k, case when k > 1 then found end as found from f) where found = false",
+    ],
+)
+def test_not_of_the_result_of_in(query):
+    if " from f" in query or " join f" in query:
+        query = f"with f as (select k, a in (select b from s) as found from r) {query}"
+        assert_refused(query, Reason.OPERATOR_NOT_SUPPORTED, "NOT of the result of IN")
+    else:
+        refusal(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select k, found, missing from f where found or missing",
+        "select k from f where found = true and missing is not false",
+        "select if(found, 1, 0) as x, coalesce(missing, true) as y from f",
+        "select found, count(*) as n from f group by found having found",
+        "select k from f where not there",
+        "select case when k > 1 then found else missing end as x from f",
+        "select not case when found then k > 1 else k > 2 end as x from f",
+    ],
+)
+def test_the_result_of_in_without_not(query):
+    read(
+        "with f as (select k, a in (select b from s) as found, a not in (select b from s) as missing, "
+        f"exists (select 1 from s where s.b = r.a) as there from r) {query}"
+    )
+
+
+def test_in_of_several_or_of_text():
     read("select k from r where 1 in (select k from s) or (null, k) in (select a, k from s)")
     read("select k from r where ((k, a)) in (select k, a from s) and ((k)) not in (select k from s)")

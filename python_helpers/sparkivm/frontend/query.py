@@ -20,6 +20,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.frontend.char_padding import with_padding
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.correlation import reads_outer_columns_only_among_themselves
+from sparkivm.frontend.in_values import refuse_unclear_in_values
 from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
     any_rows,
@@ -71,7 +72,9 @@ def read_query(tree: exp.Query, catalog: Catalog, names: NameAllocator | None = 
     """
     _refuse_unread(tree)
     reader = QueryReader(catalog, names or NameAllocator())
-    return with_padding(reader.query(with_chosen_rows(tree)), reader.names.types)
+    query = reader.query(with_chosen_rows(tree))
+    refuse_unclear_in_values(query.root)
+    return with_padding(query, reader.names.types)
 
 
 def _refuse_unread(tree: exp.Query) -> None:

@@ -42,6 +42,7 @@ from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_over_no_rows
 from sparkivm.frontend.expressions import has_aggregate, resolve
+from sparkivm.frontend.in_values import around, as_in_value
 from sparkivm.frontend.order_by import inside_parentheses
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
@@ -111,11 +112,6 @@ class Subqueries:
                 if part.find(exp.Window) or not self.has_aggregate(part):
                     check_accepted(part)
             operands = tuple(map(Scalar, parts))
-            if len(operands) == 1 and not operands[0].columns and parts[0].find(exp.Null, exp.Nullif):
-                # Spark folds the IN to NULL only for such an operand.
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, "IN of a constant that may be NULL", node
-                )
         rows, visible = self._reader.read_subquery(query, scope, exists=kind == "exists")
         values = [name for _, name in visible]
         expected = {"scalar": 1, "in": len(operands), "exists": len(values)}[kind]
@@ -160,8 +156,12 @@ class Subqueries:
 
     def same_column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
         """The column of an equal waiting subquery (GROUP BY may repeat a SELECT item), or a new one."""
-        same = inside_parentheses(node)
-        equal_ones = (name for name, one in self._waiting.items() if inside_parentheses(one.node) == same)
+        same, unknown = inside_parentheses(node), _unknown(node)
+        equal_ones = (
+            name
+            for name, one in self._waiting.items()
+            if inside_parentheses(one.node) == same and (one.kind != "in" or one.unknown == unknown)
+        )
         name = next(equal_ones, None)
         return self.column(node, scope, aliases) if name is None else column(name).tree
 
@@ -345,7 +345,8 @@ class Subqueries:
         marked = Project(values, (*passed, (hit, integer(1))))
         joined = LeftJoin(beside, marked, JoinCondition((*pairs, Pair(x, found))))
         text = _IN.format(unknown=waiting.unknown)
-        return joined, expression(text, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
+        value = expression(text, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
+        return joined, as_in_value(value, operands, waiting.unknown, waiting.node)
 
     def _in_domain(
         self,
@@ -365,8 +366,9 @@ class Subqueries:
             Call(h, COUNT, expression("case when p then 1 end", p=condition)),
             Call(u, COUNT, expression("case when (p) is null then 1 end", p=condition)),
         )
-        text = _IN_COUNTED.format(unknown=waiting.unknown)
-        return self._beside(relation, every, calls), expression(text, h=h, u=u)
+        value = expression(_IN_COUNTED.format(unknown=waiting.unknown), h=h, u=u)
+        marked = as_in_value(value, operands, waiting.unknown, waiting.node)
+        return self._beside(relation, every, calls), marked
 
     def _matches(
         self, waiting: _Waiting, relation: Relation, operands: Sequence[str], rows: Relation
@@ -417,19 +419,7 @@ def _unknown(node: exp.Expr) -> str:
     Spark pushes NOT inwards, then joins the subquery for IN or NOT IN, and the join knows only matches
     (docs/decisions/018-in-is-never-null.md).
     """
-    negated = False
-    while (parent := node.parent) is not None:
-        if isinstance(parent, exp.Not):
-            negated = not negated
-        elif isinstance(parent, (exp.EQ, exp.NEQ)):
-            other = parent.expression if parent.this is node else parent.this
-            if not isinstance(other, exp.Boolean):
-                break
-            negated ^= isinstance(parent, exp.EQ) != other.this
-        elif not isinstance(parent, (exp.And, exp.Or, exp.Paren)):
-            break
-        node = parent
-    return str(negated).lower()
+    return str(around(node).negated).lower()
 
 
 def _filter(relation: Relation, predicate: Scalar | None) -> Relation:
