@@ -43,6 +43,8 @@ MOVED = (
     "select x in (select y from s) as r from (select i as x from n union all select null from n)",
     "select i, (case when v > 1 then i in (select y from s) else false end) = false as r from n",
     "select n.i, s.y in (select y from s) as r from n left join s on false",
+    "select n.i, s.y from n left join s on s.y > n.v and n.i not in (select y from s where y is null or y = 1)",
+    "select i, e from n left join lateral explode(filter(array(i), z -> z > 1)) as g(e)",
     "select i, case when 1 = 2 then i end in (select y from s) as r from n",
 )
 

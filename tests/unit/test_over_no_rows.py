@@ -77,6 +77,26 @@ def test_in_of_a_constant_that_may_be_null(constant):
             assert_refused(query, Reason.OPERATOR_NOT_SUPPORTED, detail)
 
 
+@pytest.mark.parametrize("join", ["left join", "right join", "full join", "left semi join", "left anti join"])
+def test_not_in_within_on(join):
+    detail = "NOT IN with a subquery in ON of an outer or semi join"
+    for condition in ("r.a not in (select b from t)", "(s.k > 1 or not (s.a in (select b from t)))"):
+        query = f"select 1 as one from r {join} s on r.k = s.k and {condition}"
+        assert_refused(query, Reason.OPERATOR_NOT_SUPPORTED, detail)
+    read(f"select 1 as one from r {join} s on r.k = s.k and r.a in (select b from t)")
+    read(f"select 1 as one from r {join} s on r.k = s.k and not exists (select 1 from t where t.b = r.a)")
+
+
+def test_lateral_function_without_a_condition():
+    detail = "LEFT JOIN LATERAL of a table function without a condition"
+    for on in ("", " on true"):
+        query = f"select r.k, g.e from r left join lateral explode(array(a, b)) as g(e){on}"
+        assert_refused(query, Reason.OPERATOR_NOT_SUPPORTED, detail)
+    read("select r.k, g.e from r left join lateral explode(array(a, b)) as g(e) on g.e > 1")
+    read("select r.k, g.e from r join lateral explode(array(a, b)) as g(e)")
+    read("select r.k, g.e from r lateral view outer explode(array(a, b)) g as e")
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -85,8 +85,12 @@ class FromReader:
         if isinstance(node.this, exp.Subquery):
             inner, visible = self._reader.read_subquery(node.this, scope, exists=False)
             visible = _with_column_aliases(visible, node)
+        elif condition is None and side == "LEFT":
+            # Spark keeps no row for which the function makes none, unlike LATERAL VIEW OUTER.
+            what = "LEFT JOIN LATERAL of a table function without a condition; write LATERAL VIEW OUTER"
+            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
         elif condition is None:
-            return self._lateral_view(left, scope, node, outer=side == "LEFT")
+            return self._lateral_view(left, scope, node)
         elif side == "":
             rows, both = self._lateral_view(left, scope, node)
             return Filter(rows, self._condition(condition, both)), both
