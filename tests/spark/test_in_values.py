@@ -37,7 +37,6 @@ def test_in_is_what_spark_takes_it_for(either_spark):
 MOVED = (
     "select i from (select i, i in (select y from s) as r from n) where not r",
     "select i, not r as q from (select i, i in (select y from s) as r from n)",
-    "select i, i in (select y from s) as r, not r as q from n",
     "select r, count(*) as c from (select i in (select y from s) as r from n) group by r having not r",
     "select i, x in (select y from s) as r from (select i, cast(null as int) as x from n)",
     "select x in (select y from s) as r from (select i as x from n union all select null from n)",
