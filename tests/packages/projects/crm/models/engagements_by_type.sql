@@ -1,2 +1,2 @@
 select * from (select deal_id, type from {{ ref('engagement') }})
-pivot (count(*) for type in ('EMAIL' as emails, 'CALL' as calls, 'MEETING' as meetings))
+pivot (sum(1) for type in ('EMAIL' as emails, 'CALL' as calls, 'MEETING' as meetings))
