@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
-from tests.dbt.shop_project import CHANGES, MODELS, TABLES, modes, responses, rows, run_sql
+from tests.dbt.shop_project import CHANGES, MODELS, modes, responses, rows, run_sql, sources_in
 
 pytestmark = [pytest.mark.dbt, pytest.mark.slow]
 
@@ -26,7 +26,7 @@ def models():
 
 @pytest.fixture(scope="class", autouse=True)
 def built(project):
-    run_sql(project, *TABLES)
+    run_sql(project, *sources_in())
     run_dbt(["run"])
 
 

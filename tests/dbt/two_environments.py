@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
-from tests.dbt.shop_project import MODELS, SOURCES, TABLES, run_sql
+from tests.dbt.shop_project import MODELS, SOURCES, run_sql, sources_in
 
 STATE = ["--state", "state"]
 CI = [*STATE, "--target", "ci"]
@@ -35,7 +35,7 @@ class TwoEnvironments:
 
     @pytest.fixture(scope="class", autouse=True)
     def built(self, project, ci):
-        run_sql(project, *TABLES)
+        run_sql(project, *sources_in())
         run_dbt(["build"])
         save_state(project)
         project.create_test_schema(ci)
