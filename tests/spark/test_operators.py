@@ -18,7 +18,7 @@ from tests.nightly import few_of
 from tests.spark.lab import Lab, View, side_by_side
 from tests.spark.shop import change, open_shop
 from tests.spark.state_sizes import Size, take_states_for
-from tests.spark_settings import STATES
+from tests.spark_settings import SOURCES, STATES
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -313,6 +313,8 @@ _NOT_SHOWN = {
 }
 # Operators for which new input rows remove no output rows, so that the change is appended.
 _APPENDS = ("Filter", "Project", "OneRow", "Generate", "UnionAll", "InnerJoin")
+# Spark reads a table in Iceberg by several tasks, which add DOUBLE in any order.
+_DIGITS = 14 if SOURCES == "iceberg" else None
 # Queries that are an error with ANSI on: text beside numbers, and CORR of values that do not vary.
 _NOT_ANSI = {"rows__unions_of_types", "recomputed__of_spread"}
 _QUERIES = {f"{family}__{name}": sql for family, queries in FAMILIES.items() for name, sql in queries.items()}
@@ -367,7 +369,7 @@ def test_every_construct(either_spark, monkeypatch, family):
 def refreshed(view: View) -> tuple[RefreshResult, str]:
     """Refresh. Returns the result and the problem found; empty if the refresh was incremental and correct."""
     result = view.refresh()
-    found = view.differences()
+    found = view.differences(_DIGITS)
     if found or result.fallback or result.mode not in ("incremental", "no_op"):
         return result, f"{result.mode} {result.fallback or ''} {found}"
     return result, ""
