@@ -192,4 +192,4 @@ def test_the_report_has_history_and_plans(project, tmp_path):
     text = Path(said("report").strip()).read_text()
     assert text.count('<div class="times">') == 1
     assert text.count("<svg ") == 2, "the third has a wrong option"
-    assert "refresh_mode is &#x27;sometimes&#x27;" in text
+    assert "refresh_mode is &#39;sometimes&#39;" in text

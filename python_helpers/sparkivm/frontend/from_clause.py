@@ -153,6 +153,8 @@ class FromReader:
             both = left_scope.joined(right_scope)
             predicates.extend(conjuncts(self._condition(on, both, subqueries.column)))
         if subqueries.waiting and not inner:
+            tested_first = () if side == "FULL" else (left if side == "RIGHT" else right).columns
+            subqueries.refuse_not_in(predicates, frozenset(tested_first), join)
             left, right = subqueries.beside(left, right, join)
         if kind in ("SEMI", "ANTI"):
             condition = JoinCondition.of(predicates, left.columns, right.columns)

@@ -13,7 +13,7 @@ I(f) are the subquery's rows for a row of A; correlation.py says how they are jo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -194,13 +194,6 @@ class Subqueries:
             if name not in self._waiting:
                 continue  # already joined, as an operand of an earlier one
             waiting = self._waiting[name]
-            if waiting.kind == "in" and waiting.unknown == "true":
-                # Spark takes unknown for FALSE before NOT, except where it can test one side before the join.
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED,
-                    "NOT IN with a subquery in ON of an outer or semi join",
-                    join,
-                )
             if waiting.read & frozenset(right.columns):
                 if waiting.read & frozenset(left.columns):
                     raise not_incremental(
@@ -210,6 +203,23 @@ class Subqueries:
             else:
                 left = self._join(left, name)
         return left, right
+
+    def refuse_not_in(
+        self, condition: Iterable[Scalar], tested_first: frozenset[str], join: exp.Expr
+    ) -> None:
+        """Refuse NOT IN in ON of an outer or semi join, where Spark takes unknown for FALSE before NOT.
+
+        tested_first  columns of the side on which Spark tests conditions before the join: there NOT IN is
+                      what it is in WHERE
+        Raises: NotIncremental.
+        """
+        for predicate in condition:
+            waiting = [self._waiting[name] for name in predicate.columns & self.waiting]
+            if any(one.kind == "in" and one.unknown == "true" for one in waiting):
+                read = (predicate.columns - self.waiting).union(*(one.read for one in waiting))
+                if not read <= tested_first:
+                    what = "NOT IN with a subquery in ON of an outer or semi join"
+                    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
 
     # EXISTS and IN as conjuncts
 
