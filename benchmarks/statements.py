@@ -80,7 +80,8 @@ class StatementChanges:
     @cached_property
     def _locations(self) -> list[str]:
         """Of the tables, which are loaded before the first arm."""
-        tables = [row.tableName for row in self.session.sql(f"show tables in {self.schema}").collect()]
+        found = self.session.sql(f"show tables in {self.schema}").collect()
+        tables = [row.tableName for row in found if not row.isTemporary]
         details = (self.session.sql(f"describe detail {self.schema}.{table}") for table in tables)
         return [row.location for detail in details for row in detail.select("location").collect()]
 
