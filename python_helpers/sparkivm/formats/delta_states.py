@@ -10,7 +10,7 @@ tested  tests/unit/test_delta_states.py, tests/refresh/test_partition_values.py,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
 from sparkivm.formats.delta import (
@@ -71,28 +71,16 @@ class DeltaStates(StateFormat):
     def retention(self, kept: str) -> Mapping[str, str]:
         return dict.fromkeys(_RETENTION, f"interval {kept}")
 
-    def checked(
-        self,
-        select: str,
-        columns: Sequence[tuple[str, str]],
-        partitioned_by: Collection[str],
-        *,
-        in_order: bool = True,
-    ) -> str:
-        """Delta would store an empty text in a partition column as NULL, a different value."""
-        named = {name.lower() for name in partitioned_by}
-        checked = {
-            name: f"{_refusing_empty(name)} as {quoted(name)}"
-            for name, type_ in columns
-            if name.lower() in named and (not type_ or spark_type(type_).word in _TEXTS)
-        }
-        if not checked:
-            return select
-        if in_order:
-            items = [checked.get(name, quoted(name)) for name, _ in columns]
-        else:
-            items = [f"* except ({', '.join(map(quoted, checked))})", *checked.values()]
-        return f"select {', '.join(items)}\nfrom (\n{select}\n) as written"
+    def partition_value(self, name: str, type_: str) -> str:
+        """Delta would store an empty text as NULL, a different value."""
+        if type_ and spark_type(type_).word not in _TEXTS:
+            return ""
+        said = (
+            f"The state is partitioned by {name}, and Delta stores an empty string there as NULL. Remove it "
+            f"from partition_by, or let the model return nullif({name}, '')."
+        )
+        column = quoted(name)
+        return f"if(length({column}) = 0, raise_error({literal(said)}), {column})"
 
     def make(
         self,
@@ -207,15 +195,6 @@ class DeltaStates(StateFormat):
 
 
 DELTA_STATES = DeltaStates()
-
-
-def _refusing_empty(name: str) -> str:
-    said = (
-        f"The state is partitioned by {name}, and Delta stores an empty string there as NULL. Remove it from "
-        f"partition_by, or let the model return nullif({name}, '')."
-    )
-    column = quoted(name)
-    return f"if(length({column}) = 0, raise_error({literal(said)}), {column})"
 
 
 def _replaces_all(commit: Commit) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 from sparkivm.engine import Commit, EngineError, RelationFacts
-from sparkivm.names import TableName
+from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import SparkType
 
 Done = TypeVar("Done")
@@ -100,6 +100,13 @@ class StateFormat(ABC):
         """Properties of a table that keeps its history for a time such as "30 days"."""
 
     @abstractmethod
+    def partition_value(self, name: str, type_: str) -> str:
+        """The value of a partition column, with an error where another would be stored; "" if none would.
+
+        name   of the partition column
+        type_  of it; "" if unknown
+        """
+
     def checked(
         self,
         select: str,
@@ -108,12 +115,22 @@ class StateFormat(ABC):
         *,
         in_order: bool = True,
     ) -> str:
-        """The SELECT of rows to write, with an error for a value that the format would change.
+        """The SELECT of rows to write, with an error for a partition value that the format would change.
 
         columns         names and types of the result; "" for an unknown type
         partitioned_by  the table's partition columns
         in_order        whether the result has exactly these columns, in their order; else it may have others
         """
+        named = {name.lower() for name in partitioned_by}
+        values = {name: self.partition_value(name, type_) for name, type_ in columns if name.lower() in named}
+        checked = {name: f"{value} as {quoted(name)}" for name, value in values.items() if value}
+        if not checked:
+            return select
+        if in_order:
+            items = [checked.get(name, quoted(name)) for name, _ in columns]
+        else:
+            items = [f"* except ({', '.join(map(quoted, checked))})", *checked.values()]
+        return f"select {', '.join(items)}\nfrom (\n{select}\n) as written"
 
     @abstractmethod
     def make(
