@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from tests.dbt.server_project import ServerProject
-from tests.dbt.thrift_server import start_server
+from tests.dbt.thrift_server import profile, start_server
 from tests.spark.iceberg_catalogs import EXTENSION, METASTORE
 from tests.spark_settings import ICEBERG, SHORTCUTS
 
@@ -27,14 +27,7 @@ class IcebergProject(ServerProject):
     def dbt_profile_target(self, tmp_path_factory):
         directory = tmp_path_factory.mktemp("thrift")
         port, process = start_server(directory, SHORTCUTS | METASTORE | self.SETTINGS, [ICEBERG])
-        yield {
-            "type": "sparkivm",
-            "method": "thrift",
-            "host": "127.0.0.1",
-            "port": port,
-            "user": "dbt",
-            "threads": 2,
-        }
+        yield profile(port)
         os.kill(process, signal.SIGTERM)
 
     def test_states_are_tables_of_iceberg(self, project):

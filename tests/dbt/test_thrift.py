@@ -13,7 +13,7 @@ from tests.dbt.spark_project import modes_of_views
 from tests.dbt.test_sql_header import DAYS, TWICE
 from tests.dbt.test_sql_header import YAML as HEADERS
 from tests.dbt.test_type_spark import SparkProject
-from tests.dbt.thrift_server import start_server
+from tests.dbt.thrift_server import profile, start_server
 
 pytestmark = [pytest.mark.thrift, pytest.mark.slow]
 
@@ -27,14 +27,7 @@ def port(tmp_path_factory):
 
 @pytest.fixture(scope="class")
 def dbt_profile_target(port):
-    return {
-        "type": "sparkivm",
-        "method": "thrift",
-        "host": "127.0.0.1",
-        "port": port,
-        "user": "dbt",
-        "threads": 2,
-    }
+    return profile(port)
 
 
 class TestOverThrift(ServerProject):

@@ -21,6 +21,18 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
+def profile(port: int) -> dict[str, object]:
+    """A target of profiles.yml."""
+    return {
+        "type": "sparkivm",
+        "method": "thrift",
+        "host": "127.0.0.1",
+        "port": port,
+        "user": "dbt",
+        "threads": 2,
+    }
+
+
 def start_server(
     directory: Path, settings: Mapping[str, str] = SHORTCUTS, packages: Sequence[str] = ()
 ) -> tuple[int, int]:

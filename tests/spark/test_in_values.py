@@ -19,10 +19,15 @@ VALUES = (
 )
 
 
-def test_in_is_what_spark_takes_it_for(either_spark):
-    lab = Lab(either_spark, "in_values")
+def with_tables(spark, name):
+    lab = Lab(spark, name)
     lab.table("n", "i int, v int", "(1, 1)", "(null, 2)", "(3, 3)")
     lab.table("s", "y int", "(1)", "(7)")
+    return lab
+
+
+def test_in_is_what_spark_takes_it_for(either_spark):
+    lab = with_tables(either_spark, "in_values")
     views = [
         lab.view(f"v{number}", f"select i, v, {value} as found from n") for number, value in enumerate(VALUES)
     ]
@@ -49,9 +54,7 @@ MOVED = (
 
 
 def test_what_spark_moves_to_in_is_not_incremental(spark):
-    lab = Lab(spark, "moved_in_values")
-    lab.table("n", "i int, v int", "(1, 1)", "(null, 2)", "(3, 3)")
-    lab.table("s", "y int", "(1)", "(7)")
+    lab = with_tables(spark, "moved_in_values")
     views = [lab.view(f"v{number}", sql) for number, sql in enumerate(MOVED)]
     for view in views:
         view.must_be("create", Reason.OPERATOR_NOT_SUPPORTED)

@@ -36,14 +36,14 @@ _TOTAL = (
 )  # fmt: skip
 
 
-def as_in_value(value: Scalar, operands: tuple[str, ...], unknown: str, node: exp.Expr) -> Scalar:
+def as_in_value(value: Scalar, operands: tuple[str, ...], unknown: bool, node: exp.Expr) -> Scalar:
     """The value of an IN, marked.
 
     operands  its columns, left of IN
     unknown   the value where IN is neither TRUE nor FALSE
     """
     tree = value.tree.copy()
-    tree.meta[_IN] = (operands, unknown == "true", place_of(node))
+    tree.meta[_IN] = (operands, unknown, place_of(node))
     return Scalar(tree)
 
 

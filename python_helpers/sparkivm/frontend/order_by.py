@@ -1,9 +1,8 @@
-"""ORDER BY, LIMIT and OFFSET: their keys and numbers; parentheses around a query."""
+"""ORDER BY, LIMIT and OFFSET: their keys and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import overload
 
 from sqlglot import exp
 
@@ -97,18 +96,3 @@ def any_rows(tree: exp.Query) -> NotIncremental:
 def takes_some(tree: exp.Query) -> bool:
     """Whether a query has a LIMIT or OFFSET."""
     return number_of(tree, "limit") is not None or number_of(tree, "offset") is not None
-
-
-@overload
-def inside_parentheses(tree: exp.Query) -> exp.Query: ...
-@overload
-def inside_parentheses(tree: exp.Expr) -> exp.Expr: ...
-def inside_parentheses(tree: exp.Expr) -> exp.Expr:
-    """The tree without redundant parentheses; those with a WITH, ORDER BY or LIMIT of their own stay."""
-    while isinstance(tree, exp.Paren) or (
-        isinstance(tree, exp.Subquery)
-        and not any(map(tree.args.get, ("order", "with_")))
-        and not takes_some(tree)
-    ):
-        tree = tree.this
-    return tree

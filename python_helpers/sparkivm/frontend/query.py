@@ -25,13 +25,13 @@ from sparkivm.frontend.known_clauses import refuse_unknown_clauses
 from sparkivm.frontend.order_by import (
     any_rows,
     by_all,
-    inside_parentheses,
     number_of,
     output_key,
     sort_key,
     takes_all,
     takes_some,
 )
+from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.parse import with_units_and_signs
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence
@@ -46,7 +46,7 @@ _DEEPEST_VIEW = 40
 
 
 class Catalog(Protocol):
-    """What the frontend asks of the catalog: which table or view a name stands for."""
+    """What the frontend asks of the engine: which table or view a name refers to."""
 
     def lookup(self, parts: tuple[str, ...], namespace: tuple[str, ...]) -> RelationFacts:
         """The relation of a name of one to three parts; unqualified names of a view are in its namespace.

@@ -6,25 +6,21 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from sparkivm.algebra import Relation, Scalar, Scan
-from sparkivm.algebra.function_call import arguments_of, spark_name
 from sparkivm.errors import UnknownName
+from sparkivm.frontend.named_types import type_named_in
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.names import OF_FEEDS, RESERVED_PREFIX, is_reserved
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.spark.data_types import SparkType, spark_type
+from sparkivm.spark.data_types import SparkType
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
 
 # Delta refuses these in a state's columns; a source with column mapping may have them.
 _NO_NAME = re.compile(r"[ ,;{}()\n\t=]")
 _UNNAMED = "\0expression_"  # no table column has such a name
-_NESTED = re.compile(r"\s*(?:struct|array|map)\s*<", re.IGNORECASE)
-_WITH_PARTS = (exp.DataType.Type.ARRAY, exp.DataType.Type.MAP, exp.DataType.Type.STRUCT)
 
 
 class NameAllocator:
@@ -93,7 +89,7 @@ class NameAllocator:
         if isinstance(tree, exp.Column):
             found = self.type_of(relation, Scalar(tree)) or self.type_of_column(tree.name)
         else:
-            found = _type_named_in(tree)
+            found = type_named_in(tree)
         return found and found.field(fields)
 
     def type_of_column(self, name: str) -> SparkType | None:
@@ -106,33 +102,6 @@ class NameAllocator:
             return None
         owner, source = relation.origin(scalar.as_column)
         return self.types.get(source) if isinstance(owner, Scan) else None
-
-
-def _type_named_in(tree: exp.Expr) -> SparkType | None:
-    """The type that CAST names, or FROM_JSON with a DDL schema; None for other expressions."""
-    if isinstance(tree, exp.Cast):
-        return _type(tree.to)
-    if not isinstance(tree, exp.Func) or spark_name(tree) != "from_json":
-        return None
-    _, *schema = arguments_of(tree)
-    if not schema or not isinstance(schema[0], exp.Literal):
-        return None
-    text = schema[0].name
-    struct = text if _NESTED.match(text) else f"struct<{text}>"
-    try:  # inside a cast the parser rejects types that it does not know
-        cast = sqlglot.parse_one(f"cast(x as {struct})", dialect="spark")
-    except SqlglotError:
-        return None
-    return _type(cast.to) if isinstance(cast, exp.Cast) else None
-
-
-def _type(node: exp.DataType) -> SparkType:
-    if node.this not in _WITH_PARTS:
-        return spark_type(node.sql(dialect="spark").lower())
-    struct = node.this == exp.DataType.Type.STRUCT
-    kinds = [part.args["kind"] if struct else part for part in node.expressions]
-    names = tuple(part.name for part in node.expressions) if struct else ()
-    return SparkType(node.this.value.lower(), parts=tuple(map(_type, kinds)), names=names)
 
 
 @dataclass

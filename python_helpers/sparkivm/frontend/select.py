@@ -26,7 +26,8 @@ from sparkivm.frontend.expressions import (
 from sparkivm.frontend.from_clause import FromReader
 from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
-from sparkivm.frontend.order_by import by_all, inside_parentheses, must_be_no_name, ordinal, sort_key
+from sparkivm.frontend.order_by import by_all, must_be_no_name, ordinal, sort_key
+from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.place import not_incremental
 from sparkivm.frontend.scope import Scope, Visible, refuse_two_names, unnamed, unresolved
 from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star

@@ -43,7 +43,7 @@ from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
 from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_over_no_rows
 from sparkivm.frontend.expressions import has_aggregate, resolve
 from sparkivm.frontend.in_values import around, as_in_value
-from sparkivm.frontend.order_by import inside_parentheses
+from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.place import not_incremental, place_of
 from sparkivm.frontend.scope import Scope
 from sparkivm.reasons import Reason
@@ -60,13 +60,20 @@ _IN_COUNTED = "case when h > 0 then true when u > 0 then {unknown} else false en
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A subquery whose column has a name, but is not joined yet."""
+    """A subquery whose column has a name, but is not joined yet.
+
+    values    the columns that it returns
+    operands  left of IN
+    unknown   the value of an IN that is neither TRUE nor FALSE: the one that makes the condition around it
+              FALSE. Spark pushes NOT inwards, then joins the subquery for IN or NOT IN, and the join knows
+              only matches (docs/decisions/018-in-is-never-null.md).
+    """
 
     kind: Kind
     rows: Relation
-    values: tuple[str, ...]  # the columns that it returns
-    operands: tuple[Scalar, ...]  # left of IN
-    unknown: str  # the value of an IN that is neither TRUE nor FALSE
+    values: tuple[str, ...]
+    operands: tuple[Scalar, ...]
+    unknown: bool
     node: exp.Expr
 
     @property
@@ -120,7 +127,7 @@ class Subqueries:
                 Reason.SQL_NOT_UNDERSTOOD, f"a subquery returns {len(values)} columns, not {expected}", node
             )
         name = self._reader.names.fresh("subquery")
-        self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, _unknown(node), node)
+        self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, around(node).negated, node)
         return column(name).tree
 
     def has_aggregate(self, tree: exp.Expr) -> bool:
@@ -156,7 +163,7 @@ class Subqueries:
 
     def same_column(self, node: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
         """The column of an equal waiting subquery (GROUP BY may repeat a SELECT item), or a new one."""
-        same, unknown = inside_parentheses(node), _unknown(node)
+        same, unknown = inside_parentheses(node), around(node).negated
         equal_ones = (
             name
             for name, one in self._waiting.items()
@@ -215,7 +222,7 @@ class Subqueries:
         """
         for predicate in condition:
             waiting = [self._waiting[name] for name in predicate.columns & self.waiting]
-            if any(one.kind == "in" and one.unknown == "true" for one in waiting):
+            if any(one.kind == "in" and one.unknown for one in waiting):
                 read = (predicate.columns - self.waiting).union(*(one.read for one in waiting))
                 if not read <= tested_first:
                     what = "NOT IN with a subquery in ON of an outer or semi join"
@@ -281,6 +288,7 @@ class Subqueries:
                 joined, value = self._exists(relation, waiting, correlation)
             case "in":
                 joined, value = self._in(relation, waiting, correlation, operands)
+                value = as_in_value(value, operands, waiting.unknown, waiting.node)
         kept = tuple((passed, column(passed)) for passed in relation.columns)
         return Project(joined, (*kept, (name, value)))
 
@@ -361,9 +369,8 @@ class Subqueries:
         pairs = tuple(Pair(of, names[of], of not in bound.strict) for of in names)
         marked = Project(values, (*passed, (hit, integer(1))))
         joined = LeftJoin(beside, marked, JoinCondition((*pairs, Pair(x, found))))
-        text = _IN.format(unknown=waiting.unknown)
-        value = expression(text, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
-        return joined, as_in_value(value, operands, waiting.unknown, waiting.node)
+        text = _IN.format(unknown=str(waiting.unknown).lower())
+        return joined, expression(text, hit=hit, x=x, n=expression("coalesce(n, 0)", n=n), u=u)
 
     def _in_domain(
         self,
@@ -383,9 +390,8 @@ class Subqueries:
             Call(h, COUNT, expression("case when p then 1 end", p=condition)),
             Call(u, COUNT, expression("case when (p) is null then 1 end", p=condition)),
         )
-        value = expression(_IN_COUNTED.format(unknown=waiting.unknown), h=h, u=u)
-        marked = as_in_value(value, operands, waiting.unknown, waiting.node)
-        return self._beside(relation, every, calls), marked
+        text = _IN_COUNTED.format(unknown=str(waiting.unknown).lower())
+        return self._beside(relation, every, calls), expression(text, h=h, u=u)
 
     def _matches(
         self, waiting: _Waiting, relation: Relation, operands: Sequence[str], rows: Relation
@@ -428,15 +434,6 @@ class Subqueries:
 
     def _fresh(self, name: str) -> str:
         return self._reader.names.fresh(name)
-
-
-def _unknown(node: exp.Expr) -> str:
-    """The value of an IN that is neither TRUE nor FALSE: the one that makes the condition around it FALSE.
-
-    Spark pushes NOT inwards, then joins the subquery for IN or NOT IN, and the join knows only matches
-    (docs/decisions/018-in-is-never-null.md).
-    """
-    return str(around(node).negated).lower()
 
 
 def _filter(relation: Relation, predicate: Scalar | None) -> Relation:

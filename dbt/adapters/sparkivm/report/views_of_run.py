@@ -50,7 +50,7 @@ class ViewRun:
 
     @property
     def drawn(self) -> str:
-        """The plan, or why there is none; "" without either."""
+        """The plan as SVG, or why there is no plan; "" without either."""
         return self.plan or self.problem
 
     @property
