@@ -7,6 +7,7 @@ from functools import partial
 from typing import Literal
 
 from sparkivm.algebra import Derivation, Keys, Relation, Scan
+from sparkivm.algebra.project import renamed
 from sparkivm.normalize.pipeline import Pass, Trace, traced
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
@@ -89,6 +90,13 @@ def join_change(join: Relation, changed: frozenset[str], sizes: Sizes) -> Relati
     narrowing = NarrowedJoins(sizes, distinct_values(join, sizes.rows))
     delta = Derivation(changed, narrowing).delta(join)
     return _finished(delta, BagState(join, ()), sizes)[-1].relation
+
+
+def row_changes(state: BagState, changed: frozenset[str], sizes: Sizes) -> Relation:
+    """The delta of the stored rows, under the table's column names."""
+    narrowing = NarrowedJoins(sizes, distinct_values(state.core, sizes.rows))
+    delta = renamed(Derivation(changed, narrowing).delta(state.core), state.columns)
+    return _finished(delta, state, sizes)[-1].relation
 
 
 def recomputed(state: State, content: Relation) -> StateChange:

@@ -28,6 +28,7 @@ from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import RESERVED_PREFIX, quoted
 from sparkivm.plan.shared_joins import SharedJoin
 from sparkivm.refresh.changed_rows.answers import Answers
+from sparkivm.refresh.changed_rows.handed_on import HandedOn
 from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.spark.data_types import SparkType
@@ -42,6 +43,8 @@ _USES_OF_ROWS = 3
 _MOST_ROWS = 1_000_000
 # Up to this many values we keep all columns, because the next view may read others.
 MOST_VALUES = 8_000_000
+# Changes that a view hands on are so many times fewer than those in its feed.
+_FEWER = 10
 _SMALL_BYTES = 4 << 20  # of a table's files
 
 _Key = tuple[str | int, ...]
@@ -52,6 +55,14 @@ KeptQuery = tuple[Relation, SourceTexts]  # of rows, and how it reads tables
 class _Kept:
     name: str
     fields: frozenset[str]
+
+
+def _text(settings: Mapping[str, str]) -> str:
+    return repr(sorted(settings.items()))
+
+
+def _of_state(state: RelationFacts, old: int, new: int, settings: Mapping[str, str]) -> _Key:
+    return state.name.key, state.table_id, old, new, _text(settings)
 
 
 class Memory:
@@ -69,6 +80,10 @@ class Memory:
 
     def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
         """The change, read from memory if it is kept there."""
+        return change
+
+    def handed_on(self, table: str, change: SourceChange) -> SourceChange:
+        """The change, read from memory if the view below handed on what really changed."""
         return change
 
     def rows(self, table: str, uses: int) -> str:
@@ -107,6 +122,7 @@ class RunMemory:
         self._uses: Counter[_Key] = Counter()
         self._answers: defaultdict[_Key, Answers] = defaultdict(Answers)
         self._joins: dict[str, tuple[SharedJoin, ...]] = {}  # by the plain view that contains them
+        self._handed_on: dict[_Key, Callable[[], HandedOn]] = {}
         self._refused = False
 
     def __len__(self) -> int:
@@ -140,6 +156,26 @@ class RunMemory:
         joins = read()
         with self._lock:
             self._joins[view] = joins
+
+    def hand_on(
+        self, state: RelationFacts, new: int, settings: Mapping[str, str], changes: Callable[[], HandedOn]
+    ) -> None:
+        """Offer the changes of a state to the views above it.
+
+        state     before these changes
+        new       the value for VERSION AS OF after them
+        settings  of the session that decide the values of expressions
+        """
+        with self._lock:
+            self._handed_on[_of_state(state, state.snapshot, new, settings)] = changes
+
+    def handed_on(
+        self, state: RelationFacts, change: SourceChange, settings: Mapping[str, str]
+    ) -> HandedOn | None:
+        """What was offered as this change; None if nothing was."""
+        with self._lock:
+            found = self._handed_on.get(_of_state(state, change.old, change.new, settings))
+        return None if found is None else found()
 
     def known(self, key: _Key, fields: frozenset[str]) -> str:
         """The relation that has the rows; "" if none has been made."""
@@ -177,6 +213,7 @@ class RunMemory:
                     engine.execute(engine.render("drop_own_view", view=name))
             self._made.clear()
             self._kept.clear()
+            self._handed_on.clear()
 
 
 @dataclass(frozen=True)
@@ -206,6 +243,16 @@ class ViewMemory(Memory):
         select = changed_rows(source, change, fields)
         return replace(change, kept=self._find(key, fields, lambda name: [(name, select)], read_bytes))
 
+    def handed_on(self, table: str, change: SourceChange) -> SourceChange:
+        source = self.tables[table]
+        found = self.run.handed_on(source, change, self.settings)
+        if found is None or found.rows * _FEWER > change.rows:
+            return change
+        fields = [field.name for field in source.fields]
+        kept = self._find(self._key(table, change), fields, found.selects, 0)
+        rows = max(1, round(found.rows))
+        return replace(change, kept=kept, rows=rows, counted=False, scans=0) if kept else change
+
     def rows(self, table: str, uses: int) -> str:
         source = self.tables[table]
         key = (source.name.key, *source.at)
@@ -226,7 +273,7 @@ class ViewMemory(Memory):
         self, join: SharedJoin, changes: Mapping[str, SourceChange], query: Callable[[], KeptQuery | None]
     ) -> str:
         sources = chain.from_iterable(self._key(table, changes[table]) for table in sorted(join.tables))
-        key = (join.key, repr(sorted(self.settings.items())), *sources)
+        key = (join.key, _text(self.settings), *sources)
         fields = tuple(join.columns.values())
         if known := self.run.known(key, frozenset(fields)):
             return known

@@ -35,6 +35,8 @@ def may_be_silent(
     size_bytes = sum(facts.size_bytes or 0 for key, facts in tables.items() if key in core.tables)
 
     def is_worth_asking(change: SourceChange) -> bool:
+        if change.kept:  # the view below handed on what changed
+            return False
         if change.how == "diff":
             return change.counted and keeps_changes(change, FOR_ANSWER_AND_REFRESH)
         small = change.how == "feed" and change.nets and not change.growth and 0 < change.rows <= _MOST_ROWS

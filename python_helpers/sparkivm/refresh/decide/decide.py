@@ -83,7 +83,9 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     """
     view = _View(seen)
     try:
-        changes = {key: _change_of(engine, view, key) for key in sorted(view.plan.tables)}
+        changes = {
+            key: memory.handed_on(key, _change_of(engine, view, key)) for key in sorted(view.plan.tables)
+        }
     except NotIncremental as error:
         return Decision("full", {}, fallback=error.fallback)
     asked = may_be_silent(view.plan.core, view.tables, changes)

@@ -19,6 +19,7 @@ from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
 from sparkivm.plan.steps import Steps
 from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
+from sparkivm.refresh.changed_rows.handed_on import can_be_handed_on, handed_on
 from sparkivm.refresh.decide.apply_form import parts_by, without_parts
 from sparkivm.refresh.decide.cost import cut_into_steps
 from sparkivm.refresh.decide.decide import Decision, Way
@@ -93,6 +94,10 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     label = f"change the state: {change.form} of {change.kind}{_in_tables(cut[-1])}"
     steps.append(Step(label, lambda progress: _apply(progress, cut[-1])))
     afterwards = [Step("replace the public view if its text changed", _publish)]
+    plan = seen.compiled.plan
+    assert plan is not None
+    if change.form == "recompute" and seen.request.is_read and can_be_handed_on(plan, state.fields, format):
+        afterwards.append(Step("hand the changed rows on to the views above", _hand_on))
     if seen.request.declared.keeps_snapshots:
         afterwards.append(Step(KEEP_SNAPSHOTS, _keep_snapshots))
     return Script(tuple(steps), tuple(afterwards))
@@ -148,6 +153,17 @@ def _apply(progress: FromChanges, estimated: Steps) -> None:
 def _publish(progress: FromChanges) -> None:
     assert progress.frontier is not None
     progress.attempt.publish(progress.seen, progress.frontier, progress.state)
+
+
+def _hand_on(progress: FromChanges) -> None:
+    """The state's feed has all rows, so the views above read the delta instead, if the run has any."""
+    attempt, seen, state, committed = progress.attempt, progress.seen, progress.state, progress.committed
+    assert committed is not None
+    changed = frozenset(key for key, change in progress.decision.changes.items() if change.how != "none")
+    texts = attempt.texts(seen, progress.decision)
+    offer = partial(handed_on, progress.plan, changed, progress.way.sizes, texts, state.fields)
+    now = replace(state, version=committed.version, commit_id=committed.id)
+    attempt.sources.memory.hand_on(state, now.snapshot, seen.settings, offer)
 
 
 def _keep_snapshots(progress: FromChanges) -> None:
