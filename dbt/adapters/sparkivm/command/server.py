@@ -37,8 +37,7 @@ def start(project: Project, idle_minutes: float) -> None:
     from dbt.adapters.sparkivm.local_server.lifetime import start_server
     from dbt.adapters.sparkivm.session_defaults import session_settings
 
-    home, credentials = _found(project)
-    directory = credentials.directory_in(home)
+    home, directory, credentials = _found(project)
     with _failing_in_words():
         settings = session_settings(credentials.server_side_parameters, directory, credentials.state_format)
         running = ask_server(directory, want="compare", settings=settings)
@@ -60,8 +59,7 @@ def status(context: click.Context, project: Project) -> None:
     """Show whether the server runs, and who uses it. Exit code 1 if it does not run."""
     from dbt.adapters.sparkivm.local_server.client import ask_server
 
-    home, credentials = _found(project)
-    directory = credentials.directory_in(home)
+    _, directory, _ = _found(project)
     with _failing_in_words():
         found = ask_server(directory, want="status")
     if found is None:
@@ -87,8 +85,7 @@ def stop(project: Project, now: bool) -> None:
     """End the server and its Spark."""
     from dbt.adapters.sparkivm.local_server.lifetime import stop_server
 
-    home, credentials = _found(project)
-    directory = credentials.directory_in(home)
+    _, directory, _ = _found(project)
     with _failing_in_words():
         ended = stop_server(directory, now=now)
     if ended is None:
@@ -97,8 +94,8 @@ def stop(project: Project, now: bool) -> None:
         click.echo(f"The server has ended (process {ended.pid}).")
 
 
-def _found(project: Project) -> tuple[Path, Any]:
-    """The directory of the project that dbt would use, and its profile's credentials.
+def _found(project: Project) -> tuple[Path, Path, Any]:
+    """The directory of the project that dbt would use, that of its Spark, and its profile's credentials.
 
     Raises: click.ClickException unless its profile has `type: sparkivm` and `method: session`.
     """
@@ -110,7 +107,7 @@ def _found(project: Project) -> tuple[Path, Any]:
             "a server needs a profile of `type: sparkivm` with `method: session`, "
             f"and this one has type: {credentials.type}, method: {getattr(credentials, 'method', None)}"
         )
-    return home, credentials
+    return home, credentials.directory_in(home), credentials
 
 
 @contextmanager
