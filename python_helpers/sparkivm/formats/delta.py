@@ -36,7 +36,8 @@ _NAMING = frozenset({"columns", "oldColumnPath", "newColumnPath", "properties"})
 _LOG_KEPT = ("delta.logRetentionDuration", "30 days")
 _FILES_KEPT = ("delta.deletedFileRetentionDuration", "7 days")
 _APPENDS = frozenset({"WRITE", "STREAMING UPDATE", "COPY INTO"})
-_MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsDeleted")
+_MERGE_ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+_COUNTING = frozenset({"MERGE", "UPDATE", "DELETE"})  # report what they deleted
 # With more deletes through deletion vectors than this, the feed is slower than comparing two versions: it
 # makes one scan for each (Delta's CDCReader.processDeletionVectorActions).
 _MOST_VECTOR_DELETES = 20
@@ -212,24 +213,32 @@ def replaces_a_part(commit: Commit) -> bool:
     return commit.operation == "WRITE" and commit.parameters.get("predicate", "[]") not in ("[]", "true")
 
 
-def _rows(commit: Commit) -> int | None:
-    """The number of rows that a commit changed; None if it does not say."""
+def counts(commit: Commit) -> tuple[int | None, int | None, int | None]:
+    """How many rows a commit inserted, updated and deleted, as far as it says. Of rows that an overwrite
+    deleted it says nothing; they count as 0.
+    """
+    count = commit.count
     match commit.operation:
         case "MERGE":
-            updated = commit.count("numTargetRowsUpdated")
-            numbers = [*map(commit.count, _MERGE_ROWS), updated, updated]
+            inserted, updated, deleted = map(count, _MERGE_ROWS)
+            return inserted, updated, deleted
         case "UPDATE":
-            numbers = [commit.count("numUpdatedRows")] * 2
+            return 0, count("numUpdatedRows"), 0
         case "DELETE":
-            numbers = [commit.count("numDeletedRows")]
-        case _ if replaces_a_part(commit):
-            copied = commit.count("numCopiedRows")
-            numbers = [commit.count("numDeletedRows"), commit.count("numOutputRows")]
-            numbers.append(None if copied is None else -copied)
-        case _:
-            numbers = [commit.count("numOutputRows")]
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
+            return 0, 0, count("numDeletedRows")
+    written, copied = count("numOutputRows"), count("numCopiedRows")
+    if replaces_a_part(commit):
+        inserted = None if written is None or copied is None else written - copied
+        return inserted, 0, count("numDeletedRows")
+    return written, 0, 0
+
+
+def _rows(commit: Commit) -> int | None:
+    """The number of rows that a commit changed; None if it does not say."""
+    inserted, updated, deleted = counts(commit)
+    if inserted is None or updated is None or deleted is None:
+        return None
+    return inserted + 2 * updated + deleted
 
 
 def _removes_files(commit: Commit) -> bool:
@@ -250,19 +259,9 @@ def growth(commits: Sequence[Commit]) -> int | None:
     """Inserted minus deleted rows according to the commits; None if one does not say."""
     total = 0
     for commit in commits:
-        came: int | None = 0
-        went: int | None = 0
-        if commit.operation == "MERGE":
-            came, went = (commit.count(name) for name in _MERGE_ROWS)
-        elif commit.operation == "DELETE":
-            went = commit.count("numDeletedRows")
-        elif replaces_a_part(commit):
-            came, went = (commit.count(name) for name in ("numOutputRows", "numDeletedRows"))
-            copied = commit.count("numCopiedRows")
-            came = None if came is None or copied is None else came - copied
-        elif commit.operation != "UPDATE":
-            came = commit.count("numOutputRows") if _appends(commit) else None
-        if came is None or went is None:
+        inserted, _, deleted = counts(commit)
+        is_known = commit.operation in _COUNTING or replaces_a_part(commit) or _appends(commit)
+        if not is_known or inserted is None or deleted is None:
             return None
-        total += came - went
+        total += inserted - deleted
     return total

@@ -18,6 +18,7 @@ from sparkivm.formats.delta import (
     COLUMNS_GO,
     DELETION_VECTORS,
     changes_rows,
+    counts,
     growth,
     replaces_a_part,
 )
@@ -169,9 +170,7 @@ class DeltaStates(StateFormat):
     def row_counts(self, commit: Commit) -> RowCounts:
         count = commit.count
         if commit.operation == "MERGE":
-            return RowCounts(
-                count("numTargetRowsInserted"), count("numTargetRowsUpdated"), count("numTargetRowsDeleted")
-            )
+            return RowCounts(*counts(commit))
         written = count("numOutputRows")
         if not replaces_a_part(commit):
             return RowCounts(written)
