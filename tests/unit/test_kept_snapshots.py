@@ -16,7 +16,7 @@ from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
-from sparkivm.refresh.stored.owned import drop_own
+from sparkivm.refresh.stored.ownership import drop_own
 from tests.bare_macros import BareMacros
 
 HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000

@@ -16,8 +16,7 @@ from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
-from sparkivm.refresh.stored.owned import relations_kept_for
-from sparkivm.refresh.stored.ownership import in_the_way, is_ours
+from sparkivm.refresh.stored.ownership import in_the_way, is_ours, relations_kept_for
 
 _MADE_FOR = "sparkivm.made_for"
 

@@ -16,7 +16,7 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Role
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.stored.owned import marked_relations
+from sparkivm.refresh.stored.ownership import marked_relations
 from sparkivm.refresh.stored.stored_state import newest_frontier
 
 _STATES = (Role.STATE, Role.AUXILIARY_STATE)

@@ -10,7 +10,7 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.stored.owned import drop_own, marked_relations
+from sparkivm.refresh.stored.ownership import drop_own, marked_relations
 from sparkivm.refresh.stored.staging import is_abandoned_step
 from sparkivm.refresh.stored.stored_state import newest_frontier
 

@@ -30,8 +30,7 @@ from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
-from sparkivm.refresh.stored.owned import drop_own
-from sparkivm.refresh.stored.ownership import is_ours
+from sparkivm.refresh.stored.ownership import drop_own, is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 

@@ -26,7 +26,7 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.row_differences import apply_differences, commit_alone
 from sparkivm.refresh.sources.types_of_rows import check_no_sessions
 from sparkivm.refresh.stored.commit import Conflict
-from sparkivm.refresh.stored.owned import drop_own
+from sparkivm.refresh.stored.ownership import drop_own
 
 _MOST_TRIES = 4
 _PAUSE_S = 1.0

@@ -10,7 +10,7 @@ from sparkivm.marker import STATE_CATALOG, Marker, Role
 from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.stored.owned import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
+from sparkivm.refresh.stored.ownership import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
 
 
 def drop_incremental_view(

@@ -1,15 +1,24 @@
-"""What a refresh may replace: relations with our marker and the right owner. Others are errors."""
+"""Relations by their markers: what a refresh may replace or drop, and what is kept for a view.
+
+A refresh replaces only relations with our marker and the right owner. Others are errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import ModelError
+from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
+from sparkivm.names import STATE_SUFFIX, TableName, name_of, stem_of
 from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.stored.kept_snapshots import release_snapshots
 from sparkivm.refresh.stored.stored_state import is_state_of
 
+ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
 _KINDS = {"delta": "a Delta table", "iceberg": "an Iceberg table", "view": "a view", "other": "a table"}
 
 
@@ -51,3 +60,59 @@ def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> Mod
 def _whose(properties: Mapping[str, str], kind: str) -> str:
     marker = read_marker(properties)
     return str(marker) if marker else f"{kind} that dbt-sparkivm did not create"
+
+
+def relations_kept_for(
+    engine: Engine, view: TableName, is_wanted: Callable[[Marker], bool], catalogs: Iterable[str] = ()
+) -> Iterator[tuple[RelationFacts, Marker]]:
+    """Relations in the view's schema whose names begin with the view's, and whose marker is wanted.
+
+    catalogs  that have states, besides the view's
+    """
+    stem = stem_of(view.identifier)
+    if stem == view.identifier:
+        stem += STATE_SUFFIX
+    names = [view, *engine.names_like(replace(view, identifier=stem))]
+    for catalog in catalogs:
+        names += engine.names_like(TableName(view.schema, stem, catalog))
+    for name in names:
+        facts = engine.describe(name)
+        marker = read_marker(facts.properties) if facts is not None else None
+        if facts is not None and marker is not None and marker.fits(facts.name) and is_wanted(marker):
+            yield facts, marker
+
+
+def marked_relations(engine: Engine, schema: TableName) -> Iterator[tuple[RelationFacts, Marker]]:
+    """Marked relations of a schema: those with our suffixes, and the public views of the states."""
+    names = {name.key: name for name in engine.names_like(schema) if "__ivm" in name.identifier.lower()}
+    seen: set[str] = set()
+    while names:
+        key, name = names.popitem()
+        seen.add(key)
+        facts = engine.describe(name)
+        marker = read_marker(facts.properties) if facts else None
+        if facts is None or marker is None or not marker.fits(facts.name):
+            continue
+        yield facts, marker
+        if marker.role is Role.STATE and marker.owner.view not in seen:
+            names[marker.owner.view] = name_of(marker.owner.view)
+
+
+def drop_in_order(engine: RecordingEngine, found: Iterable[tuple[RelationFacts, Marker]]) -> None:
+    """Drop relations with the roles of a view.
+
+    Readers come before what they read, so an interrupted drop leaves no view that cannot be read.
+    """
+    for facts, _ in sorted(found, key=lambda one: ROLES_OF_A_VIEW.index(one[1].role)):
+        drop_own(engine, facts)
+
+
+def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
+    """Drop a relation whose marker was checked."""
+    if relation.kind == "view":
+        engine.run("drop_own_view", view=relation.name.sql)
+    elif relation.kind in STATE_FORMATS:
+        release_snapshots(engine, relation)
+        engine.write(STATE_FORMATS[relation.kind].drop(relation.name))
+    else:
+        engine.run("drop_own_table", table=relation.name.sql)

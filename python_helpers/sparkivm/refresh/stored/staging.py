@@ -21,7 +21,7 @@ from sparkivm.names import STEP_SUFFIX, TableName, step_table
 from sparkivm.plan.state import STAGED
 from sparkivm.plan.steps import Steps
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.stored.owned import drop_own, relations_kept_for
+from sparkivm.refresh.stored.ownership import drop_own, relations_kept_for
 from sparkivm.spark_sql.relations import select_text, step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
 
