@@ -13,7 +13,7 @@ from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import conjunction
 from sparkivm.algebra.spark_functions import ARBITRARY_AGGREGATES
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_incremental, not_supported, not_understood
 from sparkivm.frontend.stars import counts_rows
 from sparkivm.reasons import Reason
 
@@ -31,10 +31,10 @@ def read_call(node: exp.Expr, whole: exp.Expr) -> ReadCall:
     name = function_name(call.this if isinstance(call, exp.WithinGroup) else call)
     function = FUNCTIONS.get(name)
     if function is None:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"the aggregate {name} has no rule", whole)
+        raise not_supported(f"the aggregate {name} has no rule", whole)
     arguments = _values_given(call)
     if not arguments and not counts_rows(call):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{name} has no argument", whole)
+        raise not_understood(f"{name} has no argument", whole)
     for part in (*arguments, *([condition] if condition is not None else [])):
         check_accepted(part)
     if _is_distinct(call) and not function.ignores_copies:

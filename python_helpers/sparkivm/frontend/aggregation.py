@@ -18,10 +18,9 @@ from sparkivm.frontend.aggregate_calls import ReadCall, read_call
 from sparkivm.frontend.char_padding import passing_on
 from sparkivm.frontend.expressions import is_called, is_windowed
 from sparkivm.frontend.grouping_sets import Grouping, in_sets, ingredients, numbered
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.windows import Windows
-from sparkivm.reasons import Reason
 
 
 class Aggregation:
@@ -70,7 +69,7 @@ class Aggregation:
                 return column(key).tree
             if key is not None and self._sets:
                 what = f"the key {node.sql(dialect='spark')} of grouping sets within an expression"
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, whole)
+                raise not_supported(what, whole)
             if isinstance(node, (exp.Grouping, exp.GroupingId)):
                 return self._left_out(node, whole).tree
             if is_called(node) and not is_windowed(node):
@@ -88,11 +87,7 @@ class Aggregation:
         )
         stray = Scalar(over_groups).columns - own - self._constant
         if stray:
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD,
-                f"{', '.join(sorted(stray))} is neither grouped nor aggregated",
-                whole,
-            )
+            raise not_understood(f"{', '.join(sorted(stray))} is neither grouped nor aggregated", whole)
         return Scalar(result)
 
     def _must_be_no_key(self, node: exp.Expr, whole: exp.Expr) -> None:
@@ -132,11 +127,11 @@ class Aggregation:
     def _left_out(self, node: exp.Expr, whole: exp.Expr) -> Scalar:
         """GROUPING and GROUPING_ID: which keys the set of a group leaves out, as bits."""
         if self._number is None:
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING without grouping sets", whole)
+            raise not_understood("GROUPING without grouping sets", whole)
         named = arguments_of(node)
         scalars = [Scalar(one.unnest()) for one in named] or [scalar for _, scalar in self._keys]
         if not self._key_of.keys() >= set(scalars):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "GROUPING of a non-key expression", whole)
+            raise not_understood("GROUPING of a non-key expression", whole)
         bits = [
             in_sets(self._number, self._sets_with(scalar), integer(0), str(1 << position))
             for position, scalar in enumerate(reversed(scalars))
@@ -179,5 +174,4 @@ class Aggregation:
 
 
 def _may_be_the_key(node: exp.Expr, key: Scalar, whole: exp.Expr) -> NotIncremental:
-    what = f"{node.sql(dialect='spark')} may be the same as the key {key.sql('spark')}"
-    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, whole)
+    return not_understood(f"{node.sql(dialect='spark')} may be the same as the key {key.sql('spark')}", whole)

@@ -40,8 +40,8 @@ from sparkivm.algebra.project import renamed
 from sparkivm.algebra.scalar import column, conjunction, conjuncts, equal, is_not_null
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
+from sparkivm.frontend.place import not_supported
 from sparkivm.frontend.scope import NameAllocator
-from sparkivm.reasons import Fallback, Reason
 
 
 def free_columns(relation: Relation) -> frozenset[str]:
@@ -308,8 +308,7 @@ class Correlation:
 
 
 def _no_rule(relation: Relation) -> NotIncremental:
-    what = f"{type(relation).__name__} in a correlated subquery has no rule"
-    return NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what))
+    return not_supported(f"{type(relation).__name__} in a correlated subquery has no rule")
 
 
 def or_over_no_rows(call: Call) -> Scalar:
@@ -321,6 +320,5 @@ def or_over_no_rows(call: Call) -> Scalar:
     if value == "unknown":
         text = call.function.text(call.argument.sql("spark") if call.argument is not None else "")
         name = text.partition("(")[0].lower()
-        detail = f"{name} in a correlated subquery: its value over empty input is not known"
-        raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, detail))
+        raise not_supported(f"{name} in a correlated subquery: its value over empty input is not known")
     return column(call.name) if value == "null" else expression(f"coalesce(x, {value})", x=call.name)

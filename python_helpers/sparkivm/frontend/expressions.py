@@ -13,7 +13,7 @@ from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import WITHOUT_PARENTHESES, function_name
 from sparkivm.frontend.field_names import with_field_names
 from sparkivm.frontend.lambdas import with_own_parameters
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_incremental, not_supported, not_understood
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
 from sparkivm.reasons import Reason
@@ -101,7 +101,7 @@ def _of_the_query_around(node: exp.Expr, scope: Scope) -> exp.Expr | None:
         return None
     if not scope.filters:
         what = "an aggregate of the outer query in a subquery of HAVING, outside the subquery's WHERE and ON"
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+        raise not_supported(what, node)
     return outer.aggregate(resolve(node, outer))
 
 
@@ -129,7 +129,7 @@ def _refuse_column_named_alike(node: exp.Expr, scope: Scope) -> None:
     """Refuse `current_date` and its like where a column has the same name."""
     name = function_name(node)
     if scope.find(exp.column(name)) or scope.find_outside(exp.column(name)):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{name} is a function and a column", node)
+        raise not_understood(f"{name} is a function and a column", node)
 
 
 def is_subquery(node: exp.Expr) -> bool:
@@ -150,11 +150,11 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
     """Refuse constructs that have no rules yet."""
     for node in outside_of_subqueries(tree):
         if is_subquery(node) and not subqueries:
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression", node)
+            raise not_supported("a subquery in this expression", node)
         if isinstance(node, (exp.Placeholder, exp.Parameter)):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a parameter of the statement", node)
+            raise not_understood("a parameter of the statement", node)
         if node is not tree and isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a function that makes rows (explode)", node)
+            raise not_supported("a function that makes rows (explode)", node)
 
 
 def direction(node: exp.Expr) -> tuple[bool, bool]:

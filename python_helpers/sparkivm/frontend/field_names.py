@@ -16,9 +16,8 @@ from sparkivm.algebra import Scalar
 from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.lambdas import parameter_name
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported
 from sparkivm.names import RESERVED_PREFIX, quoted
-from sparkivm.reasons import Reason
 
 _COMPARED = (exp.Predicate, exp.Tuple)  # by position: names do not matter
 _ZIPPED, _VALUE = f"{RESERVED_PREFIX}zipped", f"{RESERVED_PREFIX}value"
@@ -48,9 +47,7 @@ def with_field_names(
 def _zipped(call: exp.Expr, resolved: Callable[[exp.Expr], exp.Expr], name_of: NameOf) -> exp.Expr:
     names = [_name(argument, str(number), name_of) for number, argument in enumerate(call.expressions)]
     if not names or len({name.lower() for name in names}) < len(names):
-        raise not_incremental(
-            Reason.OPERATOR_NOT_SUPPORTED, "ARRAYS_ZIP whose fields do not have distinct names", call
-        )
+        raise not_supported("ARRAYS_ZIP whose fields do not have distinct names", call)
     first, *others = (Scalar(resolved(argument)) for argument in call.expressions)
     made = [f"{_VALUE} as {quoted(names[0])}"]
     zipped = expression(f"transform(x, {_VALUE} -> struct({made[0]}))", x=first)
@@ -75,6 +72,5 @@ def _name(part: exp.Expr, otherwise: str, name_of: NameOf) -> str:
     elif isinstance(part, (exp.Alias, exp.Bracket, exp.Dot)):
         name = None
     if name is None:
-        what = f"a struct with {part.sql(dialect='spark')}; write named_struct('…', …)"
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, part)
+        raise not_supported(f"a struct with {part.sql(dialect='spark')}; write named_struct('…', …)", part)
     return name

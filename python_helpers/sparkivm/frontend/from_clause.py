@@ -31,10 +31,9 @@ from sparkivm.frontend.correlation import Correlation
 from sparkivm.frontend.expressions import SubqueryColumn, resolve
 from sparkivm.frontend.generators import generated, is_generator, made_in_from
 from sparkivm.frontend.pivots import pivoted
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import Scope, Visible, has_name, under_names
 from sparkivm.frontend.subqueries import Subqueries
-from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
     from sparkivm.frontend.query import QueryReader
@@ -69,7 +68,7 @@ class FromReader:
     @staticmethod
     def _generator(node: exp.Lateral, scope: Scope) -> exp.Expr:
         if not is_generator(node.this):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+            raise not_supported("a table function in FROM", node)
         return resolve(node.this, scope)
 
     def _lateral(
@@ -81,14 +80,14 @@ class FromReader:
         if isinstance(condition, exp.Boolean) and condition.this:
             condition = None
         if side not in ("", "LEFT") or kind in ("SEMI", "ANTI") or method or join.args.get("using"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{_join_name(join)} LATERAL", join)
+            raise not_supported(f"{_join_name(join)} LATERAL", join)
         if isinstance(node.this, exp.Subquery):
             inner, visible = self._reader.read_subquery(node.this, scope, exists=False)
             visible = _with_column_aliases(visible, node)
         elif condition is None and side == "LEFT":
             # Spark keeps no row for which the function makes none, unlike LATERAL VIEW OUTER.
             what = "LEFT JOIN LATERAL of a table function without a condition; write LATERAL VIEW OUTER"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
+            raise not_supported(what, join)
         elif condition is None:
             return self._lateral_view(left, scope, node)
         elif side == "":
@@ -116,9 +115,7 @@ class FromReader:
     def _join(self, left: Relation, left_scope: Scope, join: exp.Join) -> tuple[Relation, Scope]:
         if join.this.args.get("pivots"):
             # Spark pivots the result of all joins before it, but not a relation behind a comma.
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, "PIVOT behind a join without a condition", join.this
-            )
+            raise not_understood("PIVOT behind a join without a condition", join.this)
         if isinstance(join.this, exp.Lateral):
             relation, scope = self._lateral(left, left_scope, join.this, join)
         else:
@@ -138,14 +135,13 @@ class FromReader:
         right, right_scope = self._item(join.this)
         side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
         if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, _join_name(join), join)
+            raise not_supported(_join_name(join), join)
         using = [identifier.name for identifier in join.args.get("using") or ()]
         if method == "NATURAL":
             using = _names_of_both(left_scope, right_scope, join)
         for name in using:
             if any(_times(name, scope) != 1 for scope in (left_scope, right_scope)):
-                what = f"USING names {name}, which one side lacks or has twice"
-                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
+                raise not_understood(f"USING names {name}, which one side lacks or has twice", join)
         predicates = [equal(left_scope.named(name)[1], right_scope.named(name)[1]) for name in sorted(using)]
         on, inner = join.args.get("on"), side == "" and kind not in ("SEMI", "ANTI")
         subqueries = Subqueries(self._reader)
@@ -205,9 +201,7 @@ class FromReader:
             relation, visible = self._reader.rows(node)
             scope = _aliased(_with_column_aliases(visible, node), node.alias)
         else:
-            raise not_incremental(
-                Reason.OPERATOR_NOT_SUPPORTED, f"{type(node).__name__.upper()} in FROM", node
-            )
+            raise not_supported(f"{type(node).__name__.upper()} in FROM", node)
         relation, scope = self._pivoted(relation, scope, node, node.alias)
         for join in node.args.get("joins") or ():
             relation, scope = self._join(relation, scope, join)
@@ -217,12 +211,12 @@ class FromReader:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
         if any(len(row) == 1 and isinstance(row[0].unnest(), (exp.Struct, exp.Tuple)) for row in rows):
             # Spark takes the fields of a single struct for columns.
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a row of VALUES that is one struct", node)
+            raise not_understood("a row of VALUES that is one struct", node)
         visible = [(f"col{i + 1}", self._reader.names.fresh(f"col{i + 1}")) for i in range(len(rows[0]))]
         inputs: list[Relation] = []
         for row in rows:
             if len(row) != len(visible):
-                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "rows of VALUES differ in length", node)
+                raise not_understood("rows of VALUES differ in length", node)
             trees = [resolve(value, Scope()) for value in row]
             for tree in trees:
                 check_accepted(tree)
@@ -232,10 +226,9 @@ class FromReader:
 
     def _table_function(self, node: exp.Table) -> tuple[Relation, Scope]:
         if isinstance(node.this, exp.Dot):
-            what = f"{node.sql(dialect='spark')}, whose schema is in another schema"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+            raise not_supported(f"{node.sql(dialect='spark')}, whose schema is in another schema", node)
         if spark_name(node.this) not in TABLE_FUNCTIONS:
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a table function in FROM", node)
+            raise not_supported("a table function in FROM", node)
         call = resolve(node.this, Scope())
         relation, visible = made_in_from(call, _column_aliases(node), self._reader.names)
         return relation, _aliased(visible, node.alias)
@@ -282,13 +275,12 @@ def _is_relation(node: exp.Expr) -> bool:
 def _names_of_both(left: Scope, right: Scope, join: exp.Join) -> list[str]:
     """The columns that a NATURAL join compares."""
     if not all(map(has_name, (*left.star, *right.star))):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "NATURAL JOIN of a column without a name", join)
+        raise not_understood("NATURAL JOIN of a column without a name", join)
     theirs = {name for name, _ in right.star}
     using = [name for name, _ in left.star if name in theirs]
     if len(using) < sum(1 for name, _ in left.star if _times(name, right)):
         # Whether these count as one name depends on Spark's version.
-        what = "NATURAL JOIN of columns whose names differ only in case"
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, join)
+        raise not_understood("NATURAL JOIN of columns whose names differ only in case", join)
     return using
 
 

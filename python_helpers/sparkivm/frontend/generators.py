@@ -13,9 +13,8 @@ from sparkivm.algebra.scalar import integer
 from sparkivm.algebra.spark_functions import GENERATORS
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported
 from sparkivm.frontend.scope import NameAllocator, Visible
-from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import SparkType
 
 # The default names of their columns.
@@ -42,7 +41,7 @@ def generated(
     type_ = _type_of(arguments[0], input, names)
     shown = list(given) or _default_names(plain, arguments, type_)
     if not shown:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"{word} without names for its columns", call)
+        raise not_supported(f"{word} without names for its columns", call)
     for argument in arguments:
         check_accepted(argument)
     copies = [argument.copy() for argument in arguments]
@@ -72,11 +71,11 @@ def _numbers(call: exp.Expr) -> exp.Expr:
     """RANGE(end) or RANGE(start, end, step) of integer literals, as EXPLODE."""
     bounds = [argument.this if isinstance(argument, exp.Neg) else argument for argument in call.expressions]
     if not 1 <= len(bounds) <= 3 or not all(isinstance(one, exp.Literal) and one.is_int for one in bounds):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE of anything but integer literals", call)
+        raise not_supported("RANGE of anything but integer literals", call)
     given = [int(argument.sql()) for argument in call.expressions]
     numbers = range(*given) if len(given) < 3 or given[2] else ()
     if not numbers:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "RANGE over an empty interval", call)
+        raise not_supported("RANGE over an empty interval", call)
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     text = f"sequence({numbers[0]}L, {numbers[-1]}L, {step}L)"
     return exp.Explode(this=expression(text).tree.copy())

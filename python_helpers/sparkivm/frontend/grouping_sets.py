@@ -15,8 +15,7 @@ from sqlglot import exp
 from sparkivm.algebra import InnerJoin, OneRow, Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.scalar import integer
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.frontend.place import not_incremental
-from sparkivm.reasons import Reason
+from sparkivm.frontend.place import not_supported
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _MOST_SETS = 128
@@ -40,8 +39,7 @@ def read_grouping(group: exp.Group, key: Callable[[exp.Expr], Key]) -> Grouping:
         return Grouping(tuple(map(key, group.expressions)))
     for node in group.expressions:
         if isinstance(node, exp.Tuple):
-            what = f"the tuple {node.sql(dialect='spark')} beside grouping sets"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, group)
+            raise not_supported(f"the tuple {node.sql(dialect='spark')} beside grouping sets", group)
     keys: dict[Scalar, Key] = {}
 
     def named(node: exp.Expr) -> list[Scalar]:
@@ -71,9 +69,7 @@ def read_grouping(group: exp.Group, key: Callable[[exp.Expr], Key]) -> Grouping:
         elements = [sets_of(node) for node in group.expressions]
     combined = [frozenset(scalar for one in some for scalar in one) for some in product(*elements)]
     if len(combined) > _MOST_SETS:
-        raise not_incremental(
-            Reason.OPERATOR_NOT_SUPPORTED, f"GROUP BY with more than {_MOST_SETS} grouping sets", group
-        )
+        raise not_supported(f"GROUP BY with more than {_MOST_SETS} grouping sets", group)
     return Grouping(tuple(keys.values()), tuple(combined))
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sparkivm.frontend.place import not_incremental
-from sparkivm.reasons import Reason
+from sparkivm.frontend.place import not_supported
 
 # They say how rows are spread over tasks, never which rows the result has.
 _WITHOUT_EFFECT = frozenset({"hint", "cluster", "distribute", "sort"})
@@ -68,4 +67,4 @@ def refuse_unknown_clauses(tree: exp.Expr) -> None:
                 first = value[0] if isinstance(value, list) else value
                 what = _WORDS.get((type(node), name), name.strip("_").replace("_", " ").upper())
                 place = first if isinstance(first, exp.Expr) else node
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, place)
+                raise not_supported(what, place)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_understood
 from sparkivm.names import RESERVED_PREFIX
-from sparkivm.reasons import Reason
 
 _PREFIX = f"{RESERVED_PREFIX}each_"
 
@@ -25,11 +24,7 @@ def with_own_parameters(tree: exp.Expr) -> exp.Expr:
         names = {parameter.name.lower() for parameter in function.expressions}
         for node in list(function.find_all(exp.Column, exp.Identifier)):
             if isinstance(node, exp.Column) and node.parts[0].name.lower() in names:
-                raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD,
-                    f"{node.sql()} is a lambda parameter written in a different case",
-                    node,
-                )
+                raise not_understood(f"{node.sql()} is a lambda parameter written in a different case", node)
             renamed = node.name.startswith(_PREFIX)  # by a lambda inside this one
             if (
                 isinstance(node, exp.Identifier)

@@ -12,7 +12,7 @@ from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.expressions import direction, resolve
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_incremental, not_supported, not_understood
 from sparkivm.frontend.scope import Scope, Visible
 from sparkivm.reasons import Reason
 
@@ -43,7 +43,7 @@ def ordinal(tree: exp.Expr, count: int, clause: str) -> int | None:
         return None
     position = int(number.this)
     if not 0 < position <= count:
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{clause} {position}", tree)
+        raise not_understood(f"{clause} {position}", tree)
     return position
 
 
@@ -61,7 +61,7 @@ def by_all(sort: list[exp.Expr], count: int, names: Iterable[str]) -> list[exp.E
 def must_be_no_name(names: Iterable[str], node: exp.Expr) -> None:
     """Refuse a column named ALL: Spark then takes GROUP BY ALL and ORDER BY ALL for that column."""
     if any(name.lower() == "all" for name in names):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ALL is the name of a column", node)
+        raise not_understood("ALL is the name of a column", node)
 
 
 def number_of(tree: exp.Query, clause: str) -> int | None:
@@ -74,9 +74,7 @@ def number_of(tree: exp.Query, clause: str) -> int | None:
         return None
     if isinstance(value, exp.Literal) and not value.is_string and value.this.isdigit():
         return int(value.this)
-    raise not_incremental(
-        Reason.OPERATOR_NOT_SUPPORTED, f"{clause.upper()} that is not an integer literal", node
-    )
+    raise not_supported(f"{clause.upper()} that is not an integer literal", node)
 
 
 def takes_all(relation: Relation, offset: int | None) -> bool:

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.frontend.place import not_understood
 from sparkivm.reasons import Fallback, Place, Reason
 
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
@@ -160,7 +161,7 @@ def parse_model(model: str, sql: str) -> exp.Query:
     found = type(tree).__name__
     if isinstance(tree, exp.DDL):
         raise ModelError(model, f"the model is a {found.upper()} statement", "write one SELECT statement")
-    raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the statement parses as {found}"))
+    raise not_understood(f"the statement parses as {found}")
 
 
 def with_units_and_signs(tree: exp.Query) -> exp.Query:
@@ -201,8 +202,7 @@ def not_too_deep() -> Generator[None, None, None]:
     try:
         yield
     except RecursionError:
-        detail = "the query is nested too deeply for the compiler"
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from None
+        raise not_understood("the query is nested too deeply for the compiler") from None
 
 
 def _refuse_compiled_sqlglot(model: str) -> None:

@@ -9,9 +9,7 @@ from sqlglot import exp
 
 from sparkivm.algebra import Scalar
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.errors import NotIncremental
-from sparkivm.frontend.place import not_incremental
-from sparkivm.reasons import Reason
+from sparkivm.frontend.place import not_understood
 from sparkivm.spark.data_types import SparkType
 
 _END_OF_WHOLE_NUMBERS = {exp.DataType.Type.INT: 2**31, exp.DataType.Type.BIGINT: 2**63}
@@ -33,11 +31,11 @@ def is_value(key: exp.Expr, value: exp.Expr, type_: SparkType | None) -> exp.Exp
         if _is_string(value):
             return expression("k <=> v", **pair).tree
         if _whole_number(value) is None and not isinstance(value, exp.Boolean) and not _is_of_time(value):
-            raise _unclear("a value of PIVOT for a column whose type is not known", value)
+            raise not_understood("a value of PIVOT for a column whose type is not known", value)
         text = "if(typeof(k) = 'string', cast(k as string) <=> cast(v as string), k <=> v)"
         return expression(text, **pair).tree
     if type_.word in _UNCLEAR:
-        raise _unclear(f"a value of PIVOT for a column of the type {type_}", value)
+        raise not_understood(f"a value of PIVOT for a column of the type {type_}", value)
     known = exp.DataType.build(type_.in_queries.cast_text, dialect="spark")
     if not _is_of(value, known):
         pair["v"] = Scalar(exp.Cast(this=value.copy(), to=known))
@@ -70,7 +68,3 @@ def _whole_number(value: exp.Expr) -> int | None:
     if not isinstance(number, exp.Literal) or number.is_string or not number.this.isdigit():
         return None
     return int(number.this) * (-1 if number is not value else 1)
-
-
-def _unclear(what: str, value: exp.Expr) -> NotIncremental:
-    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, value)

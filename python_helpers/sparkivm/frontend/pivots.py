@@ -21,10 +21,9 @@ from sparkivm.frontend.char_padding import char_length, refused_of_char
 from sparkivm.frontend.expressions import aggregate_calls, is_aggregate, resolve
 from sparkivm.frontend.grouping_sets import Grouping
 from sparkivm.frontend.pivot_values import is_value
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, refuse_two_names
 from sparkivm.frontend.windows import Windows
-from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import STRING, SparkType
 
 _TYPE_OVER_NO_ROWS = {"0": SparkType("bigint"), "array()": SparkType("array")}
@@ -50,7 +49,7 @@ def pivoted(
     UNPIVOT (x FOR k IN (c, …))     ⊎ over c of π_{others, 'c' as k, c as x}, without rows whose x is NULL
     """
     if len(pivot.args["fields"]) != 1 or not isinstance(pivot.args["fields"][0], exp.In):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this form of PIVOT", pivot)
+        raise not_supported("this form of PIVOT", pivot)
     return (_unpivot if pivot.unpivot else _pivot)(relation, scope, pivot, names)
 
 
@@ -69,7 +68,7 @@ def _entries(pivot: exp.Pivot) -> list[_Entry]:
         parts = tuple(tree.expressions) if isinstance(tree, exp.Tuple) else (tree,)
         alias = node.args["alias"] if isinstance(node, exp.PivotAlias) else None
         if alias is not None and not isinstance(alias, exp.Identifier):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"{alias.sql('spark')} as an alias", pivot)
+            raise not_understood(f"{alias.sql('spark')} as an alias", pivot)
         found.append(_Entry(parts, alias.name if alias is not None else ""))
     return found
 
@@ -92,14 +91,12 @@ def _pivot(
     seen: set[Scalar] = set()
     for entry in _entries(pivot):
         if len(entry.trees) != len(keys):
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, "values of PIVOT do not match its columns", pivot
-            )
+            raise not_understood("values of PIVOT do not match its columns", pivot)
         triples = zip(keys, entry.trees, types, strict=True)
         found = exp.and_(*(is_value(key, value, type_) for key, value, type_ in triples))
         if at_once and Scalar(found) in seen:
             # Spark's fast plan fills only the column of the last one.
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "a value of PIVOT that is listed twice", pivot)
+            raise not_understood("a value of PIVOT that is listed twice", pivot)
         seen.add(Scalar(found))
         for alias, call in calls:
             value = _where(call, found)
@@ -121,9 +118,7 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
     Spark takes it if all aggregates have plain types. Its other plan aggregates over empty input.
     """
     if len(calls) > 1 and not all(node.alias for node in pivot.expressions):
-        raise not_incremental(
-            Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with several aggregates, one without an alias", pivot
-        )
+        raise not_supported("PIVOT with several aggregates, one without an alias", pivot)
     for call in chain.from_iterable(map(aggregate_calls, calls)):
         read_call(call, pivot)
     if all(map(_is_null_over_no_rows, calls)):
@@ -133,9 +128,7 @@ def _is_at_once(calls: list[exp.Expr], relation: Relation, names: NameAllocator,
         return False
     if None in types:
         text = calls[types.index(None)].sql(dialect="spark")
-        raise not_incremental(
-            Reason.OPERATOR_NOT_SUPPORTED, f"PIVOT with {text}, whose type is not known here", pivot
-        )
+        raise not_supported(f"PIVOT with {text}, whose type is not known here", pivot)
     return True
 
 
@@ -170,7 +163,7 @@ def _where(tree: exp.Expr, condition: exp.Expr) -> exp.Expr:
         return exp.Filter(this=node.copy(), expression=exp.Where(this=condition.copy()))
 
     if any(isinstance(node, AROUND_AGGREGATES) for node in tree.walk()):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "PIVOT with FILTER or a similar clause", tree)
+        raise not_supported("PIVOT with FILTER or a similar clause", tree)
     return replace_nodes(tree, replacement)
 
 
@@ -178,7 +171,7 @@ def _name_of(entry: _Entry, pivot: exp.Pivot) -> str:
     """The column name of a value without an alias: the value as text."""
     texts = [_text_of(value) for value in entry.trees]
     if None in texts:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a value of PIVOT without an alias", pivot)
+        raise not_supported("a value of PIVOT without an alias", pivot)
     return str(texts[0]) if len(texts) == 1 else f"{{{', '.join(map(str, texts))}}}"
 
 
@@ -200,7 +193,7 @@ def _unpivot(
     label = pivot.args["fields"][0].this.name
     entries = [(entry, [_column(tree, scope, pivot) for tree in entry.trees]) for entry in _entries(pivot)]
     if not entries:
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "UNPIVOT without columns", pivot)
+        raise not_understood("UNPIVOT without columns", pivot)
     used = {name for _, columns in entries for _, name in columns}
     refuse_two_names(scope.star, used, "UNPIVOT", pivot)
     kept = [(shown, name) for shown, name in scope.star if name not in used]
@@ -209,9 +202,7 @@ def _unpivot(
     inputs: list[Relation] = []
     for entry, columns in entries:
         if len(columns) != len(values):
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, "columns of UNPIVOT do not match its values", pivot
-            )
+            raise not_understood("columns of UNPIVOT do not match its values", pivot)
         if any(char_length(relation, name, names.types) for _, name in columns):
             raise refused_of_char("UNPIVOT of CHAR", pivot)
         text = entry.alias or "_".join(shown for shown, _ in columns)
@@ -230,5 +221,5 @@ def _column(tree: exp.Expr, scope: Scope, pivot: exp.Pivot) -> Visible:
     """A column of UNPIVOT; the result shows its name as the query writes it."""
     name = Scalar(resolve(tree, scope)).as_column
     if name is None or all(name != mine for _, mine in scope.star):
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "UNPIVOT of a non-column", pivot)
+        raise not_supported("UNPIVOT of a non-column", pivot)
     return tree.name, name

@@ -25,3 +25,13 @@ def place_of(node: exp.Expr | None) -> Place | None:
 
 def not_incremental(reason: Reason, detail: str, node: exp.Expr | None = None) -> NotIncremental:
     return NotIncremental(Fallback(reason, detail, place_of(node)))
+
+
+def not_supported(what: str, node: exp.Expr | None = None) -> NotIncremental:
+    """The refusal of a construct without a rule."""
+    return not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+
+
+def not_understood(what: str, node: exp.Expr | None = None) -> NotIncremental:
+    """The refusal of SQL that we may read differently than Spark."""
+    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sparkivm.frontend.place import not_incremental
-from sparkivm.reasons import Reason
+from sparkivm.frontend.place import not_understood
 
 # Tightest binding first.
 _OPERATORS: tuple[tuple[type[exp.Expr], ...], ...] = (
@@ -47,8 +46,7 @@ def refuse_other_precedence(tree: exp.Expr) -> None:
             continue
         for operand, most in _operands(node, level):
             if _LEVELS.get(type(operand), 0) > most:
-                raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD,
+                raise not_understood(
                     f"{node.sql(dialect='spark')} without parentheses is read differently by Spark; add some",
                     node,
                 )

@@ -33,7 +33,7 @@ from sparkivm.frontend.order_by import (
 )
 from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.parse import with_units_and_signs
-from sparkivm.frontend.place import not_incremental, place_of
+from sparkivm.frontend.place import not_incremental, not_supported, not_understood, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
 from sparkivm.frontend.select import SelectReader
@@ -128,17 +128,13 @@ class QueryReader:
     def read_view(self, view: RelationFacts, node: exp.Expr) -> tuple[Relation, list[Visible]]:
         """A use of a view: its text, read in the view's own namespace."""
         if self.depth >= _DEEPEST_VIEW:
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, f"views are nested more than {_DEEPEST_VIEW} deep", node
-            )
+            raise not_understood(f"views are nested more than {_DEEPEST_VIEW} deep", node)
         try:
             tree = sqlglot.parse_one(view.view_text, dialect=SparkText)
         except SqlglotError as error:
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, f"cannot parse the text of the view {view.key}: {error}", node
-            ) from None
+            raise not_understood(f"cannot parse the text of the view {view.key}: {error}", node) from None
         if not isinstance(tree, exp.Query):
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.key} is not a SELECT", node)
+            raise not_understood(f"the view {view.key} is not a SELECT", node)
         tree = with_units_and_signs(tree)
         _refuse_unread(tree)
         inner = QueryReader(self.catalog, self.names, view.view_namespace, depth=self.depth + 1)
@@ -153,14 +149,14 @@ class QueryReader:
         names = [field.name for field in view.fields]
         if has_star(tree) and not _are_called(visible, names):
             what = f"the view {view.key} is a SELECT *, and its columns have since been renamed or reordered"
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
+            raise not_understood(what, node)
         return relation, under_names(visible, names, node)
 
     def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
         """A subquery of an expression, which may use columns of `scope`, and the columns that it returns."""
         query = inside_parentheses(tree)
         if not isinstance(query, exp.Query):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "this subquery", tree)
+            raise not_supported("this subquery", tree)
         if exists and not query.args.get("offset") and number_of(query, "limit") != 0:
             query = query.copy()  # EXISTS asks only whether there is a row
             query.set("limit", None)
@@ -175,7 +171,7 @@ class QueryReader:
         for node in clause.expressions:
             columns = tuple(identifier.name for identifier in node.args["alias"].args.get("columns") or ())
             if not isinstance(node.this, exp.Query):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a CTE that is not a SELECT", node)
+                raise not_supported("a CTE that is not a SELECT", node)
             ctes[node.alias.lower()] = _Cte(node.this, dict(ctes), columns)
         return replace(self, ctes=ctes)
 
@@ -268,4 +264,4 @@ class QueryReader:
             return SetOperations(self.rows, self.names).counted(tree)
         if isinstance(tree, exp.Subquery):
             return self.rows(tree.this)
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, type(tree).__name__.upper(), tree)
+        raise not_supported(type(tree).__name__.upper(), tree)

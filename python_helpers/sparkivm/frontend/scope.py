@@ -11,7 +11,7 @@ from sqlglot import exp
 from sparkivm.algebra import Relation, Scalar, Scan
 from sparkivm.errors import UnknownName
 from sparkivm.frontend.named_types import type_named_in
-from sparkivm.frontend.place import not_incremental, place_of
+from sparkivm.frontend.place import not_supported, not_understood, place_of
 from sparkivm.names import OF_FEEDS, RESERVED_PREFIX, is_reserved
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.spark.data_types import SparkType
@@ -176,9 +176,7 @@ class Scope:
             return self.star
         entry = self._entry(qualifier)
         if entry is None:
-            raise not_incremental(
-                Reason.OPERATOR_NOT_SUPPORTED, "the expansion of a struct whose fields are not known", node
-            )
+            raise not_supported("the expansion of a struct whose fields are not known", node)
         return [one for one in (*self.hidden, *self.star) if one in entry]
 
     def is_alias(self, parts: list[str]) -> bool:
@@ -194,7 +192,7 @@ class Scope:
     def _only(entry: list[Visible], name: str, node: exp.Expr) -> str | None:
         found = {column for visible, column in entry if visible.lower() == name.lower()}
         if len(found) > 1:
-            raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"the name {name} is ambiguous", node)
+            raise not_understood(f"the name {name} is ambiguous", node)
         return next(iter(found), None)
 
 
@@ -224,8 +222,7 @@ def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr
     Raises: NotIncremental if the numbers differ, for example because the parser drops a column called ALL.
     """
     if len(names) != len(visible):
-        what = f"{len(names)} names for {len(visible)} columns"
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
+        raise not_understood(f"{len(names)} names for {len(visible)} columns", node)
     return [(name, column) for name, (_, column) in zip(names, visible, strict=True)]
 
 
@@ -240,5 +237,4 @@ def refuse_two_names(columns: Iterable[Visible], read: Iterable[str], what: str,
     for name in sorted(read):
         same = sorted(shown for shown, column in names if column == name)
         if len(same) > 1:
-            detail = f"{what} where {' and '.join(same)} are the same underlying column"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, detail, tree)
+            raise not_supported(f"{what} where {' and '.join(same)} are the same underlying column", tree)

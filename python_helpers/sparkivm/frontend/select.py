@@ -28,13 +28,12 @@ from sparkivm.frontend.generators import generated, is_generator
 from sparkivm.frontend.grouping_sets import Grouping, Key, read_grouping
 from sparkivm.frontend.order_by import by_all, must_be_no_name, ordinal, sort_key
 from sparkivm.frontend.parentheses import inside_parentheses
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import Scope, Visible, refuse_two_names, unnamed, unresolved
 from sparkivm.frontend.stars import is_of_columns, is_star, items_of_star
 from sparkivm.frontend.subqueries import Subqueries
 from sparkivm.frontend.time_windows import with_time_windows
 from sparkivm.frontend.windows import Windows, with_named_windows
-from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
     from sparkivm.frontend.query import QueryReader
@@ -179,11 +178,7 @@ class SelectReader:
             result = Project(result, (*own, *beside.items()))
         # The value of such a key is in a column with another name.
         if subqueries.read & frozenset(relation.columns) - frozenset(result.columns):
-            raise not_incremental(
-                Reason.OPERATOR_NOT_SUPPORTED,
-                "a subquery that reads a grouped expression, or a key of grouping sets",
-                tree,
-            )
+            raise not_supported("a subquery that reads a grouped expression, or a key of grouping sets", tree)
         if kept is not None:
             result = subqueries.filtered(result, kept)
         return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
@@ -227,7 +222,7 @@ class SelectReader:
                 continue
             if has_aggregate(call):
                 what = f"an aggregate inside of {spark_name(call).upper()}; compute it in a subquery below"
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+                raise not_supported(what, node)
             given = [one.name for one in node.aliases] if isinstance(node, exp.Aliases) else []
             given = [node.alias] if isinstance(node, exp.Alias) else given
             relation, made[id(node)] = generated(relation, resolve(call, scope), given, self._names)
@@ -250,9 +245,7 @@ class SelectReader:
                 items.extend(_Item(shown, column(name).tree, node) for shown, name in made[id(node)])
                 continue
             if isinstance(node, (exp.Aliases, exp.Kwarg)):
-                raise not_incremental(
-                    Reason.OPERATOR_NOT_SUPPORTED, "several aliases of one expression", node
-                )
+                raise not_supported("several aliases of one expression", node)
             resolved = resolve(inner, scope, aliases, subqueries.column)
             name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, resolved, len(items))
             items.append(_Item(name, resolved, node))
@@ -300,7 +293,7 @@ class SelectReader:
         in_calls = {id(node) for call in calls for node in call.walk()}
         for node in list(outside_of_subqueries(tree)):
             if is_of_columns(node):
-                raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* in ORDER BY or HAVING", node)
+                raise not_understood("* in ORDER BY or HAVING", node)
             if not isinstance(node, exp.Column) or id(node) in in_calls:
                 continue  # arguments of aggregates refer to FROM
             parts = [part.name for part in node.parts]
@@ -319,11 +312,7 @@ class SelectReader:
                 or len(parts) > 1
                 or node.find_ancestor(exp.Window)
             ):
-                raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD,
-                    f"{parts[0]} is both a column and another expression's alias",
-                    node,
-                )
+                raise not_understood(f"{parts[0]} is both a column and another expression's alias", node)
             name = f"\0{parts[0].lower()}"  # no column has this name
             aliases[name] = alias
             node.set("this", exp.to_identifier(name, quoted=True))
@@ -377,7 +366,7 @@ def _over_distinct(scalar: Scalar, known: Mapping[Scalar, str], node: exp.Expr) 
 
     found = Scalar(replace_nodes(scalar.tree, replacement))
     if not found.columns <= set(known.values()):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "ORDER BY of an expression outside DISTINCT", node)
+        raise not_understood("ORDER BY of an expression outside DISTINCT", node)
     return found
 
 

@@ -12,9 +12,8 @@ from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.scalar import column, integer
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.char_padding import char_length, refuse_different_lengths
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import NameAllocator, Visible
-from sparkivm.reasons import Reason
 
 
 class SetOperations:
@@ -75,14 +74,12 @@ class SetOperations:
         output: list[Visible] = []
         for branch in trees:
             if not isinstance(branch, exp.Query):
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, f"this branch of {what}", branch)
+                raise not_supported(f"this branch of {what}", branch)
             relation, visible = self._rows(branch)
             if not output:
                 output = [(name, self._names.fresh(name)) for name, _ in visible]
             if len(visible) != len(output):
-                raise not_incremental(
-                    Reason.SQL_NOT_UNDERSTOOD, f"branches of {what} differ in their number of columns", branch
-                )
+                raise not_understood(f"branches of {what} differ in their number of columns", branch)
             pairs = [(new, old) for (_, new), (_, old) in zip(output, visible, strict=True)]
             inputs.append(renamed(relation, pairs))
             for new, _ in pairs:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sparkivm.algebra.scalar import column
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, with_fields
-from sparkivm.reasons import Reason
 
 # Functions of any number of arguments: the first is in `this`, the others in `expressions`.
 _ONE_AND_OTHERS = (exp.Coalesce, exp.Count, exp.Greatest, exp.Least)
@@ -41,7 +40,7 @@ def columns_of_star(node: exp.Expr, scope: Scope) -> list[Visible]:
     left_out = _left_out(node)
     for part in left_out:
         if isinstance(part, exp.Column) and part.table:
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "EXCEPT of a qualified name", part)
+            raise not_supported("EXCEPT of a qualified name", part)
     names = {part.name.lower() for part in left_out}
     return [visible for visible in scope.expand(_qualifier(node), node) if visible[0].lower() not in names]
 
@@ -74,12 +73,11 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
             value = column(name).tree.copy()
             if isinstance(call, exp.Struct):
                 if not has_name((shown, name)):
-                    what = "a STRUCT(*) over a column without a name"
-                    raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, argument)
+                    raise not_understood("a STRUCT(*) over a column without a name", argument)
                 value = exp.PropertyEQ(this=exp.to_identifier(shown, quoted=True), expression=value)
             whole.append(value)
     if not whole:
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "* that stands for no columns", call)
+        raise not_understood("* that stands for no columns", call)
     new = call.copy()
     if first:
         new.set("this", whole.pop(0))

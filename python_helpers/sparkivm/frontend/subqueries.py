@@ -44,9 +44,8 @@ from sparkivm.frontend.correlation import Bound, Correlation, free_columns, or_o
 from sparkivm.frontend.expressions import has_aggregate, resolve
 from sparkivm.frontend.in_values import around, as_in_value
 from sparkivm.frontend.parentheses import inside_parentheses
-from sparkivm.frontend.place import not_incremental, place_of
+from sparkivm.frontend.place import not_supported, not_understood, place_of
 from sparkivm.frontend.scope import Scope
-from sparkivm.reasons import Reason
 
 if TYPE_CHECKING:
     from sparkivm.frontend.query import QueryReader
@@ -111,7 +110,7 @@ class Subqueries:
             kind, query = "in", node.args["query"]
             if isinstance(query, exp.Subquery) and _is_in_parentheses(query.this):
                 what = "IN with a subquery in two pairs of parentheses, which is one value"
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+                raise not_supported(what, node)
             operand = node.this.unnest()
             written = operand.expressions if isinstance(operand, exp.Tuple) else [operand]
             parts = [resolve(part, scope, aliases, self.column) for part in written]
@@ -123,9 +122,7 @@ class Subqueries:
         values = [name for _, name in visible]
         expected = {"scalar": 1, "in": len(operands), "exists": len(values)}[kind]
         if len(values) != expected:
-            raise not_incremental(
-                Reason.SQL_NOT_UNDERSTOOD, f"a subquery returns {len(values)} columns, not {expected}", node
-            )
+            raise not_understood(f"a subquery returns {len(values)} columns, not {expected}", node)
         name = self._reader.names.fresh("subquery")
         self._waiting[name] = _Waiting(kind, rows, tuple(values), operands, around(node).negated, node)
         return column(name).tree
@@ -203,9 +200,7 @@ class Subqueries:
             waiting = self._waiting[name]
             if waiting.read & frozenset(right.columns):
                 if waiting.read & frozenset(left.columns):
-                    raise not_incremental(
-                        Reason.OPERATOR_NOT_SUPPORTED, "a subquery in ON that reads both sides", join
-                    )
+                    raise not_supported("a subquery in ON that reads both sides", join)
                 right = self._join(right, name)
             else:
                 left = self._join(left, name)
@@ -225,8 +220,7 @@ class Subqueries:
             if any(one.kind == "in" and one.unknown for one in waiting):
                 read = (predicate.columns - self.waiting).union(*(one.read for one in waiting))
                 if not read <= tested_first:
-                    what = "NOT IN with a subquery in ON of an outer or semi join"
-                    raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, join)
+                    raise not_supported("NOT IN with a subquery in ON of an outer or semi join", join)
 
     # EXISTS and IN as conjuncts
 

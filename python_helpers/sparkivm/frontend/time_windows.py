@@ -16,9 +16,8 @@ from sparkivm.algebra import Generate, Relation, Scalar
 from sparkivm.algebra.function_call import spark_name
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.expressions import outside_of_subqueries, resolve
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported
 from sparkivm.frontend.scope import NameAllocator, Scope
-from sparkivm.reasons import Reason
 
 _NAME = "window"
 
@@ -32,7 +31,7 @@ def with_time_windows(
         return select, relation, scope
     call = calls.pop()
     if calls:
-        raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "several WINDOW calls in one SELECT", select)
+        raise not_supported("several WINDOW calls in one SELECT", select)
     for argument in call.tree.expressions:
         check_accepted(argument)
     column = names.fresh(_NAME)
@@ -50,6 +49,6 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
             if not isinstance(node, exp.Anonymous):
                 continue
             if spark_name(node) == "session_window":  # before its column's name is reported as unknown
-                raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "SESSION_WINDOW", node)
+                raise not_supported("SESSION_WINDOW", node)
             if spark_name(node) == _NAME:
                 yield node

@@ -14,10 +14,9 @@ from sparkivm.algebra.scalar import column, replace_nodes
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
 from sparkivm.frontend.expressions import direction, outside_of_subqueries
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.properties.key_columns import key_columns
-from sparkivm.reasons import Reason
 
 # They number or pick rows of a partition, so the order of ties is visible.
 _OF_ONE_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
@@ -55,7 +54,7 @@ def _by_name(definitions: Sequence[exp.Expr]) -> dict[str, exp.Expr]:
     """The window of each name; in Spark case matters, and one name may refer to another's window."""
     written = {str(one.name): one for one in definitions}
     if len({name.lower() for name in written}) < len(definitions):
-        raise not_incremental(Reason.SQL_NOT_UNDERSTOOD, "two windows have the same name", definitions[0])
+        raise not_understood("two windows have the same name", definitions[0])
     known = dict(written)
     for name, one in written.items():
         other = _window_name(one)
@@ -73,7 +72,7 @@ def _window_name(node: exp.Expr) -> str:
 
 
 def _undefined(name: str, node: exp.Expr) -> NotIncremental:
-    return not_incremental(Reason.SQL_NOT_UNDERSTOOD, f"no window {name} is defined", node)
+    return not_understood(f"no window {name} is defined", node)
 
 
 class Windows:
@@ -127,9 +126,7 @@ class Windows:
         function = function_name(inner)
         known = _OF_ONE_ROW | _OF_PEERS | _OF_THE_FRAME | _FIRST | FUNCTIONS.keys()
         if function not in known:
-            raise not_incremental(
-                Reason.OPERATOR_NOT_SUPPORTED, f"the window function {function} has no rule", node
-            )
+            raise not_supported(f"the window function {function} has no rule", node)
         order_node = node.args.get("order")
         order = tuple(_ordering(one) for one in (order_node.expressions if order_node else ()))
         parts = arguments_of(inner)
@@ -147,14 +144,14 @@ class Windows:
         spec = node.args.get("spec")
         frame = spec.sql(dialect="spark") if spec is not None else ""
         if spec is not None and spec.find(exp.Column):
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, "a window frame that is not constant", node)
+            raise not_supported("a window frame that is not constant", node)
         by_rows = frame.upper().startswith("ROWS")
         sorted_by = (*(one.key for one in order), *map(Scalar, node.args.get("partition_by") or ()))
         first = function in _FIRST and _has_the_first_row(spec) and not _passes_over_nulls(call, inner)
         chosen = function in _OF_THE_FRAME | _FIRST and not (by_rows or first)
         if chosen and not _are_determined_by(sorted_by, parts):
             what = f"{function.upper()} may take any of the tied rows; write ROWS BETWEEN … after ORDER BY"
-            raise not_incremental(Reason.OPERATOR_NOT_SUPPORTED, what, node)
+            raise not_supported(what, node)
         # Further ORDER BY keys leave a frame unchanged only if it counts rows, or its end does not matter.
         settled = function in _OF_ONE_ROW or first or (by_rows and function not in _OF_PEERS)
         if first and not by_rows:

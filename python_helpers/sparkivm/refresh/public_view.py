@@ -71,8 +71,7 @@ class PublicView:
         former = self.former_state
         if former is None:
             return None
-        what = f"the state is {former}, but has to be {self._request.state}"
-        return Fallback(Reason.CONFIG_CHANGED, what)
+        return Fallback(Reason.CONFIG_CHANGED, f"the state is {former}, but has to be {self._request.state}")
 
     def check_name(self) -> None:
         """Raises: ModelError if a foreign relation has its name and is not what the model was before.

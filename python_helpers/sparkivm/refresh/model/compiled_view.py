@@ -23,6 +23,7 @@ from sparkivm.formats import format_of
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.called_functions import called_functions
 from sparkivm.frontend.parse import not_too_deep, parse_model
+from sparkivm.frontend.place import not_understood
 from sparkivm.frontend.query import read_query
 from sparkivm.frontend.scope import NameAllocator
 from sparkivm.frontend.table_references import names_in, table_references
@@ -321,8 +322,7 @@ def _refusals_of_spark() -> Generator[None, None, None]:
     try:
         yield
     except EngineError as error:
-        detail = f"Spark refuses a part of the view's plan: {error}"
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail)) from error
+        raise not_understood(f"Spark refuses a part of the view's plan: {error}") from error
 
 
 def _known_types(plan: ViewPlan, known: Frontier) -> StateColumns:

@@ -11,11 +11,10 @@ from sqlglot import exp
 from sparkivm.algebra.moment import MOMENTS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, EngineError, Field
-from sparkivm.errors import NotIncremental
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.moving_texts import moving_word, with_another_word
-from sparkivm.frontend.place import not_incremental
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.frontend.place import not_incremental, not_understood
+from sparkivm.reasons import Reason
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 # A typed literal is printed as the cast of a plain one: `1L` as `CAST(1 AS BIGINT)`.
@@ -43,11 +42,11 @@ def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     try:
         reread = engine.analyzed_plan(printed)
     except EngineError as error:
-        raise _misread(f"Spark refuses the SQL as the parser prints it: {error}") from None
+        raise not_understood(f"Spark refuses the SQL as the parser prints it: {error}") from None
     original, reread = comparable_plan(engine.analyzed_plan(sql)), comparable_plan(reread)
     if original != reread:
         mine, other = _first_difference(original, reread)
-        raise _misread(f"Spark reads `{mine}`, but `{other}` in the SQL as the parser prints it")
+        raise not_understood(f"Spark reads `{mine}`, but `{other}` in the SQL as the parser prints it")
     _check_nothing_moves(engine, tree)
 
 
@@ -80,14 +79,10 @@ def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) 
     try:
         found = engine.schema_of(sql)
     except EngineError as error:
-        raise _misread(f"Spark refuses the view's plan: {error}") from None
+        raise not_understood(f"Spark refuses the view's plan: {error}") from None
     mine, other = ([f"{f.name} {f.type}" for f in some] for some in (fields, found))
     if mine != other:
-        raise _misread(f"Spark's columns are {', '.join(mine)}; the plan's are {', '.join(other)}")
-
-
-def _misread(what: str) -> NotIncremental:
-    return NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, what))
+        raise not_understood(f"Spark's columns are {', '.join(mine)}; the plan's are {', '.join(other)}")
 
 
 def comparable_plan(plan: str) -> str:

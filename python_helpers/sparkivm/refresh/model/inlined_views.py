@@ -11,8 +11,8 @@ from sparkivm.engine import Engine, EngineError, RelationFacts, is_as_written
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.parse import parse_model
+from sparkivm.frontend.place import not_understood
 from sparkivm.frontend.table_references import replace_references, table_references
-from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.gate import check_text_is_understood
 from sparkivm.refresh.session.session_settings import otherwise_in
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
@@ -77,4 +77,4 @@ def _named_in_full(view: RelationFacts, catalog: SourceCatalog) -> str | None:
 
 
 def _unclear(view: RelationFacts, what: str) -> NotIncremental:
-    return NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"the view {view.name}: {what}"))
+    return not_understood(f"the view {view.name}: {what}")

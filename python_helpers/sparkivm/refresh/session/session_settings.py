@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from sparkivm.engine import Engine
-from sparkivm.errors import ModelError, NotIncremental
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.errors import ModelError
+from sparkivm.frontend.place import not_understood
 from sparkivm.refresh.request import NO_HEADER, SqlHeader
 
 # What the compiler assumes: Spark's defaults.
@@ -117,7 +117,7 @@ def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
     granted = _OF_CHAR if of_char else _TAKEN_FOR_GRANTED
     for name, value in engine.settings(tuple(granted)).items():
         if value.lower() != granted[name]:
-            raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, f"{name} is {value.lower()}"))
+            raise not_understood(f"{name} is {value.lower()}")
 
 
 def refuse_lossy_settings(engine: Engine, model: str) -> None:
