@@ -10,28 +10,28 @@ from sparkivm.reasons import Fallback, Place
 class ModelError(Exception):
     """The author of the model can fix this. The text says what happened, where, and what to do."""
 
-    def __init__(self, model: str, what: str, do: str, place: Place | None = None) -> None:
+    def __init__(self, model: object, what: str, do: str, place: Place | None = None) -> None:
         where = (
             f"\n  where  line {place.line}, column {place.column}{': ' + place.text if place.text else ''}"
             if place
             else ""
         )
         super().__init__(f"incremental_view {model}\n  what   {what}{where}\n  do     {do}")
-        self.model, self.what, self.do, self.place = model, what, do, place
+        self.what, self.do, self.place = what, do, place
 
 
 class DeclarationError(Exception):
     """The project's declaration of a source (`meta.sparkivm`) is wrong; its author can fix it."""
 
-    def __init__(self, source: str, what: str, do: str) -> None:
+    def __init__(self, source: object, what: str, do: str) -> None:
         super().__init__(f"source {source} (meta.sparkivm)\n  what   {what}\n  do     {do}")
-        self.source, self.what, self.do = source, what, do
+        self.source, self.what, self.do = str(source), what, do
 
 
 class SeedError(Exception):
     """The table of a seed could not be updated; the text says why, and what to do."""
 
-    def __init__(self, seed: str, what: str, do: str) -> None:
+    def __init__(self, seed: object, what: str, do: str) -> None:
         super().__init__(f"seed {seed}\n  what   {what}\n  do     {do}")
 
 

@@ -65,7 +65,7 @@ def check_model(engine: ProjectEngine, pins: Pins, request: RefreshRequest) -> C
 def _unread(view: TableName, sql: str) -> Fallback | None:
     """Why the parser cannot read a text."""
     try:
-        parse_model(str(view), sql)
+        parse_model(view, sql)
     except NotIncremental as error:
         return error.fallback
     return None

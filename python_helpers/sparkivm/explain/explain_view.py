@@ -45,7 +45,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     Raises: ModelError, like a refresh.
     """
     if format not in FORMATS:
-        raise ModelError(str(request.view), f"unknown format {format}", f"use one of {', '.join(FORMATS)}")
+        raise ModelError(request.view, f"unknown format {format}", f"use one of {', '.join(FORMATS)}")
     view, recording = request.view, RecordingEngine(engine)
     sql = query_text(engine, view, request.sql)
     stored = read_state(engine, request)

@@ -24,7 +24,7 @@ _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
 _CHANGES_ROWS = ("insert", "merge", "update", "delete")
 
 
-def statement_text(model: str, sql: str) -> str:
+def statement_text(model: object, sql: str) -> str:
     """The model's query without byte order mark, surrounding comments and trailing semicolons.
 
     Raises: ModelError if there is no statement, there are several, or it is a command.
@@ -79,7 +79,7 @@ def _extent(sql: str) -> tuple[int, int]:
     return (tokens[0].start, ends[-1] + 1) if ends else (0, 0)
 
 
-def _refuse_several(model: str, tokens: Sequence[Token]) -> None:
+def _refuse_several(model: object, tokens: Sequence[Token]) -> None:
     starts = [
         token
         for before, token in pairwise([None, *tokens])
@@ -144,7 +144,7 @@ def _place_at(sql: str, position: int, text: str) -> Place:
     return Place(before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1, text)
 
 
-def parse_model(model: str, sql: str) -> exp.Query:
+def parse_model(model: object, sql: str) -> exp.Query:
     """The syntax tree of a model's SELECT; positions are those of `sql`.
 
     Raises: ModelError for several statements or none; NotIncremental where the parser fails, since Spark may
@@ -205,7 +205,7 @@ def not_too_deep() -> Generator[None, None, None]:
         raise not_understood("the query is nested too deeply for the compiler") from None
 
 
-def _refuse_compiled_sqlglot(model: str) -> None:
+def _refuse_compiled_sqlglot(model: object) -> None:
     """`SparkText` extends sqlglot's classes, which is impossible in its compiled build."""
     if not sqlglot.parser.__file__.endswith(".py"):
         raise ModelError(

@@ -91,7 +91,7 @@ def compiled_for(
     if request.stamp_columns and compiled.fallback is not None:
         why = compiled.fallback
         raise ModelError(
-            str(request.view),
+            request.view,
             f"stamp_columns is set, but the view is not incremental, so each run would stamp all rows: {why}",
             why.reason.way_out,
             why.place,

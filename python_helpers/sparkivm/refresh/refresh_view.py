@@ -90,7 +90,7 @@ def _first_success(
     run: Callable[[Attempt], RefreshResult],
 ) -> RefreshResult:
     """The result of the first attempt without a conflict."""
-    refuse_lossy_settings(engine, str(request.view))
+    refuse_lossy_settings(engine, request.view)
     for number in range(_MOST_TRIES):
         sources = Sources.of(engine, pins, request)
         try:
@@ -102,7 +102,7 @@ def _first_success(
             if number + 1 < _MOST_TRIES:
                 time.sleep(0.2 * 2**number)
     raise ModelError(
-        str(request.view),
+        request.view,
         f"{Fallback(Reason.REFRESH_CONFLICT)} ({_MOST_TRIES} attempts)",
         Reason.REFRESH_CONFLICT.way_out,
     )
@@ -203,7 +203,7 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
         # Old files may be gone, or the delta may be nested too deeply.
         if attempt.request.refresh_mode == "strict":
             what = f"the refresh from changes failed: {error}"
-            raise ModelError(str(attempt.view), what, "see logs/dbt.log") from error
+            raise ModelError(attempt.view, what, "see logs/dbt.log") from error
         return Fallback(Reason.REFRESH_FAILED, str(error))
     if published is not None:
         return published()

@@ -42,7 +42,7 @@ def _joins_of(sources: Sources, request: RefreshRequest, view: TableName) -> tup
     catalog = SourceCatalog(sources, request.view, request.state, {})
     try:
         with not_too_deep():
-            tree = parse_model(str(view), f"select * from {view.sql}")
+            tree = parse_model(view, f"select * from {view.sql}")
             query = read_query(tree, catalog, names=NameAllocator())
             rows = normalize(query.root, query.root.columns)
     except (NotIncremental, ModelError):

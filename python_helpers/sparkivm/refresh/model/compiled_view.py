@@ -146,7 +146,7 @@ def compile_view(
             raise NotIncremental(request.header.fallback)
         refuse_other_meanings(engine)
         with not_too_deep():
-            tree = parse_model(str(model), sql)
+            tree = parse_model(model, sql)
     except NotIncremental as error:
         fields = model_fields(engine, model, sql)
         return CompiledView(fields, None, error.fallback, {}, {}, {}, complete=False)
@@ -193,7 +193,7 @@ def compile_view(
                 view = replace(unplanned, auxiliaries=auxiliaries)
                 compiled = _planned(engine, request, view, query, types_of, views_read, is_new)
     except CannotStamp as error:
-        raise ModelError(str(model), error.what, error.do) from None
+        raise ModelError(model, error.what, error.do) from None
     except NotIncremental as error:
         complete = (
             repeatable(tree)
@@ -346,7 +346,7 @@ def auxiliary_query(relation: Relation, catalog: SourceCatalog) -> str:
 
 
 def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> tuple[Relation, Columns]:
-    query = read_query(parse_model(str(view), f"select * from {view.sql}"), catalog, names=names)
+    query = read_query(parse_model(view, f"select * from {view.sql}"), catalog, names=names)
     return query.root, query.output
 
 

@@ -33,7 +33,7 @@ def check_view_is_understood(engine: Engine, view: RelationFacts, catalog: Sourc
     if text is None:
         raise _unclear(view, "its tables cannot be determined from its text")
     try:
-        check_text_is_understood(engine, text, parse_model(str(view.name), text))
+        check_text_is_understood(engine, text, parse_model(view.name, text))
     except NotIncremental as error:
         raise _unclear(view, error.fallback.detail) from None
     if not _has_types_of(engine, text, view):
@@ -46,7 +46,7 @@ def is_what_its_text_says(engine: Engine, view: RelationFacts, catalog: SourceCa
     return (
         text is not None
         and view.view_collation in _PLAIN
-        and repeatable(parse_model(str(view.name), text))
+        and repeatable(parse_model(view.name, text))
         and is_as_written(view.view_settings, view.view_text)
         and not otherwise_in(engine, view.view_settings)
         and _has_types_of(engine, text, view)
@@ -64,7 +64,7 @@ def _has_types_of(engine: Engine, text: str, view: RelationFacts) -> bool:
 def _named_in_full(view: RelationFacts, catalog: SourceCatalog) -> str | None:
     """The text of a view for a session in another schema; None if its tables are unclear."""
     try:
-        references = table_references(parse_model(str(view.name), view.view_text))
+        references = table_references(parse_model(view.name, view.view_text))
     except NotIncremental:
         return None
     if references is None:

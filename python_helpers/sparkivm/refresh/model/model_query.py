@@ -33,9 +33,9 @@ def query_text(engine: Engine, model: TableName, sql: str) -> str:
         text = engine.substituted(sql)
     except EngineError as error:
         raise ModelError(
-            str(model), f"Spark cannot insert a value for ${{…}}: {error}", "write the value, or use var()"
+            model, f"Spark cannot insert a value for ${{…}}: {error}", "write the value, or use var()"
         ) from None
-    statement_text(str(model), text)
+    statement_text(model, text)
     return text[: statement_end(text)].replace("\ufeff", " ")
 
 
@@ -63,11 +63,11 @@ def model_fields(engine: Engine, model: TableName, text: str) -> tuple[Field, ..
         raise refusal(model, text, error) from None
     twice = duplicate([f.name for f in fields])
     if twice is not None:
-        raise ModelError(str(model), f"two output columns are named {twice}", "give one of them another name")
+        raise ModelError(model, f"two output columns are named {twice}", "give one of them another name")
     for f in fields:
         if is_reserved(f.name):
             raise ModelError(
-                str(model),
+                model,
                 f"the output column {f.name} has a reserved name",
                 f"do not begin names with {RESERVED_PREFIX}",
             )
@@ -93,9 +93,7 @@ def refusal(model: TableName, text: str, error: EngineError) -> ModelError:
     said = _STATEMENT.sub("", str(error))
     if error.position is not None:
         said = _POSITION.sub("", said)
-    return ModelError(
-        str(model), f"Spark refuses the model's SQL: {said}", "correct the SQL", _place(text, error)
-    )
+    return ModelError(model, f"Spark refuses the model's SQL: {said}", "correct the SQL", _place(text, error))
 
 
 def _place(text: str, error: EngineError) -> Place | None:

@@ -54,7 +54,7 @@ def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], compiled: Comp
         if facts.has_versions:
             return f"{facts.pinned}{alias}"
         if facts.kind == "view":
-            body = parse_model(str(name), facts.view_text)
+            body = parse_model(name, facts.view_text)
             inner = None
             # Spark matches a view's columns by name; a star may have them in another order.
             if has_plan or not has_star(body):

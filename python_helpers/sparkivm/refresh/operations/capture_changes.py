@@ -35,14 +35,14 @@ def capture_changes(
     if remove:
         return sources.mirror(source or RelationFacts(name, "other", ())).removed()
     if source is None:
-        raise DeclarationError(str(name), "there is no such table or view", "create it, or correct the name")
+        raise DeclarationError(name, "there is no such table or view", "create it, or correct the name")
     if not sources.is_mirrored(source):
         return _switched_on(engine, source)
     mirror = sources.mirror(source)
     try:
         facts = mirror.captured()
     except NotIncremental as error:
-        raise DeclarationError(str(name), str(error), error.fallback.reason.way_out) from error
+        raise DeclarationError(name, str(error), error.fallback.reason.way_out) from error
     mirror.set_retention(facts)
     lines = [*recording.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
     return "\n".join(lines)

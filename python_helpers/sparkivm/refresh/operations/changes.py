@@ -67,7 +67,7 @@ def changed_rows(engine: Engine, request: RefreshRequest, limit: int) -> Changed
     state = built_state(engine, request)
     public = engine.describe(request.view)
     if public is None or public.kind != "view" or not is_ours(public, request.view_marker):
-        raise ModelError(str(request.view), "its public view is missing", "run the model")
+        raise ModelError(request.view, "its public view is missing", "run the model")
     after, before = _versions(engine, state, request)
     text = public.view_text.strip()
     _check_text(request, text, after, before)
@@ -121,9 +121,9 @@ def _versions(
         if frontier is not None:
             return after, _Version(before, frontier)
     if after is None:
-        raise ModelError(str(request.view), "its state records no refresh", "run the model")
+        raise ModelError(request.view, "its state records no refresh", "run the model")
     raise ModelError(
-        str(request.view),
+        request.view,
         f"the state {state.name} no longer has a version before its last refresh",
         "run the command again after the next refresh",
     )
@@ -137,7 +137,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     frontier, shown = after.frontier, digest(text)
     if shown not in frontier.shown_by:
         raise ModelError(
-            str(request.view),
+            request.view,
             "the public view was replaced after the last refresh that changed the state",
             "run the command again after the next refresh from changes",
         )
@@ -149,7 +149,7 @@ def _check_text(request: RefreshRequest, text: str, after: _Version, before: _Ve
     adds_up = not old.several or shown == frontier.public[-1]
     if not same or not adds_up or difference(old.columns, frontier.columns):
         raise ModelError(
-            str(request.view),
+            request.view,
             "the query or a setting changed at the last refresh, so its two versions cannot be compared",
             "run the command again after the next refresh",
         )
@@ -163,12 +163,12 @@ def _text_at(request: RefreshRequest, text: str, state: RelationFacts, version: 
     commit = version.commit
     pinned = replace(state, version=commit.version, commit_id=commit.id, read_as="").pinned
     try:
-        references = table_references(parse_model(str(request.view), text)) or []
+        references = table_references(parse_model(request.view, text)) or []
     except NotIncremental:
         references = []
     own = tuple(part.lower() for part in request.state.parts)
     if not references or any(tuple(map(str.lower, one.parts)) != own for one in references):
-        raise ModelError(str(request.view), f"its public view does not read {request.state}", "run the model")
+        raise ModelError(request.view, f"its public view does not read {request.state}", "run the model")
 
     def read(reference: TableReference) -> str:
         alias = "" if reference.aliased else f" as {quoted(request.state.identifier)}"

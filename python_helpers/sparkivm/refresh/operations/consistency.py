@@ -37,19 +37,19 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if stored.built_empty:
         return "select 'built by --empty' as which_diff where false"
     if stored.frontier is None:
-        raise ModelError(str(view), f"its state cannot be compared: {stored.problem}", _DO)
+        raise ModelError(view, f"its state cannot be compared: {stored.problem}", _DO)
     frontier = stored.frontier
     assert stored.facts is not None, "a state with a frontier is there"
     try:
         check_files(engine, stored.facts)
     except EngineError as error:
-        raise ModelError(str(view), str(error), "run the model with --full-refresh") from None
+        raise ModelError(view, str(error), "run the model with --full-refresh") from None
     sources = Sources.of(recording, Pins(), request, captures=False)
     model_sql = sources.model_text(view, text)
     check_is_query(engine, view, model_sql, frontier)
     if not sources.resolve(frontier.resolved):
         raise ModelError(
-            str(view),
+            view,
             "a table or function name in its SQL resolves differently than at the last refresh",
             "write relations with their schema, or run and test the model with the same current schema",
         )
@@ -60,9 +60,9 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan
     ):
-        raise ModelError(str(view), "the model's SQL is not the one that the view was refreshed with", _DO)
+        raise ModelError(view, "the model's SQL is not the one that the view was refreshed with", _DO)
     if compiled.views != frontier.views:
-        raise ModelError(str(view), "a plain view that it reads is not as at the last refresh", _DO)
+        raise ModelError(view, "a plain view that it reads is not as at the last refresh", _DO)
     if frontier.kind == "full":
         compiled = replace(compiled, plan=None)  # the state was computed from the model's own text
     pinned = pinned_text(model_sql, compiled)
@@ -76,7 +76,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
     columns = ", ".join(map(quoted, compared))
     public = engine.describe(view)
     if public is None or public.kind != "view":
-        raise ModelError(str(view), "its public view is missing", _DO)
+        raise ModelError(view, "its public view is missing", _DO)
     sides = (
         f"select {columns}, 1 as {WEIGHT} from {view.sql}",
         f"select {columns}, -1 as {WEIGHT} from query",
@@ -91,8 +91,7 @@ with query ({", ".join(map(quoted, names))}) as (
 )
 {bag_difference(shown, columns, sides)}"""
     if engine.substituted(test) != test:  # dbt runs it like a user's text
-        what = "its query contains ${…}, which Spark would replace"
-        raise ModelError(str(view), what, "write it without ${")
+        raise ModelError(view, "its query contains ${…}, which Spark would replace", "write it without ${")
     return test
 
 
@@ -110,7 +109,7 @@ def _check_version(
         what = f"{known.name} changed since the last refresh, and its former version cannot be named"
     else:
         return
-    raise ModelError(str(view), what, _DO)
+    raise ModelError(view, what, _DO)
 
 
 def _is_replaced(engine: Engine, now: RelationFacts, known: SourceFrontier) -> bool:

@@ -68,7 +68,7 @@ def built_state(engine: Engine, request: RefreshRequest) -> RelationFacts:
     """The state of a view. Raises: ModelError if there is none."""
     state = engine.describe(request.state)
     if state is None or state.kind not in STATE_FORMATS:
-        raise ModelError(str(request.view), f"it has no state {request.state}", "run the model")
+        raise ModelError(request.view, f"it has no state {request.state}", "run the model")
     return state
 
 

@@ -42,7 +42,7 @@ class NamesInProject:
             for who, other in self._needed[key]:
                 if who != model:
                     raise ModelError(
-                        str(self.built[model].name),
+                        self.built[model].name,
                         f"{key} would be its {what} and the {other} of {who}",
                         "give one of them another alias or schema",
                     )

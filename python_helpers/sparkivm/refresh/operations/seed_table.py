@@ -122,7 +122,7 @@ class SeedTable:
         found = self._kept()
         if found is None:
             raise SeedError(
-                str(self.name),
+                self.name,
                 "its table was altered or replaced while it was updated",
                 "run it again with --full-refresh, and see whether a pre_hook alters it",
             )
@@ -132,7 +132,7 @@ class SeedTable:
         try:
             applied = self._with_loaded(table, load)
         except Conflict as error:
-            raise SeedError(str(self.name), str(error), "run it again") from error
+            raise SeedError(self.name, str(error), "run it again") from error
         commits = self.engine.commits(self.name, applied.version - 1)
         own = next((commit for commit in commits if commit.version == applied.version), None)
         self._record(record if own is None else self._with_rows(record, own))

@@ -110,7 +110,7 @@ def _over(state: TableName, text: str, origin: RefreshRequest) -> str:
         return state.sql if reference.parts == origin.state.parts else None
 
     try:
-        references = table_references(parse_model(str(origin.view), text))
+        references = table_references(parse_model(origin.view, text))
     except NotIncremental:  # somebody altered the view
         references = None
     replaced = text if references is None else replace_references(text, references, text_of)

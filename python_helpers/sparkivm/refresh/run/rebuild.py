@@ -199,11 +199,11 @@ def refused(request: RefreshRequest, why: Fallback, unmaintainable: Fallback | N
     if request.refresh_mode == "strict" and (unmaintainable is not None or not (first or asked)):
         cause = unmaintainable or why
         return ModelError(
-            str(request.view), f"{cause}, but refresh_mode is strict", cause.reason.way_out, cause.place
+            request.view, f"{cause}, but refresh_mode is strict", cause.reason.way_out, cause.place
         )
     if not first and not request.full_refresh_allowed and not asked:
         return ModelError(
-            str(request.view),
+            request.view,
             f"it has to be rebuilt ({why}), but its config says full_refresh: false",
             "remove full_refresh: false for one run",
         )
@@ -371,7 +371,7 @@ def _check_names(attempt: Attempt, compiled: CompiledView) -> None:
     found = attempt.format.reserved.intersection(name.lower() for name, *_ in compiled.columns)
     if found:
         raise ModelError(
-            str(attempt.view),
+            attempt.view,
             f"the output column {min(found)} has a name that {attempt.format.provider.title()} reserves",
             "select it under another name",
         )
@@ -390,7 +390,7 @@ def _in_state(attempt: Attempt, compiled: CompiledView) -> StateLayout:
             if column.lower() not in stored:
                 public = [f.name for f in compiled.fields if f.name.lower() in stored]
                 raise ModelError(
-                    str(attempt.view),
+                    attempt.view,
                     f"{option} names {column}, which the state does not have as a column",
                     f"name one of {', '.join(public)}" if public else f"remove {option}",
                 )
@@ -417,7 +417,7 @@ def _check_catalog(attempt: Attempt) -> None:
     if attempt.engine.settings([setting]).get(setting, "") in format.not_in:
         name = format.provider.title()
         raise ModelError(
-            str(attempt.view),
+            attempt.view,
             f"the catalog {catalog} cannot have {name} tables",
             f"set state_catalog to an {name} catalog, make {setting} one, or choose another file_format",
         )

@@ -120,7 +120,7 @@ def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
             raise not_understood(f"{name} is {value.lower()}")
 
 
-def refuse_lossy_settings(engine: Engine, model: str) -> None:
+def refuse_lossy_settings(engine: Engine, model: object) -> None:
     """Raises: ModelError if Spark is set to skip files that it cannot read."""
     found: Mapping[str, str] = engine.settings(_LOSES_ROWS)
     for name, value in found.items():

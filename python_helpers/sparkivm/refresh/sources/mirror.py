@@ -106,7 +106,7 @@ class Mirror:
         facts = self.engine.describe(self.name)
         if facts is not None and not (facts.kind in STATE_FORMATS and self._is_mirror(facts.properties)):
             raise DeclarationError(
-                str(self.source.name),
+                self.source.name,
                 f"{self.name}, the name of its mirror, is taken by another relation",
                 "declare another name, mirror: {name: …}, or drop that relation",
             )
@@ -129,7 +129,7 @@ class Mirror:
         properties = self.engine.properties_at(location)
         if properties is not None and not self._is_mirror(properties):
             raise DeclarationError(
-                str(self.source.name),
+                self.source.name,
                 f"{location}, where its mirror would be stored, holds another table",
                 "declare another location, or remove these files",
             )
@@ -158,9 +158,7 @@ class Mirror:
         for name in self.declaration.key:
             if name.lower() not in map(str.lower, names):
                 raise DeclarationError(
-                    str(self.source.name),
-                    f"the key {name} is not a column",
-                    f"it has {', '.join(names)}",
+                    self.source.name, f"the key {name} is not a column", f"it has {', '.join(names)}"
                 )
 
     def _check_kept(self, format: StateFormat, fields: tuple[Field, ...]) -> None:

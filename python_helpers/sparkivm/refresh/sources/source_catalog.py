@@ -62,11 +62,10 @@ class SourceCatalog:
             return seen
         facts = self._sources.facts(name) if name.key not in self._own else None
         if name.key in self._own or (facts is not None and facts.key in self._own):
-            what = f"the model reads itself, as {name}"
-            raise ModelError(str(self._model), what, "read its sources instead")
+            raise ModelError(self._model, f"the model reads itself, as {name}", "read its sources instead")
         if facts is None:
             what = f"there is no table or view {name}"
-            raise ModelError(str(self._model), what, "create it, or correct the name")
+            raise ModelError(self._model, what, "create it, or correct the name")
         if (seen := self._seen(facts.key)) is not None:  # under another spelling of its name
             return seen
         known = self._versions.get(facts.key)

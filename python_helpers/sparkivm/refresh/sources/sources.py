@@ -100,7 +100,7 @@ class Sources:
             return False
         if not _what_it_is(facts) or _what_it_is(found) != _what_it_is(facts):
             what = f"{name} and {facts.source} may be two tables: their names differ only in case"
-            raise ModelError(str(name), what, "spell one table in one way, or rename one of them")
+            raise ModelError(name, what, "spell one table in one way, or rename one of them")
         self._spelled.add(name)
         return True
 
@@ -203,12 +203,12 @@ class Sources:
         if not logs:
             return sql
         try:
-            references = table_references(parse_model(str(model), sql))
+            references = table_references(parse_model(model, sql))
         except NotIncremental:
             references = None
         if references is None:
             raise ModelError(
-                str(model),
+                model,
                 f"its tables cannot be determined, and it may read the change log {logs[0]}",
                 "simplify the SQL, or read the log in a separate model",
             )
@@ -222,7 +222,7 @@ class Sources:
                 return None
             if reference.fixed:
                 raise ModelError(
-                    str(model), f"{name} is a change log, which has no versions", "read it without a version"
+                    model, f"{name} is a change log, which has no versions", "read it without a version"
                 )
             self._logs[name.key] = name
             alias = "" if reference.aliased else f" as {quoted(identifier)}"
@@ -252,7 +252,7 @@ class Sources:
         missing = [key for key in log.key if key.lower() not in map(str.lower, columns)]
         if missing:
             raise DeclarationError(
-                str(name),
+                name,
                 f"the key {missing[0]} is not a column of the table that the log describes",
                 f"it has {', '.join(columns)}",
             )
@@ -265,9 +265,9 @@ class Sources:
                 self._engine.schema_of(f"select {item} from {name.sql}")
             except EngineError as found:
                 what = f"the log has no column {item.replace('`', '')}: {found}"
-                return DeclarationError(str(name), what, "declare a column of the log")
+                return DeclarationError(name, what, "declare a column of the log")
         hint = "compare change_log (operation, order, before, after) with the columns of the log"
-        return DeclarationError(str(name), f"the log cannot be read: {error}", hint)
+        return DeclarationError(name, f"the log cannot be read: {error}", hint)
 
     def check_operations(self, read: Mapping[str, RelationFacts], frontier: Frontier | None) -> None:
         """Raises: DeclarationError if a log that changed since has an undeclared operation.
@@ -288,7 +288,7 @@ class Sources:
             found = [str(row["operation"]) for row in self._engine.query(unknown_operations(log, table))]
             if found:
                 raise DeclarationError(
-                    str(facts.source),
+                    facts.source,
                     f"the log has the operation {', '.join(sorted(found))}, which is not declared",
                     "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
                 )
@@ -305,7 +305,7 @@ def _reads_files(view: RelationFacts) -> bool:
     if "/" not in view.view_text:
         return False
     try:
-        tree = parse_model(str(view.name), view.view_text)
+        tree = parse_model(view.name, view.view_text)
     except (NotIncremental, ModelError):
         return False
     return any("/" in table.name for table in tree.find_all(exp.Table))

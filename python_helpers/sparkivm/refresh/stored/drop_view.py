@@ -39,7 +39,7 @@ def drop_incremental_view(
     among = dict.fromkeys((*catalogs, *([catalog] if catalog else ())))
     drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, among))
     if not recording.statements:
-        raise ModelError(str(view), f"there is nothing that project {project} keeps for it", "check the name")
+        raise ModelError(view, f"there is nothing that project {project} keeps for it", "check the name")
     return "\n".join((*recording.statements, *recording.warnings))
 
 

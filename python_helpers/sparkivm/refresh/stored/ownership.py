@@ -29,7 +29,7 @@ def check_state_is_ours(engine: Engine, request: RefreshRequest, found: Relation
         properties = engine.properties_at(location) if location else None
         if properties is not None and read_marker(properties) != request.state_marker:
             raise ModelError(
-                str(request.view),
+                request.view,
                 f"{location}, where its state would be stored, holds {_whose(properties, 'a Delta table')}",
                 "choose another location_root, or remove these files",
             )
@@ -50,7 +50,7 @@ def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> Mod
     if marker is not None and marker.owner.project != request.owner.project:
         do += f"; if project {marker.owner.project} was renamed, drop_incremental_view has an argument for it"
     return ModelError(
-        str(request.view),
+        request.view,
         f"{found.name}, the name of its {role.value}, is taken by "
         f"{_whose(found.properties, _KINDS[found.kind])}",
         do,
