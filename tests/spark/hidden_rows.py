@@ -18,7 +18,6 @@ from sparkivm.refresh.model.model_query import query_text
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.stored_state import read_state
 from sparkivm.spark_sql.dialects import SPARK
@@ -36,10 +35,10 @@ def hidden_rows(engine: Engine, request: RefreshRequest) -> str:
     sources = Sources.of(RecordingEngine(engine), Pins(), request, captures=False)
     text = query_text(engine, request.view, request.sql)
     request = replace(request, sql=sources.model_text(request.view, text), stamp_columns=())
-    catalog = SourceCatalog(sources, request.view, request.state, {})
-    plan = compile_view(engine, request, catalog, stored.frontier).plan
+    compiled = compile_view(engine, sources, request, stored.frontier)
+    plan = compiled.plan
     assert plan is not None, f"{request.view} was incremental"
-    tables = {**catalog.tables, STATE: engine.describe(state)}
+    tables = {**compiled.tables, STATE: engine.describe(state)}
     texts = _Current(tables, stored.frontier.moments)  # type: ignore[arg-type]
     if not isinstance(plan.state, GroupState):
         return _signed(plan.state, f"select * from {state.sql}", plan.content, texts)

@@ -22,7 +22,6 @@ from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.operations.consistency import consistency_sql
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
 from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View
@@ -176,7 +175,7 @@ def compiled(lab: Lab, sql: str) -> CompiledView:
     sources = Sources(lab.engine, Pins(), NOTHING_DECLARED, lab.schema, DELTA_STATES, captures=False)
     view = TableName(lab.schema, "m")
     request = RefreshRequest(view, sql, owner_of("p", "model.p.m", view))
-    return compile_view(lab.engine, request, SourceCatalog(sources, view, request.state, {}))
+    return compile_view(lab.engine, sources, request)
 
 
 def not_computed_each_time(lab: Lab, texts: Mapping[str, str]) -> dict[str, str]:

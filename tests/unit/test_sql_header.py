@@ -104,6 +104,6 @@ def test_a_view_over_what_is_not_seen_has_no_plan():
     header = read_header("m", "declare day date = (select max(day) from t)")
     name = TableName("s", "m")
     request = RefreshRequest(name, "select day as a", owner_of("p", "model.p.m", name), header=header)
-    view = compile_view(Session(), request, None)
+    view = compile_view(Session(), None, request)
     assert (view.plan, view.fallback, view.complete) == (None, header.fallback, False)
     assert [field.name for field in view.fields] == ["a"]

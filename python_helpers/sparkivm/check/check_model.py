@@ -15,8 +15,8 @@ from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.parse import parse_model
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
+from sparkivm.refresh.model.compiled_view import compile_view
 from sparkivm.refresh.model.model_query import check_is_query, query_text
-from sparkivm.refresh.observation import compiled_for
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
@@ -49,7 +49,7 @@ def check_model(engine: ProjectEngine, pins: Pins, request: RefreshRequest) -> C
     check_is_query(engine, view, request.sql, None)
     unread = request.header.fallback or _unread(view, request.sql)
     try:
-        compiled = compiled_for(engine, sources, request)
+        compiled = compile_view(engine, sources, request)
     except ModelError:
         if unread is None:
             raise

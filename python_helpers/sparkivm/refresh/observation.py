@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
-from sparkivm.changes.frontier import Frontier, SourceFrontier
-from sparkivm.errors import ModelError
 from sparkivm.names import TableName
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.sources.source_catalog import SourceCatalog
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.clones import with_clones
 from sparkivm.refresh.stored.stored_state import StoredState
-
-_NO_VIEWS: Mapping[str, TableName] = MappingProxyType({})
-_NO_VERSIONS: Mapping[str, SourceFrontier] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ def observe(
     stored = with_clones(engine, stored, sources.known)
     frontier = stored.frontier
     same = frontier is not None and dict(frontier.settings) == dict(settings)
-    compiled = compiled_for(engine, sources, request, frontier if same else None, auxiliaries)
+    compiled = compile_view(engine, sources, request, frontier if same else None, auxiliaries)
     return Observation(
         request, stored, settings, compiled, _moments(sources, compiled), public.adds_up(compiled)
     )
@@ -70,30 +63,3 @@ def recompiled(sources: Sources, seen: Observation, compiled: CompiledView) -> O
 
 def _moments(sources: Sources, compiled: CompiledView) -> Mapping[str, str]:
     return sources.moments(compiled.plan.moments if compiled.plan else ())
-
-
-def compiled_for(
-    engine: RecordingEngine,
-    sources: Sources,
-    request: RefreshRequest,
-    frontier: Frontier | None = None,
-    auxiliaries: Mapping[str, TableName] = _NO_VIEWS,
-    versions: Mapping[str, SourceFrontier] = _NO_VERSIONS,
-) -> CompiledView:
-    """The model of a request, over auxiliary views by their queries.
-
-    frontier  has Spark's answers, which are reused for the same text
-    versions  of sources, by their keys, to compile at instead of the newest
-    Raises: ModelError if Spark refuses the model, or its rows cannot be stamped as it wants.
-    """
-    catalog = SourceCatalog(sources, request.view, request.state, versions)
-    compiled = compile_view(engine, request, catalog, frontier, auxiliaries)
-    if request.stamp_columns and compiled.fallback is not None:
-        why = compiled.fallback
-        raise ModelError(
-            request.view,
-            f"stamp_columns is set, but the view is not incremental, so each run would stamp all rows: {why}",
-            why.reason.way_out,
-            why.place,
-        )
-    return compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from sparkivm.algebra.columns_read import columns_read
 from sparkivm.algebra.moment import function_of
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
-from sparkivm.changes.frontier import Frontier
+from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.state_columns import StateColumns, columns_of
 from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, Field, RelationFacts
@@ -43,6 +43,7 @@ from sparkivm.refresh.model.model_query import model_fields
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.session_settings import refuse_other_meanings
 from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash, view_hash
+from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.sources.types_of_rows import (
     check_comparable,
     check_groupable,
@@ -101,7 +102,7 @@ class CompiledView:
         """A hash of the query's meaning, not of its text; without constants of the public view."""
         if self.plan is None:
             return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
-        core = select_text(self.plan.core, _NeutralTexts())
+        core = select_text(self.plan.core, _PlainTexts())
         finalizer = self.plan.finalizer.without_run_constants
         return digest(core + finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
 
@@ -111,12 +112,20 @@ class CompiledView:
         named  other keys for some tables
         """
         assert self.plan is not None
-        return digest(select_text(content_of(self.plan, columns, named), _NeutralTexts()))
+        return digest(select_text(content_of(self.plan, columns, named), _PlainTexts()))
 
 
-class _NeutralTexts:
+class _PlainTexts:
+    """SourceTexts without versions and changes.
+
+    name_of  the text for a table
+    """
+
+    def __init__(self, name_of: Callable[[str], str] = str) -> None:
+        self._name_of = name_of
+
     def new(self, table: str) -> str:
-        return table
+        return self._name_of(table)
 
     old = new
 
@@ -129,17 +138,38 @@ class _NeutralTexts:
 
 def compile_view(
     engine: Engine,
+    sources: Sources,
     request: RefreshRequest,
-    catalog: SourceCatalog,
     frontier: Frontier | None = None,
     auxiliaries: Mapping[str, TableName] = MappingProxyType({}),
+    versions: Mapping[str, SourceFrontier] = MappingProxyType({}),
 ) -> CompiledView:
     """Compile the model of a request.
 
     frontier     of the state; it has Spark's answers for the same text over the same columns
     auxiliaries  views that inner aggregates are read from, by their queries
+    versions     of sources, by their keys, to compile at instead of the newest
     Raises: ModelError if Spark rejects the model, it can never be a view, or its rows cannot be stamped.
     """
+    catalog = SourceCatalog(sources, request.view, request.state, versions)
+    compiled = _compiled(engine, request, catalog, frontier, auxiliaries)
+    if request.stamp_columns and (why := compiled.fallback) is not None:
+        raise ModelError(
+            request.view,
+            f"stamp_columns is set, but the view is not incremental, so each run would stamp all rows: {why}",
+            why.reason.way_out,
+            why.place,
+        )
+    return compiled
+
+
+def _compiled(
+    engine: Engine,
+    request: RefreshRequest,
+    catalog: SourceCatalog,
+    frontier: Frontier | None,
+    auxiliaries: Mapping[str, TableName],
+) -> CompiledView:
     model, sql = request.view, request.sql
     try:
         if request.header.fallback is not None:
@@ -237,7 +267,7 @@ class _TypesOf:
     """
 
     engine: Engine
-    texts: _NeutralTexts
+    texts: _PlainTexts
     known: Mapping[str, tuple[str, ...]]
     asked: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -350,14 +380,9 @@ def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> t
     return query.root, query.output
 
 
-def _live_texts(catalog: SourceCatalog) -> _NeutralTexts:
+def _live_texts(catalog: SourceCatalog) -> _PlainTexts:
     """Tables as they are now."""
-
-    class Texts(_NeutralTexts):
-        def new(self, table: str) -> str:
-            return catalog.tables[table].name.sql
-
-    return Texts()
+    return _PlainTexts(lambda table: catalog.tables[table].name.sql)
 
 
 def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:

@@ -12,9 +12,9 @@ from sparkivm.formats import format_of
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.names import WEIGHT, TableName, name_of, quoted
 from sparkivm.reasons import Reason
+from sparkivm.refresh.model.compiled_view import compile_view
 from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.model.pinned_text import pinned_text
-from sparkivm.refresh.observation import compiled_for
 from sparkivm.refresh.operations.bag_difference import MORE, bag_difference
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
@@ -55,7 +55,7 @@ def consistency_sql(engine: Engine, request: RefreshRequest) -> str:
         )
     auxiliaries = auxiliaries_of(view, frontier.auxiliaries)
     asked = replace(request, sql=model_sql)
-    compiled = compiled_for(recording, sources, asked, frontier, auxiliaries, frontier.sources)
+    compiled = compile_view(recording, sources, asked, frontier, auxiliaries, frontier.sources)
     # Another text with the same plan is the same query, for example with another comment.
     if frontier.text != digest(model_sql) and (
         frontier.kind == "full" or compiled.plan_hash != frontier.plan

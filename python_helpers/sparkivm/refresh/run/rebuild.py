@@ -23,9 +23,9 @@ from sparkivm.names import TableName, quoted
 from sparkivm.plan.state import BagState
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.decide.cost import rebuild_s
-from sparkivm.refresh.model.compiled_view import CompiledView
+from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.model.pinned_text import pinned_text
-from sparkivm.refresh.observation import Observation, compiled_for, recompiled
+from sparkivm.refresh.observation import Observation, recompiled
 from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
@@ -56,7 +56,7 @@ class Rebuild(Progress):
     def compiled_over(self, auxiliaries: Mapping[str, TableName]) -> CompiledView:
         """The view over some auxiliary views, by their queries."""
         attempt = self.attempt
-        return compiled_for(attempt.engine, attempt.sources, attempt.request, None, auxiliaries)
+        return compile_view(attempt.engine, attempt.sources, attempt.request, None, auxiliaries)
 
     def compile_as(self, compiled: CompiledView) -> None:
         self.seen = recompiled(self.attempt.sources, self.seen, compiled)
