@@ -36,7 +36,7 @@ _UNKNOWN_SIZES = Sizes()
 
 
 @dataclass(frozen=True)
-class Step:
+class IntermediateTable:
     """`relation` is computed first; later steps read it as the table `name`."""
 
     name: str
@@ -47,7 +47,7 @@ class Step:
 class Steps:
     """The steps in order, and the rest, which is computed from them."""
 
-    tables: tuple[Step, ...]
+    tables: tuple[IntermediateTable, ...]
     rest: Relation
 
     @property
@@ -140,7 +140,7 @@ class _Cut:
         self._sizes, self._is_large = sizes, large
         self._rows = RowEstimate(sizes, distinct_values(root, sizes.rows))
         self._uses = Counter(id(child) for node in root.walk() for child in node.children)
-        self._tables: list[Step] = []
+        self._tables: list[IntermediateTable] = []
         self._cut: dict[int, Relation] = {}  # by the id of the node of `root` that it replaces
         self._read: dict[int, _Read] = {}
 
@@ -189,7 +189,7 @@ class _Cut:
     def _step(self, relation: Relation) -> str:
         name = next(self._names)
         stored = Unweigh(relation, STEP_WEIGHT) if relation.weighted else relation
-        self._tables.append(Step(name, stored))
+        self._tables.append(IntermediateTable(name, stored))
         return name
 
     def _feeds(self) -> dict[str, str]:
