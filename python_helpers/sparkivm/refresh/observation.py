@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from sparkivm.changes.frontier import Frontier
+from sparkivm.engine import RelationFacts
 from sparkivm.names import TableName
+from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
@@ -31,6 +34,22 @@ class Observation:
     compiled: CompiledView
     moments: Mapping[str, str]
     adds_up: bool
+
+    @property
+    def plan(self) -> ViewPlan:
+        """The plan of a view that can be refreshed from changes; so are `state` and `frontier`."""
+        assert self.compiled.plan is not None
+        return self.compiled.plan
+
+    @property
+    def state(self) -> RelationFacts:
+        assert self.stored.facts is not None
+        return self.stored.facts
+
+    @property
+    def frontier(self) -> Frontier:
+        assert self.stored.frontier is not None
+        return self.stored.frontier
 
 
 def observe(

@@ -171,8 +171,7 @@ def _evolve(attempt: Attempt, evolution: Evolution) -> None:
     Raises: EngineError, with the state unchanged; Conflict.
     """
     seen = evolution.seen
-    stored, old = seen.stored, seen.stored.frontier
-    assert stored.facts is not None and old is not None
+    stored, old = seen.stored, seen.frontier
     frontier = replace(
         attempt.frontier(seen, old),
         timing=attempt.timing(seen, "", 0),
@@ -185,15 +184,14 @@ def _evolve(attempt: Attempt, evolution: Evolution) -> None:
     frontier = replace(
         frontier, base=stored.version, several=old.several, appended=old.appended, columns=old.columns
     )
-    columns = [quoted(field.name) for field in stored.facts.fields]
+    columns = [quoted(field.name) for field in seen.state.fields]
     write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.query": frontier.text})
     attempt.commit(stored, frontier, write)
 
 
 def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
     """What was done to catch up with the sources, or why the view has to be rebuilt."""
-    stored = seen.stored
-    assert stored.frontier is not None and stored.facts is not None
+    known = seen.frontier
     try:
         decision = decide(attempt.engine, seen, _memory(attempt, seen))
         if decision.fallback is not None:
@@ -207,12 +205,12 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
         return Fallback(Reason.REFRESH_FAILED, str(error))
     if published is not None:
         return published()
-    moved = attempt.frontier(seen, stored.frontier)
+    moved = attempt.frontier(seen, known)
     # Otherwise the next refreshes would read the same changes until their files are gone.
-    limit_ms = _DAY_MS if moved.sources != stored.frontier.sources else _HALF_LOG_RETENTION_MS
-    frontier = _renewed(attempt, stored, replace(stored.frontier, sources=moved.sources), limit_ms)
-    attempt.publish(seen, stored.frontier, stored.facts)
-    attempt.keep_snapshots(frontier, stored.facts)
+    limit_ms = _DAY_MS if moved.sources != known.sources else _HALF_LOG_RETENTION_MS
+    frontier = _renewed(attempt, seen.stored, replace(known, sources=moved.sources), limit_ms)
+    attempt.publish(seen, known, seen.state)
+    attempt.keep_snapshots(frontier, seen.state)
     seen_at = {key: table.at for key, table in seen.compiled.tables.items()}
     return replace(attempt.result("no_op", explanation="no row of a source changed"), seen_at=seen_at)
 
@@ -280,14 +278,8 @@ def _renewed(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms
 
 
 def _memory(attempt: Attempt, seen: Observation) -> Memory:
-    compiled = seen.compiled
-    assert compiled.plan is not None
-    read = columns_read(compiled.plan.core, Scan)
+    read = columns_read(seen.plan.core, Scan)
     return ViewMemory(
-        attempt.sources.memory,
-        attempt.engine,
-        compiled.tables,
-        read,
-        seen.settings,
+        attempt.sources.memory, attempt.engine, seen.compiled.tables, read, seen.settings,
         seen.request.shared_relations,
-    )
+    )  # fmt: skip

@@ -25,7 +25,7 @@ from sparkivm.refresh.changed_rows.questions import ChangedSources
 from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.changed_rows.silent_changes import may_be_silent, without_silent
 from sparkivm.refresh.decide.apply_form import apply_form, parts_by
-from sparkivm.refresh.decide.cost import Estimate, estimate
+from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
 from sparkivm.refresh.decide.learned_costs import factors, learned
 from sparkivm.refresh.decide.shared_joins import keep_changes
 from sparkivm.refresh.observation import Observation
@@ -81,30 +81,30 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     seen    a view with a plan and a frontier
     memory  where the run keeps rows that it reads several times
     """
-    view = _View(seen)
+    view, core, tables = _view(seen), seen.plan.core, seen.compiled.tables
     try:
         changes = {
-            key: memory.handed_on(key, _change_of(engine, view, key)) for key in sorted(view.plan.tables)
+            key: memory.handed_on(key, _change_of(engine, seen, key)) for key in sorted(seen.plan.tables)
         }
     except NotIncremental as error:
         return Decision("full", {}, fallback=error.fallback)
-    asked = may_be_silent(view.plan.core, view.tables, changes)
+    asked = may_be_silent(core, tables, changes)
     certain = {key: change for key, change in _moved(changes).items() if key not in asked}
     # Probes take time too: we skip them if a rebuild is cheaper whatever they find.
     if asked and certain and view.is_too_expensive(costs := view.way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
-    sources = recorded = ChangedSources(engine, view.tables, changes, memory)
-    changes = without_silent(sources, view.plan.core, asked)
+    sources = recorded = ChangedSources(engine, tables, changes, memory)
+    changes = without_silent(sources, core, asked)
     moved = _moved(changes)
     if not moved and not view.moving:
         return Decision("no_op", changes)
     for key, change in moved.items() if view.may_rebuild else ():
-        if large := _too_large(view.tables[key], change):
+        if large := _too_large(tables[key], change):
             return Decision("full", changes, fallback=large)
     way = _over_shared_joins(view, view.way(moved), moved, recorded)
     if view.is_too_expensive(way.costs, at_best=True):
         return _cheaper_in_full(changes, way.costs)
-    ranges, changes = find_key_ranges(replace(sources, changes=changes), view.plan.core, way.change)
+    ranges, changes = find_key_ranges(replace(sources, changes=changes), core, way.change)
     if ranges.changed:
         costs = view.estimate(way.change, _moved(changes), way.sizes, ranges)
         way = replace(way, ranges=ranges, costs=costs)
@@ -120,6 +120,7 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     )
 
 
+@dataclass(frozen=True)
 class _View:
     """The input for computing ways.
 
@@ -128,43 +129,38 @@ class _View:
     may_rebuild  whether they may decide for a rebuild
     """
 
-    def __init__(self, seen: Observation) -> None:
-        plan, frontier, state = seen.compiled.plan, seen.stored.frontier, seen.stored.facts
-        assert plan is not None and frontier is not None and state is not None
-        self.seen, self.plan, self.frontier, self.state = seen, plan, frontier, state
-        self.tables = seen.compiled.tables
-        self.moving = frozenset(
-            key for key, text in seen.moments.items() if frontier.moments.get(key) != text
-        )
-        # A rebuild, or a state that is computed again, would stamp all rows.
-        self.automatic = seen.request.refresh_mode == "auto" and not plan.state.stamps
-        self.may_rebuild = self.automatic and seen.request.full_refresh_allowed
-        self.factors = factors(learned(seen.stored))
+    seen: Observation
+    moving: frozenset[str]
+    automatic: bool
+    may_rebuild: bool
+    factors: Factors
 
     @property
     def tiny(self) -> bool:
-        return sum(estimated_bytes(self.tables[key]) for key in self.plan.tables) <= _TINY_BYTES
+        tables = self.seen.compiled.tables
+        return sum(estimated_bytes(tables[key]) for key in self.seen.plan.tables) <= _TINY_BYTES
 
     @property
     def part(self) -> str:
         """The column that may select a part of the state; "" if none can."""
-        return next(iter(parts_by(self.plan.state, self.state)), "")
+        return next(iter(parts_by(self.seen.plan.state, self.seen.state)), "")
 
     def way(self, moved: Changes) -> Way:
         """The cheapest way to apply some changes."""
-        sizes = _sizes(self.tables, self.state, moved)
+        seen, plan = self.seen, self.seen.plan
+        sizes = _sizes(seen.compiled.tables, seen.state, moved)
         form = apply_form(
-            self.plan, self.frontier, self.state, moved.values(),
-            time_went_on=bool(self.moving), adds_up=self.seen.adds_up,
+            plan, seen.frontier, seen.state, moved.values(),
+            time_went_on=bool(self.moving), adds_up=seen.adds_up,
         )  # fmt: skip
-        change = state_change(self.plan.state, form, self.moving.union(moved), sizes, self.part)
+        change = state_change(plan.state, form, self.moving.union(moved), sizes, self.part)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
         # The feed of a state that is computed again has all of its rows, so the views above read more; except
         # where the state would be rewritten anyway.
-        harmless = form == "rewrite" or (form in ("replace", "merge") and not self.seen.request.is_read)
+        harmless = form == "rewrite" or (form in ("replace", "merge") and not seen.request.is_read)
         if not (self.automatic and self.tiny and harmless):
             return way
-        change = recomputed(self.plan.state, self.plan.content)
+        change = recomputed(plan.state, plan.content)
         costs = self.estimate(change, moved, sizes)
         if costs.incremental_s >= way.costs.incremental_s:
             return way
@@ -174,20 +170,24 @@ class _View:
     def estimate(
         self, change: StateChange, moved: Changes, sizes: Sizes, ranges: KeyRanges | None = None
     ) -> Estimate:
+        seen = self.seen
         return estimate(
-            change,
-            self.plan.written,
-            self.state,
-            self.tables,
-            moved,
-            sizes,
-            ranges or KeyRanges(),
-            self.factors,
-        )
+            change, seen.plan.written, seen.state, seen.compiled.tables, moved, sizes,
+            ranges or KeyRanges(), self.factors,
+        )  # fmt: skip
 
     def is_too_expensive(self, costs: Estimate, *, at_best: bool = False) -> bool:
         prefers_full = costs.prefers_full_at_best if at_best else costs.prefers_full
         return self.may_rebuild and prefers_full and (costs.from_changes.steps > 0 or not self.tiny)
+
+
+def _view(seen: Observation) -> _View:
+    then = seen.frontier.moments
+    moving = frozenset(key for key, text in seen.moments.items() if then.get(key) != text)
+    # A rebuild, or a state that is computed again, would stamp all rows.
+    automatic = seen.request.refresh_mode == "auto" and not seen.plan.state.stamps
+    may_rebuild = automatic and seen.request.full_refresh_allowed
+    return _View(seen, moving, automatic, may_rebuild, factors(learned(seen.stored)))
 
 
 def _over_shared_joins(view: _View, way: Way, moved: Changes, sources: ChangedSources) -> Way:
@@ -197,12 +197,14 @@ def _over_shared_joins(view: _View, way: Way, moved: Changes, sources: ChangedSo
     sources  all changes
     """
     joins = {join.key: join for join in sources.memory.joins if not join.tables.isdisjoint(moved)}
-    core = read_from(view.plan.core, joins.values())
+    core = read_from(view.seen.plan.core, joins.values())
     used = {key: join for key, join in joins.items() if key in core.tables}
     if not used or way.change.form == "recompute":
         return way
     changed = view.moving.union(moved, used)
-    change = state_change(with_core(view.plan.state, core), way.change.form, changed, way.sizes, view.part)
+    change = state_change(
+        with_core(view.seen.plan.state, core), way.change.form, changed, way.sizes, view.part
+    )
     if looks_up(change, used):
         return way
     change = computed(change, used)
@@ -222,13 +224,13 @@ def _cheaper_in_full(changes: Changes, costs: Estimate) -> Decision:
     return Decision("full", changes, fallback=fallback, explanation=str(costs))
 
 
-def _change_of(engine: Engine, view: _View, key: str) -> SourceChange:
-    source, known = view.tables[key], view.frontier.sources[key]
+def _change_of(engine: Engine, seen: Observation, key: str) -> SourceChange:
+    source, known = seen.compiled.tables[key], seen.frontier.sources[key]
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
     format = format_of(source)
     change = format.change(source, known, engine.commits(source.name, known.version - 1))
-    may_alter = view.seen.request.change_capture != "never_alter"
+    may_alter = seen.request.change_capture != "never_alter"
     if change.how == "diff" and not may_alter and not format.records_changes(source):
         detail = f"{source.name} does not record its changes"
         raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, detail))

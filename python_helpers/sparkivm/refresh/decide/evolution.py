@@ -72,8 +72,7 @@ def evolution(seen: Observation, why: Fallback) -> Evolution | None:
 
 def _reads_the_same(seen: Observation) -> bool:
     """Whether the plan reads the columns of the sources that the state was computed from."""
-    frontier, plan = seen.stored.frontier, seen.compiled.plan
-    assert frontier is not None and plan is not None
+    frontier, plan = seen.frontier, seen.plan
     if not (plan.moments <= frontier.moments.keys() and seen.compiled.behind <= frontier.sources.keys()):
         return False
     read = seen.compiled.fields_read

@@ -12,9 +12,7 @@ from functools import partial
 from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.changes.state_columns import columns_of
-from sparkivm.engine import RelationFacts
 from sparkivm.formats.state_format import StateFormat
-from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
 from sparkivm.plan.steps import Steps
@@ -55,16 +53,6 @@ class FromChanges(Progress):
         assert self.decision.way is not None
         return self.decision.way
 
-    @property
-    def plan(self) -> ViewPlan:
-        assert self.seen.compiled.plan is not None
-        return self.seen.compiled.plan
-
-    @property
-    def state(self) -> RelationFacts:
-        assert self.seen.stored.facts is not None
-        return self.seen.stored.facts
-
     def apply(self, change: StateChange, part: StatePart | None = None) -> None:
         """Apply this change instead of the one that was estimated."""
         self.change, self.part = change, part
@@ -73,8 +61,8 @@ class FromChanges(Progress):
 
 def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Script[FromChanges]:
     """The steps of an incremental refresh."""
-    way, state = decision.way, seen.stored.facts
-    assert way is not None and state is not None
+    way, state = decision.way, seen.state
+    assert way is not None
     change, steps = way.change, list[Step[FromChanges]]()
     cut = _cut(change, decision)
     if not change.is_whole:  # otherwise no old file remains
@@ -114,7 +102,7 @@ def _stage(progress: FromChanges, changes: Steps) -> None:
 
 def _find_part(progress: FromChanges) -> None:
     """Find the part of the state to replace. If it is too large, the state is changed in another form."""
-    change, plan, state = progress.change, progress.plan, progress.state
+    change, plan, state = progress.change, progress.seen.plan, progress.seen.state
     part = find_part(
         progress.attempt.engine,
         progress.staging.changes,
@@ -140,19 +128,19 @@ def _apply(progress: FromChanges, estimated: Steps) -> None:
     texts = attempt.texts(seen, progress.decision, parts, part, staging.texts)
     rows = estimated if progress.rows is None else progress.rows
     select = select_text(staging.computed(rows, texts), texts)
-    types = {column.name: column.type for column in progress.state.fields}
-    columns = [(name, types.get(name, "")) for name in progress.plan.state.names]
-    partitioned, in_order = progress.state.partition_columns, change.form != "merge"
+    types = {column.name: column.type for column in progress.seen.state.fields}
+    columns = [(name, types.get(name, "")) for name in progress.seen.plan.state.names]
+    partitioned, in_order = progress.seen.state.partition_columns, change.form != "merge"
     select = attempt.format.checked(select, columns, partitioned, in_order=in_order)
     predicate = part.predicate if part else ""
-    write = applying_statement(attempt.state, progress.plan.state, change, select, predicate)
+    write = applying_statement(attempt.state, progress.seen.plan.state, change, select, predicate)
     progress.frontier = _frontier(progress)
     progress.committed = attempt.commit(seen.stored, progress.frontier, write)
 
 
 def _publish(progress: FromChanges) -> None:
     assert progress.frontier is not None
-    progress.attempt.publish(progress.seen, progress.frontier, progress.state)
+    progress.attempt.publish(progress.seen, progress.frontier, progress.seen.state)
 
 
 def _hand_on(progress: FromChanges) -> None:
@@ -168,7 +156,7 @@ def _hand_on(progress: FromChanges) -> None:
 
 def _keep_snapshots(progress: FromChanges) -> None:
     assert progress.frontier is not None
-    progress.attempt.keep_snapshots(progress.frontier, progress.state)
+    progress.attempt.keep_snapshots(progress.frontier, progress.seen.state)
 
 
 def _cut(change: StateChange, decision: Decision) -> list[Steps]:
@@ -185,13 +173,12 @@ def _in_tables(steps: Steps) -> str:
 
 def _frontier(progress: FromChanges) -> Frontier:
     attempt, seen, change = progress.attempt, progress.seen, progress.change
-    old = seen.stored.frontier
-    assert old is not None
+    old = seen.frontier
     appends_entries = change.kind == "entries" and change.form == "append"
     return replace(
         attempt.frontier(seen, old),
         base=seen.stored.version,
-        columns=columns_of(progress.state.fields),
+        columns=columns_of(progress.seen.state.fields),
         several=appends_entries or (old.several and not change.is_whole),
         appended=old.appended + 1 if appends_entries else 0,
         timing=attempt.timing(
