@@ -87,45 +87,35 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
         if connection.state == ConnectionState.OPEN:
             return connection
         credentials: Any = connection.credentials
-        if credentials.method == SparkConnectionMethod.SESSION:
-            # pyspark is installed only with the extra `session`.
-            from dbt.adapters.sparkivm.session import open_session
+        settings = credentials.server_side_parameters
+        handle: Any
+        is_here = credentials.method == SparkConnectionMethod.SESSION
+        with lost_as_one_sentence(credentials, opening=not is_here):
+            if is_here:  # pyspark is installed only with the extra `session`
+                from dbt.adapters.sparkivm.session import open_session
 
-            with lost_as_one_sentence(credentials):
-                connection.handle = open_session(
-                    credentials.server_side_parameters,
-                    Path(credentials.spark_directory),
-                    credentials.state_format,
+                handle = open_session(settings, Path(credentials.spark_directory), credentials.state_format)
+            elif credentials.method == CONNECT:  # its packages are installed only with the extra `connect`
+                from dbt.adapters.sparkivm.connect import ConnectConnection, connect_url
+
+                url = connect_url(
+                    credentials.host,
+                    credentials.port,
+                    user=credentials.user,
+                    token=credentials.token,
+                    use_ssl=credentials.use_ssl,
                 )
-            connection.state = ConnectionState.OPEN
-            return connection
-
-        if credentials.method == CONNECT:
-            # pyspark and what its client needs are installed only with the extra `connect`.
-            from dbt.adapters.sparkivm.connect import ConnectConnection, connect_url
-
-            url = connect_url(
-                credentials.host,
-                credentials.port,
-                user=credentials.user,
-                token=credentials.token,
-                use_ssl=credentials.use_ssl,
-            )
-            with lost_as_one_sentence(credentials, opening=True):
-                connection.handle = ConnectConnection(url, credentials.server_side_parameters)
-            connection.state = ConnectionState.OPEN
-            return connection
-
-        with lost_as_one_sentence(credentials, opening=True):
-            super().open(connection)
-            handle = ThriftConnection(
-                connection.handle.handle,
-                credentials.poll_interval,
-                credentials.query_timeout,
-                credentials.query_retries,
-            )
-            handle.open_with(credentials.server_side_parameters)
-        connection.handle = handle
+                handle = ConnectConnection(url, settings)
+            else:
+                super().open(connection)
+                handle = ThriftConnection(
+                    connection.handle.handle,
+                    credentials.poll_interval,
+                    credentials.query_timeout,
+                    credentials.query_retries,
+                )
+                handle.open_with(settings)
+        connection.handle, connection.state = handle, ConnectionState.OPEN
         return connection
 
 
