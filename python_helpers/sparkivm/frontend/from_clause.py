@@ -56,12 +56,10 @@ class FromReader:
             relation, scope = self._lateral_view(relation, scope, view)
         return relation, scope
 
-    def _lateral_view(
-        self, input: Relation, scope: Scope, node: exp.Lateral, outer: bool = False
-    ) -> tuple[Relation, Scope]:
+    def _lateral_view(self, input: Relation, scope: Scope, node: exp.Lateral) -> tuple[Relation, Scope]:
         """Each row, joined to the rows that a function makes from it."""
         call = self._generator(node, replace(scope, outer=self._reader.outer))
-        outer = outer or bool(node.args.get("outer"))
+        outer = bool(node.args.get("outer"))
         rows, visible = generated(input, call, _column_aliases(node), self._reader.names, outer=outer)
         return rows, scope.joined(_aliased(visible, node.alias))
 
