@@ -90,7 +90,7 @@ def test_a_need_that_is_overstated_is_found(monkeypatch, worlds: Worlds):
     """In a join we take the values of one side for those of the other, whatever the condition compares."""
     monkeypatch.setattr(
         needed_rows._Needs,
-        "_traced",
+        "_origin",
         lambda self, node, column: frozenset({ChangedColumn("t", "a")}),
     )
     text = violation(delta(over_a_table("inner_join"), frozenset(TABLES)))

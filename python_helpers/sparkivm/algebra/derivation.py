@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.memo import memoized
 from sparkivm.algebra.moment import moments
 from sparkivm.algebra.project import only, renamed
 from sparkivm.algebra.relation import Columns, Relation, has_groups
@@ -47,10 +48,6 @@ class Derivation:
     def __init__(self, changed: Collection[str], narrowing: Narrowing = NO_NARROWING) -> None:
         self._changed = frozenset(changed)
         self.narrowing = narrowing
-        self._deltas: dict[Relation, Relation] = {}
-        self._olds: dict[Relation, Relation] = {}
-        self._bags: dict[Relation, Relation] = {}
-        self._touched: dict[tuple[Relation, Columns, bool], Relation] = {}
 
     def changes(self, relation: Relation) -> bool:
         """Whether the relation reads a table that changed."""
@@ -60,14 +57,12 @@ class Derivation:
         """Whether an expression reads a moment that changed."""
         return bool(moments(scalar) & self._changed)
 
+    @memoized
     def delta(self, relation: Relation) -> Relation:
         """new − old of a relation of the query."""
-        if not self.changes(relation):
-            return Empty(relation.columns)
-        if relation not in self._deltas:
-            self._deltas[relation] = relation.delta(self)
-        return self._deltas[relation]
+        return relation.delta(self) if self.changes(relation) else Empty(relation.columns)
 
+    @memoized
     def touched(self, relation: Relation, columns: Columns, *, exact: bool = False) -> Relation:
         """The values of `columns` in the rows of delta(relation), possibly more where that saves a join.
 
@@ -75,12 +70,6 @@ class Derivation:
         """
         if not self.changes(relation):
             return Empty(columns)
-        key = (relation, columns, exact)
-        if key not in self._touched:
-            self._touched[key] = self._find_touched(relation, columns, exact)
-        return self._touched[key]
-
-    def _find_touched(self, relation: Relation, columns: Columns, exact: bool) -> Relation:
         delta = self.delta(relation)
         if any(isinstance(node, Scan) for node in delta.walk()):
             found = relation.touched(columns, self, exact=exact)
@@ -113,15 +102,11 @@ class Derivation:
         """The relation at the frontier as a plain bag, for operators that are not linear in it."""
         return self._old_bag(narrowed(relation, only))
 
+    @memoized
     def _old(self, relation: Relation) -> Relation:
         """Old = new ⊎ −delta at the leaves: as cheap as new, and no old version is read."""
         if not self.changes(relation):
             return relation
-        if relation not in self._olds:
-            self._olds[relation] = self._compute_old(relation)
-        return self._olds[relation]
-
-    def _compute_old(self, relation: Relation) -> Relation:
         match relation:
             case Scan():
                 return plus(relation, negated(Changes(relation.table, relation.fields)))
@@ -138,15 +123,11 @@ class Derivation:
         )
         return relation.with_children(inputs).before()
 
+    @memoized
     def _old_bag(self, relation: Relation) -> Relation:
         """A restricted part is computed from its new rows and the delta. A whole table is read at old."""
         if not self.changes(relation):
             return relation
-        if relation not in self._bags:
-            self._bags[relation] = self._compute_old_bag(relation)
-        return self._bags[relation]
-
-    def _compute_old_bag(self, relation: Relation) -> Relation:
         match relation:
             case Scan():
                 return Scan(relation.table, relation.fields, At.OLD)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sparkivm.algebra.join_condition import JoinCondition
 from sparkivm.algebra.keys import Keys
+from sparkivm.algebra.memo import memoized
 from sparkivm.algebra.moment import all_shown
 from sparkivm.algebra.relation import NO_BAGS, Columns, Relation, from_children, has_groups, kept_whole
 from sparkivm.algebra.restricted import Restricted
@@ -156,17 +157,9 @@ class InnerJoin(Relation):
             found.append(d.touched_as(child, [(name, equal[name]) for name in columns], exact=exact))
         return total(found)
 
+    @memoized
     def _equal_columns(self, child: Relation) -> dict[str, str]:
         """Columns of the join that equal a column of `child`: name → that column."""
-        if child not in self._known_equal:
-            self._known_equal[child] = self._find_equal_columns(child)
-        return self._known_equal[child]
-
-    @cached_property
-    def _known_equal(self) -> dict[Relation, dict[str, str]]:
-        return {}
-
-    def _find_equal_columns(self, child: Relation) -> dict[str, str]:
         found = {name: name for name in child.columns}
         pairs = [(left, right) for left, right, _ in filter(None, map(equality, self.predicates))]
         while more := {one: found[other] for a, b in pairs for one, other in ((a, b), (b, a))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sparkivm import algebra as ra
 from sparkivm.algebra import Relation, Scalar, operator
+from sparkivm.algebra.memo import memoized
 from sparkivm.algebra.project import renamed
 from sparkivm.errors import InternalError, no_rule
 
@@ -59,15 +60,10 @@ class _Sharing:
         self._alike = alike
         self._numbers: dict[Hashable, int] = {}
         self._first: dict[int, tuple[Relation, _Kind]] = {}  # by the kind's number
-        self._done: dict[int, tuple[Relation, _Kind]] = {}  # by the id of the original relation
 
+    @memoized
     def visit(self, node: Relation) -> tuple[Relation, _Kind]:
         """The relation with shared parts, and its kind."""
-        if id(node) not in self._done:
-            self._done[id(node)] = self._visited(node)
-        return self._done[id(node)]
-
-    def _visited(self, node: Relation) -> tuple[Relation, _Kind]:
         found = [self.visit(child) for child in node.children]
         if id(node) not in self._alike:
             return (node.with_children(tuple(child for child, _ in found)) if found else node), _NO_KIND

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from sparkivm import algebra as ra
 from sparkivm.algebra import Relation, Scalar, operator
+from sparkivm.algebra.memo import memoized
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import equality
 from sparkivm.errors import no_rule
@@ -110,28 +111,22 @@ class RowEstimate:
         """`values` counts the distinct values of columns."""
         self._sizes = sizes
         self._values = values
-        self._known: dict[Relation, float] = {}
-        self._of_changes: dict[Relation, bool] = {}
 
+    @memoized
     def reads_changes(self, relation: Relation) -> bool:
         """Whether a relation reads changes, so that it may be small even if tables are large."""
-        if relation not in self._of_changes:
-            itself = isinstance(relation, ra.Changes) or (
-                isinstance(relation, ra.Scan) and relation.table == STAGED
-            )
-            self._of_changes[relation] = itself or any(map(self.reads_changes, relation.children))
-        return self._of_changes[relation]
+        staged = isinstance(relation, ra.Scan) and relation.table == STAGED
+        return staged or isinstance(relation, ra.Changes) or any(map(self.reads_changes, relation.children))
 
     def __call__(self, relation: Relation) -> float:
-        if relation not in self._known:
-            self._known[relation] = self._rows(relation)
-        return self._known[relation]
+        return self._rows(relation)
 
     def met_by_a_row(self, child: Relation, predicates: Sequence[Scalar]) -> float:
         """How many rows of `child` match one row under predicates that compare the two."""
         rows = self(child)
         return rows * self._kept(predicates, rows)
 
+    @memoized
     def _rows(self, relation: Relation) -> float:
         relation = operator(relation)
         match relation:

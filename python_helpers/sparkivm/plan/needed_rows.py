@@ -14,6 +14,7 @@ from itertools import chain
 
 from sparkivm import algebra as ra
 from sparkivm.algebra import At, JoinCondition, Pair, Relation, operator
+from sparkivm.algebra.memo import memoized
 from sparkivm.errors import no_rule
 from sparkivm.plan.state import STAGED
 
@@ -54,7 +55,6 @@ class _Needs:
         self.by_table: dict[str, set[Need]] = {}
         self._staged = staged
         self._visited: set[tuple[int, Need]] = set()
-        self._origins: dict[tuple[int, str], frozenset[ChangedColumn] | None] = {}
 
     def visit(self, node: Relation, wanted: Need) -> None:
         """Go down with conditions that hold for the needed rows of `node`."""
@@ -123,14 +123,9 @@ class _Needs:
                 if one.column == pair.right:
                     yield Within(pair.left, one.changed, one.or_null and pair.null_safe)
 
+    @memoized
     def _origin(self, node: Relation, column: str) -> frozenset[ChangedColumn] | None:
         """Changed columns that contain all non-NULL values of a column; None if it may have others."""
-        key = (id(node), column)
-        if key not in self._origins:
-            self._origins[key] = self._traced(node, column)
-        return self._origins[key]
-
-    def _traced(self, node: Relation, column: str) -> frozenset[ChangedColumn] | None:
         node = operator(node)
         match node:
             case ra.Changes():

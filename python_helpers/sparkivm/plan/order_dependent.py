@@ -37,6 +37,7 @@ from sparkivm.algebra.aggregates.aggregate_function import AggregateFunction
 from sparkivm.algebra.aggregates.count import COUNT
 from sparkivm.algebra.aggregates.recomputed import Evaluated
 from sparkivm.algebra.function_call import arguments_of, call_within, spark_name
+from sparkivm.algebra.memo import memoized
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import NotIncremental
@@ -118,7 +119,6 @@ class _Walk:
 
     def __init__(self, types_of: TypesOf | None) -> None:
         self._types_of = types_of
-        self._known: dict[int, _Values] = {}
         self._by: set[Aggregate] = set()
         self._reason: Fallback | None = None
 
@@ -137,13 +137,8 @@ class _Walk:
         )
         return Decided(tuple(by), self._reason) if self._reason is not None else None
 
+    @memoized
     def _values(self, node: Relation) -> _Values:
-        known = self._known.get(id(node))
-        if known is None:
-            known = self._known[id(node)] = self._values_of(node)
-        return known
-
-    def _values_of(self, node: Relation) -> _Values:
         below: _Values = {}
         for child in node.children:
             below |= self._values(child)

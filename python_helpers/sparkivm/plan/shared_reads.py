@@ -26,6 +26,7 @@ from sparkivm.algebra import (
     UnionAll,
     Weigh,
 )
+from sparkivm.algebra.memo import memoized
 from sparkivm.algebra.project import renamed
 from sparkivm.algebra.union_all import plus
 from sparkivm.names import RESERVED_PREFIX
@@ -150,19 +151,17 @@ class _Rewrite:
     def __init__(self, slices: list[_Reads]) -> None:
         self._slice_of = {(id(read.node), id(read.scan)): one for one in slices for read in one}
         self._child_of = {id(read.node): read.child for one in slices for read in one}
-        self._done: dict[int, Relation] = {}
         self._built: dict[int, Slice] = {}
         self._parts: dict[tuple[int, ...], Relation] = {}
 
+    @memoized
     def visit(self, node: Relation) -> Relation:
-        if id(node) not in self._done:
-            looked_up = self._child_of.get(id(node))
-            children = tuple(
-                self._with_slices(child, node) if child is looked_up else self.visit(child)
-                for child in node.children
-            )
-            self._done[id(node)] = node.with_children(children) if children else node
-        return self._done[id(node)]
+        looked_up = self._child_of.get(id(node))
+        children = tuple(
+            self._with_slices(child, node) if child is looked_up else self.visit(child)
+            for child in node.children
+        )
+        return node.with_children(children) if children else node
 
     def _with_slices(self, part: Relation, reader: Relation) -> Relation:
         """The part in which `reader` looks up keys, over slices of its tables."""
