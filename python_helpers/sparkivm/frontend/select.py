@@ -58,12 +58,13 @@ class SelectReader:
 
     def __init__(self, reader: QueryReader) -> None:
         self._reader, self._names = reader, reader.names
+        self._subqueries, self._windows = Subqueries(reader), Windows(reader.names)
 
     def read(self, tree: exp.Select, sort: list[exp.Expr]) -> tuple[Relation, list[Visible], list[SortKey]]:
         """Its rows, the columns that it returns, and the sort keys for `sort`, the items of its ORDER BY."""
         relation, scope = FromReader(self._reader).read(tree)
         scope = replace(scope, outer=self._reader.outer)
-        subqueries, windows = Subqueries(self._reader), Windows(self._names)
+        subqueries, windows = self._subqueries, self._windows
         where = tree.args.get("where")
         if where is not None:
             predicate = resolve(where.this, scope, subquery=subqueries.column)
@@ -72,7 +73,7 @@ class SelectReader:
         scope = replace(scope, filters=False)
         tree, relation, scope = with_time_windows(tree, relation, scope, self._names)
         relation, made = self._made_rows(tree, relation, scope)
-        items = self._items(tree, scope, subqueries, made)
+        items = self._items(tree, scope, made)
         having, group = tree.args.get("having"), tree.args.get("group")
         grouped = (
             group is not None
@@ -83,13 +84,9 @@ class SelectReader:
         aliases = {item.name.lower(): item.tree for item in items}
         sort = by_all(sort, len(items), chain(aliases, (name for name, _ in scope.star)))
         named = tree.args.get("windows") or ()
-        sort_trees = [
-            (node, self._sort_tree(node, items, aliases, scope, subqueries, named)) for node in sort
-        ]
+        sort_trees = [(node, self._sort_tree(node, items, aliases, scope, named)) for node in sort]
         if grouped:
-            relation, scalars, sort_scalars = self._grouped(
-                tree, relation, scope, items, sort_trees, subqueries, windows
-            )
+            relation, scalars, sort_scalars = self._grouped(tree, relation, scope, items, aliases, sort_trees)
         else:
             trees = [windows.lifted(item.tree) for item in items]
             sorts = [windows.lifted(sort_tree) for _, sort_tree in sort_trees]
@@ -145,29 +142,27 @@ class SelectReader:
         relation: Relation,
         scope: Scope,
         items: list[_Item],
+        aliases: dict[str, exp.Expr],
         sort_trees: list[tuple[exp.Expr, exp.Expr]],
-        subqueries: Subqueries,
-        windows: Windows,
     ) -> tuple[Relation, list[Scalar], list[Scalar]]:
+        subqueries = self._subqueries
         having = tree.args.get("having")
         condition = None
         if having is not None:
-            aliases = {item.name.lower(): item.tree for item in items}
             keys = _keys_as_written(tree, items)
             in_having = replace(scope, aggregate=subqueries.aggregate)
-            condition = self._over_output(having.this, aliases, in_having, subqueries, keys)
+            condition = self._over_output(having.this, aliases, in_having, keys)
             if not isinstance(condition.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)):
                 condition = exp.cast(condition, "boolean")  # as in Spark
-        grouping = self._grouping(tree, scope, items, subqueries)
+        grouping = self._grouping(tree, scope, items)
         # Subqueries in keys and aggregates are joined before grouping, all others to the groups.
         trees = [item.tree for item in items] + [sort_tree for _, sort_tree in sort_trees]
         trees += [*([condition] if condition is not None else []), *subqueries.of_groups]
         early = [key for key, _ in grouping.keys] + [call for one in trees for call in aggregate_calls(one)]
         read = frozenset().union(*(Scalar(one).columns for one in early))
         relation = subqueries.joined(relation, read & subqueries.waiting)
-        aggregation = Aggregation(
-            relation, grouping, self._names, scope.outside | subqueries.waiting, windows
-        )
+        constant = scope.outside | subqueries.waiting
+        aggregation = Aggregation(relation, grouping, self._names, constant, self._windows)
         scalars = [aggregation.rewrite(item.tree, item.source) for item in items]
         sort_scalars = [aggregation.rewrite(sort_tree, node) for node, sort_tree in sort_trees]
         kept = aggregation.rewrite(condition, condition) if condition is not None else None
@@ -183,26 +178,21 @@ class SelectReader:
             result = subqueries.filtered(result, kept)
         return subqueries.joined(result, subqueries.waiting), scalars, sort_scalars
 
-    def _grouping(
-        self, tree: exp.Select, scope: Scope, items: list[_Item], subqueries: Subqueries
-    ) -> Grouping:
+    def _grouping(self, tree: exp.Select, scope: Scope, items: list[_Item]) -> Grouping:
         group = tree.args.get("group")
         if group is None:
             return Grouping(())
         if group.args.get("all"):
             must_be_no_name((name for name, _ in scope.star), tree)
-            return Grouping(
-                tuple(
-                    (one.tree.unnest(), one.name) for one in items if not subqueries.has_aggregate(one.tree)
-                )
-            )
+            plain = (one for one in items if not self._subqueries.has_aggregate(one.tree))
+            return Grouping(tuple((one.tree.unnest(), one.name) for one in plain))
         aliases = {item.name.lower(): item.tree for item in reversed(items)}  # the first of a name counts
 
         def key(node: exp.Expr) -> Key:
             position = ordinal(node, len(items), "GROUP BY")
             if position is not None:
                 return items[position - 1].tree.unnest(), items[position - 1].name
-            resolved = resolve(node, scope, aliases, subqueries.same_column)
+            resolved = resolve(node, scope, aliases, self._subqueries.same_column)
             plain = isinstance(node, exp.Column)
             return resolved.unnest(), node.name if plain else _alias_of(resolved, items) or "group_key"
 
@@ -228,9 +218,7 @@ class SelectReader:
             relation, made[id(node)] = generated(relation, resolve(call, scope), given, self._names)
         return relation, made
 
-    def _items(
-        self, tree: exp.Select, scope: Scope, subqueries: Subqueries, made: Mapping[int, list[Visible]]
-    ) -> list[_Item]:
+    def _items(self, tree: exp.Select, scope: Scope, made: Mapping[int, list[Visible]]) -> list[_Item]:
         items: list[_Item] = []
         aliases: dict[str, exp.Expr] = {}
         for node in tree.expressions:
@@ -246,7 +234,7 @@ class SelectReader:
                 continue
             if isinstance(node, (exp.Aliases, exp.Kwarg)):
                 raise not_supported("several aliases of one expression", node)
-            resolved = resolve(inner, scope, aliases, subqueries.column)
+            resolved = resolve(inner, scope, aliases, self._subqueries.column)
             name = node.alias if isinstance(node, exp.Alias) else _implicit_name(inner, resolved, len(items))
             items.append(_Item(name, resolved, node))
             if isinstance(node, exp.Alias):
@@ -261,7 +249,6 @@ class SelectReader:
         items: list[_Item],
         aliases: dict[str, exp.Expr],
         scope: Scope,
-        subqueries: Subqueries,
         definitions: Sequence[exp.Expr],
     ) -> exp.Expr:
         tree = inside_parentheses(node.this if isinstance(node, exp.Ordered) else node)
@@ -271,14 +258,13 @@ class SelectReader:
             return items[position - 1].tree
         if isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name.lower() in aliases:
             return aliases[tree.name.lower()]  # it hides a column of FROM with the same name
-        return self._over_output(tree, aliases, scope, subqueries)
+        return self._over_output(tree, aliases, scope)
 
-    @staticmethod
     def _over_output(
+        self,
         tree: exp.Expr,
         aliases: dict[str, exp.Expr],
         scope: Scope,
-        subqueries: Subqueries,
         keys: Sequence[exp.Expr] | None = (),
     ) -> exp.Expr:
         """An expression of ORDER BY or HAVING: over output columns and columns of FROM.
@@ -316,7 +302,7 @@ class SelectReader:
             name = f"\0{parts[0].lower()}"  # no column has this name
             aliases[name] = alias
             node.set("this", exp.to_identifier(name, quoted=True))
-        return resolve(tree, scope, aliases, subqueries.column)
+        return resolve(tree, scope, aliases, self._subqueries.column)
 
 
 def _keys_as_written(tree: exp.Select, items: Sequence[_Item]) -> list[exp.Expr] | None:
