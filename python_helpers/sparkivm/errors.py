@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from sparkivm.reasons import Fallback, Place
+from sparkivm.reasons import Fallback, Place, Reason
 
 
 class ModelError(Exception):
@@ -42,9 +42,9 @@ class InternalError(Exception):
 class NotIncremental(Exception):
     """Raised while compiling, if no rule applies; leads to a full refresh with this reason."""
 
-    def __init__(self, fallback: Fallback) -> None:
-        super().__init__(str(fallback))
-        self.fallback = fallback
+    def __init__(self, why: Reason | Fallback, detail: str = "", place: Place | None = None) -> None:
+        self.fallback = why if isinstance(why, Fallback) else Fallback(why, detail, place)
+        super().__init__(str(self.fallback))
 
 
 class UnknownName(NotIncremental):

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
+from sparkivm.errors import NotIncremental
 from sparkivm.formats.source_change import SourceChange, conflated
-from sparkivm.formats.table_format import TableFormat, not_readable
+from sparkivm.formats.table_format import TableFormat
 from sparkivm.formats.waiting import NOTHING, Waiting, property_ms
 from sparkivm.names import WEIGHT, TableName, literal
 from sparkivm.reasons import Reason
@@ -53,7 +54,7 @@ class Delta(TableFormat):
         old, new = known.version, source.version
         replaced = source.table_id != known.table_id
         if new < old or not _goes_on(commits, known, replaced=replaced):
-            raise not_readable(
+            raise NotIncremental(
                 Reason.SOURCE_REPLACED, f"{source.source} was recreated, or restored from a backup"
             )
         if not replaced and old == new:
@@ -63,7 +64,7 @@ class Delta(TableFormat):
         first = old if known.commit_id else old + 1  # without it we cannot tell whose history this is
         missing = set(range(first, new + 1)) - {commit.version for commit in commits}
         if missing and not replaced:
-            raise not_readable(
+            raise NotIncremental(
                 Reason.HISTORY_UNAVAILABLE,
                 f"the log of {source.source} lacks version {min(missing)} of {first}..{new}",
             )

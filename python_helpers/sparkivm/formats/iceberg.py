@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, snapshot_of
+from sparkivm.errors import NotIncremental
 from sparkivm.formats.iceberg_metadata import PARENT, columns_of_commit, nothing_of
 from sparkivm.formats.source_change import SourceChange, conflated
-from sparkivm.formats.table_format import TableFormat, not_readable
+from sparkivm.formats.table_format import TableFormat
 from sparkivm.formats.waiting import NOTHING, Waiting
 from sparkivm.names import WEIGHT, TableName
 from sparkivm.reasons import Reason
@@ -35,7 +36,7 @@ class Iceberg(TableFormat):
 
     def change(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> SourceChange:
         if source.table_id != known.table_id:
-            raise not_readable(
+            raise NotIncremental(
                 Reason.SOURCE_REPLACED, f"{source.source} was recreated, or restored from a backup"
             )
         old, new = snapshot_of(known.commit_id), source.snapshot
@@ -44,13 +45,10 @@ class Iceberg(TableFormat):
             return SourceChange("none", old, new)
         by_id = {snapshot_of(commit.id): commit for commit in commits}
         if old and old not in by_id:
-            raise not_readable(
-                Reason.HISTORY_UNAVAILABLE,
-                f"{source.source} no longer has snapshot {old}",
-            )
+            raise NotIncremental(Reason.HISTORY_UNAVAILABLE, f"{source.source} no longer has snapshot {old}")
         if old and not _has_columns(by_id[old], known):
             what = f"columns of {source.source} were altered after snapshot {old}"
-            raise not_readable(Reason.SOURCE_SCHEMA_CHANGED, what)
+            raise NotIncremental(Reason.SOURCE_SCHEMA_CHANGED, what)
         later = list(_back_to(old, new, by_id))
         if later and all(commit.operation == _COMPACTION for commit in later):
             return SourceChange("none", old, new)

@@ -11,7 +11,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.formats.waiting import Waiting
 from sparkivm.names import TableName
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 
 
 class TableFormat(ABC):
@@ -69,8 +69,4 @@ class TableFormat(ABC):
                 what = f"column {name} was replaced by another column of that name"
             else:
                 what = f"column {name} is {found.type}, was {type_}"
-            raise not_readable(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")
-
-
-def not_readable(reason: Reason, detail: str) -> NotIncremental:
-    return NotIncremental(Fallback(reason, detail))
+            raise NotIncremental(Reason.SOURCE_SCHEMA_CHANGED, f"{source.source}: {what}")

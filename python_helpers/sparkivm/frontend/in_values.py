@@ -22,7 +22,7 @@ from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.scalar import column, conjuncts, is_literal
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.place import place_of
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 
 _IN = "in_subquery"
 _CONNECTORS = (exp.And, exp.Or, exp.Paren)
@@ -101,7 +101,7 @@ def refuse_unclear_in_values(relation: Relation) -> None:
                     _may_be_null(column(operands[0]).tree, child) for child in node.children
                 ):
                     what = "IN of a constant that may be NULL"
-                    raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what, place))
+                    raise NotIncremental(Reason.OPERATOR_NOT_SUPPORTED, what, place)
             elif scalar.as_column is None:
                 _refuse_other_negation(scalar, node)
 
@@ -116,7 +116,7 @@ def _refuse_other_negation(scalar: Scalar, node: Relation) -> None:
                 carried = negated and isinstance(here.end, _COMPARISONS)
                 if negated != unknown or carried or here.moved or (branch and here.touched):
                     what = "NOT of the result of IN (SELECT …), which may be unknown; write EXISTS"
-                    raise NotIncremental(Fallback(Reason.OPERATOR_NOT_SUPPORTED, what, place))
+                    raise NotIncremental(Reason.OPERATOR_NOT_SUPPORTED, what, place)
 
 
 def _in_values(name: str, relation: Relation) -> Iterator[tuple[Scalar, bool, bool]]:

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.place import not_understood
-from sparkivm.reasons import Fallback, Place, Reason
+from sparkivm.reasons import Place, Reason
 
 _WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timediff", "timestampadd", "timestampdiff")
 _WITH_SUFFIX = (exp.DataType.Type.TINYINT, exp.DataType.Type.SMALLINT, exp.DataType.Type.BIGINT)
@@ -155,7 +155,7 @@ def parse_model(model: object, sql: str) -> exp.Query:
     try:
         tree = sqlglot.parse(sql.replace("\ufeff", " "), dialect=SparkText)[0]  # behind it, only comments
     except SqlglotError as error:
-        raise NotIncremental(Fallback(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error))) from None
+        raise NotIncremental(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error)) from None
     if isinstance(tree, exp.Query):
         return with_units_and_signs(tree)
     found = type(tree).__name__

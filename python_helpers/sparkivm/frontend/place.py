@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sparkivm.errors import NotIncremental
-from sparkivm.reasons import Fallback, Place, Reason
+from sparkivm.reasons import Place, Reason
 
 _LONGEST_EXCERPT = 80
 
@@ -24,7 +24,7 @@ def place_of(node: exp.Expr | None) -> Place | None:
 
 
 def not_incremental(reason: Reason, detail: str, node: exp.Expr | None = None) -> NotIncremental:
-    return NotIncremental(Fallback(reason, detail, place_of(node)))
+    return NotIncremental(reason, detail, place_of(node))
 
 
 def not_supported(what: str, node: exp.Expr | None = None) -> NotIncremental:

@@ -40,7 +40,7 @@ from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
 from sparkivm.frontend.stars import has_star
 from sparkivm.frontend.windows import with_key_in_order
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 
 _DEEPEST_VIEW = 40
 
@@ -145,7 +145,7 @@ class QueryReader:
                 raise
             inside = error.fallback  # its place is in the text of a view
             detail = f"in the view {view.key}: {inside.detail or inside.reason.happened}"
-            raise type(error)(Fallback(inside.reason, detail, place_of(node))) from None
+            raise type(error)(inside.reason, detail, place_of(node)) from None
         names = [field.name for field in view.fields]
         if has_star(tree) and not _are_called(visible, names):
             what = f"the view {view.key} is a SELECT *, and its columns have since been renamed or reordered"

@@ -13,7 +13,7 @@ from sparkivm.errors import UnknownName
 from sparkivm.frontend.named_types import type_named_in
 from sparkivm.frontend.place import not_supported, not_understood, place_of
 from sparkivm.names import OF_FEEDS, RESERVED_PREFIX, is_reserved
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import SparkType
 
 Visible = tuple[str, str]  # (name as the user writes it, column of the relation)
@@ -228,7 +228,7 @@ def under_names(visible: Sequence[Visible], names: Sequence[str], node: exp.Expr
 
 def unresolved(node: exp.Expr) -> UnknownName:
     detail = f"no column {node.sql(dialect='spark')} is visible here"
-    return UnknownName(Fallback(Reason.SQL_NOT_UNDERSTOOD, detail, place_of(node)))
+    return UnknownName(Reason.SQL_NOT_UNDERSTOOD, detail, place_of(node))
 
 
 def refuse_two_names(columns: Iterable[Visible], read: Iterable[str], what: str, tree: exp.Expr) -> None:

@@ -16,7 +16,7 @@ from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import conjunction, conjuncts, equality, opaque
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf, column_types
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 
 # Operators whose expressions compute values; in all others they decide which rows match or are counted. What
 # a Project computes may be a filter's condition above it: normalization puts it there.
@@ -43,7 +43,7 @@ def with_exact_equalities(relation: Relation, types_of: TypesOf) -> Relation:
             continue
         if found.within is not None:
             detail = f"IN compares {one} with {other}, which differs from ="
-            raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail, found.within.place))
+            raise NotIncremental(Reason.TYPE_NOT_SUPPORTED, detail, found.within.place)
         inexact.add(found.pair)
 
     def written(predicate: Scalar) -> Scalar:

@@ -17,7 +17,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.errors import NotIncremental
 from sparkivm.plan.state import STAGED, STATE
 from sparkivm.plan.types_of import MapTypes, OriginTypes
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark.equal_values import in_entry_order
 
@@ -32,7 +32,7 @@ def map_types(types: OriginTypes) -> MapTypes:
         known = found.setdefault(name, type_)
         if known != type_ and (known.holds_map or type_.holds_map):
             detail = f"{name} is of type {known} in one part of the query, and {type_} in another"
-            raise NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, detail))
+            raise NotIncremental(Reason.TYPE_NOT_SUPPORTED, detail)
     return tuple((name, type_) for name, type_ in found.items() if type_.holds_map)
 
 

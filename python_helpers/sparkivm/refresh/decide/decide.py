@@ -232,8 +232,7 @@ def _change_of(engine: Engine, seen: Observation, key: str) -> SourceChange:
     change = format.change(source, known, engine.commits(source.name, known.version - 1))
     may_alter = seen.request.change_capture != "never_alter"
     if change.how == "diff" and not may_alter and not format.records_changes(source):
-        detail = f"{source.name} does not record its changes"
-        raise NotIncremental(Fallback(Reason.CHANGE_CAPTURE_OFF, detail))
+        raise NotIncremental(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes")
     return change
 
 

@@ -248,8 +248,7 @@ def _called(sql: str, catalog: SourceCatalog) -> frozenset[str]:
 
 def _calls_function_of_user(name: str) -> NotIncremental:
     """We cannot observe changes of its body."""
-    detail = f"{name.lstrip('.')} is a user-defined function"
-    return NotIncremental(Fallback(Reason.EXPRESSION_NOT_SUPPORTED, detail))
+    return NotIncremental(Reason.EXPRESSION_NOT_SUPPORTED, f"{name.lstrip('.')} is a user-defined function")
 
 
 def _answers_are_known(

@@ -21,7 +21,7 @@ from sparkivm.formats.source_change import conflated
 from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.marker import Marker, Role, owner_of, read_marker
 from sparkivm.names import TableName
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.row_differences import apply_differences, commit_alone
 from sparkivm.refresh.sources.types_of_rows import check_no_sessions
@@ -170,7 +170,7 @@ class Mirror:
         what = (
             f"{field.name} of {self.source.name} has type {field.type}, which {table} cannot store or compare"
         )
-        return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
+        return NotIncremental(Reason.TYPE_NOT_SUPPORTED, what)
 
     def _up_to_date(self, fields: tuple[Field, ...], repeated: bool) -> RelationFacts:
         found = self._found()
@@ -231,11 +231,9 @@ class Mirror:
             if _files_changed(error):
                 raise
             raise NotIncremental(
-                Fallback(
-                    Reason.SOURCE_NOT_SUPPORTED,
-                    f"{self.source.name} is {self.source.provider or 'a table without history'}, "
-                    f"and its mirror {self.name} cannot be created: {error}",
-                )
+                Reason.SOURCE_NOT_SUPPORTED,
+                f"{self.source.name} is {self.source.provider or 'a table without history'}, "
+                f"and its mirror {self.name} cannot be created: {error}",
             ) from error
         if found is None:
             self.engine.warn(

@@ -10,7 +10,7 @@ from sparkivm.engine import RelationFacts
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats import format_of
 from sparkivm.names import TableName, name_of
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 from sparkivm.refresh.session.session_settings import decisive
 from sparkivm.refresh.sources.sources import Sources
 
@@ -35,7 +35,7 @@ class SourceCatalog:
         name = self.qualified(parts, namespace)
         if "/" in parts[-1]:
             what = f"{'.'.join(parts)} is a path, which has no versions; read it through a view"
-            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
+            raise NotIncremental(Reason.SOURCE_NOT_SUPPORTED, what)
         facts = self.facts(name)
         self._keys[name] = facts.key
         if not namespace and len(parts) < 3:
@@ -44,11 +44,11 @@ class SourceCatalog:
                 self.resolved[parts[0].lower()] = facts.key
         if facts.kind == "view":
             if facts.temporary:
-                raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view"))
+                raise NotIncremental(Reason.SOURCE_NOT_SUPPORTED, f"{name} is a temporary view")
             self.views[facts.key] = facts
         elif facts.kind == "other":
             what = f"{name} is stored as {facts.provider or 'an unknown format'}, which has no versions"
-            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
+            raise NotIncremental(Reason.SOURCE_NOT_SUPPORTED, what)
         else:
             self.tables[facts.key] = facts
         return facts
@@ -86,7 +86,7 @@ class SourceCatalog:
         elif catalog == _SESSION_CATALOG:
             name = ".".join(parts)
             what = f"{name} is in {catalog}, but the session's catalog is {self._sources.current[0]}"
-            raise NotIncremental(Fallback(Reason.SOURCE_NOT_SUPPORTED, what))
+            raise NotIncremental(Reason.SOURCE_NOT_SUPPORTED, what)
         schema = parts[-2] if len(parts) > 1 else namespace[-1] if namespace else ""
         return TableName(schema, parts[-1], catalog)
 

@@ -13,7 +13,7 @@ from sparkivm.names import quoted
 from sparkivm.plan.origin_types import unjoinable_type
 from sparkivm.plan.state import GroupState, State
 from sparkivm.plan.types_of import OriginTypes
-from sparkivm.reasons import Fallback, Reason
+from sparkivm.reasons import Reason
 
 _GROUPS_BY_SESSION = re.compile(r"^\W*(?:Merging|Updating)Sessions\b", re.MULTILINE)
 
@@ -104,4 +104,4 @@ def check_stored(columns: Sequence[Field]) -> None:
 
 
 def _unsupported(what: str) -> NotIncremental:
-    return NotIncremental(Fallback(Reason.TYPE_NOT_SUPPORTED, what))
+    return NotIncremental(Reason.TYPE_NOT_SUPPORTED, what)
