@@ -14,7 +14,7 @@ from sparkivm.algebra.function_call import spark_name
 from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS, SCALAR_FUNCTIONS, TABLE_FUNCTIONS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.moving_texts import moves, moving_word
-from sparkivm.frontend.place import not_incremental
+from sparkivm.frontend.place import not_deterministic, not_incremental
 from sparkivm.reasons import Reason
 
 _SYNTAX: tuple[type[exp.Expr], ...] = (
@@ -78,9 +78,7 @@ def check_accepted(expression: exp.Expr) -> None:
     """Raise NotIncremental for the first part of an expression that delta SQL may not contain."""
     for node in expression.walk():
         if moves(node):
-            raise not_incremental(
-                Reason.NON_DETERMINISTIC_EXPRESSION, "the literal depends on the time of the refresh", node
-            )
+            raise not_deterministic("the literal depends on the time of the refresh", node)
         if isinstance(node, (exp.Any, exp.All)) and not _quantifies_like(node):
             raise not_incremental(
                 Reason.EXPRESSION_NOT_SUPPORTED,
@@ -92,17 +90,9 @@ def check_accepted(expression: exp.Expr) -> None:
             continue
         name = function_name(node)
         if name in _NOT_DETERMINISTIC:
-            raise not_incremental(
-                Reason.NON_DETERMINISTIC_EXPRESSION,
-                f"{name} returns a different value each time it is computed",
-                node,
-            )
+            raise not_deterministic(f"{name} returns a different value each time it is computed", node)
         if _of_the_session(node, name):
-            raise not_incremental(
-                Reason.NON_DETERMINISTIC_EXPRESSION,
-                f"{name} depends on the time or the session of the refresh",
-                node,
-            )
+            raise not_deterministic(f"{name} depends on the time or the session of the refresh", node)
         if isinstance(node, exp.Func) and _printed_name(node) in SCALAR_FUNCTIONS:
             continue
         what = (

@@ -13,9 +13,8 @@ from sparkivm.algebra.function_call import arguments_of
 from sparkivm.algebra.scalar import conjunction
 from sparkivm.algebra.spark_functions import ARBITRARY_AGGREGATES
 from sparkivm.frontend.accepted_expressions import check_accepted, function_name
-from sparkivm.frontend.place import not_incremental, not_supported, not_understood
+from sparkivm.frontend.place import not_deterministic, not_supported, not_understood
 from sparkivm.frontend.stars import counts_rows
-from sparkivm.reasons import Reason
 
 ReadCall = tuple[QueryAggregate, Scalar | None]  # as in `Call`
 
@@ -100,6 +99,4 @@ def _refuse_arbitrary(node: exp.Expr, whole: exp.Expr) -> None:
         chosen = isinstance(part, (exp.IgnoreNulls, exp.RespectNulls))
         name = function_name(part.this if chosen else part)
         if chosen or name in ARBITRARY_AGGREGATES:
-            raise not_incremental(
-                Reason.NON_DETERMINISTIC_EXPRESSION, f"{name} takes the value of any row of the group", whole
-            )
+            raise not_deterministic(f"{name} takes the value of any row of the group", whole)

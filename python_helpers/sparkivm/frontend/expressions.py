@@ -13,10 +13,9 @@ from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import WITHOUT_PARENTHESES, function_name
 from sparkivm.frontend.field_names import with_field_names
 from sparkivm.frontend.lambdas import with_own_parameters
-from sparkivm.frontend.place import not_incremental, not_supported, not_understood
+from sparkivm.frontend.place import not_deterministic, not_supported, not_understood
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
-from sparkivm.reasons import Reason
 
 _GROUPING_ID = exp.GroupingId()
 
@@ -67,7 +66,7 @@ def resolve(
                 return _GROUPING_ID.copy()
             if len(node.parts) == 1 and node.name.lower() in WITHOUT_PARENTHESES:
                 what = f"{node.name} is not a column here, so Spark takes it for a function of the session"
-                raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, node)
+                raise not_deterministic(what, node)
             alias = (aliases or {}).get(node.parts[0].name.lower())
             if alias is not None:
                 whole = node.parent is None

@@ -12,9 +12,8 @@ from sparkivm.algebra.scalar import column
 from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import check_accepted
 from sparkivm.frontend.expressions import direction, resolve
-from sparkivm.frontend.place import not_incremental, not_supported, not_understood
+from sparkivm.frontend.place import not_deterministic, not_supported, not_understood
 from sparkivm.frontend.scope import Scope, Visible
-from sparkivm.reasons import Reason
 
 
 def sort_key(node: exp.Expr, name: str) -> SortKey:
@@ -84,11 +83,7 @@ def takes_all(relation: Relation, offset: int | None) -> bool:
 
 def any_rows(tree: exp.Query) -> NotIncremental:
     """The refusal of a LIMIT without an order."""
-    return not_incremental(
-        Reason.NON_DETERMINISTIC_EXPRESSION,
-        "LIMIT without ORDER BY takes arbitrary rows",
-        tree.args.get("limit") or tree,
-    )
+    return not_deterministic("LIMIT without ORDER BY takes arbitrary rows", tree.args.get("limit") or tree)
 
 
 def takes_some(tree: exp.Query) -> bool:

@@ -35,3 +35,8 @@ def not_supported(what: str, node: exp.Expr | None = None) -> NotIncremental:
 def not_understood(what: str, node: exp.Expr | None = None) -> NotIncremental:
     """The refusal of SQL that we may read differently than Spark."""
     return not_incremental(Reason.SQL_NOT_UNDERSTOOD, what, node)
+
+
+def not_deterministic(what: str, node: exp.Expr | None = None) -> NotIncremental:
+    """The refusal of what has another value each time it is computed."""
+    return not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, node)

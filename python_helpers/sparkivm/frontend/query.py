@@ -33,14 +33,13 @@ from sparkivm.frontend.order_by import (
 )
 from sparkivm.frontend.parentheses import inside_parentheses
 from sparkivm.frontend.parse import with_units_and_signs
-from sparkivm.frontend.place import not_incremental, not_supported, not_understood, place_of
+from sparkivm.frontend.place import not_deterministic, not_supported, not_understood, place_of
 from sparkivm.frontend.precedence import refuse_other_precedence
 from sparkivm.frontend.scope import NameAllocator, Scope, Visible, has_name, under_names
 from sparkivm.frontend.select import SelectReader
 from sparkivm.frontend.set_operations import SetOperations
 from sparkivm.frontend.stars import has_star
 from sparkivm.frontend.windows import with_key_in_order
-from sparkivm.reasons import Reason
 
 _DEEPEST_VIEW = 40
 
@@ -229,7 +228,7 @@ class QueryReader:
             return relation, visible
         if reads_outer_columns_only_among_themselves(relation):
             what = "ORDER BY … LIMIT takes arbitrary rows if nothing compares outer columns with its own"
-            raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, tree.args.get("limit") or tree)
+            raise not_deterministic(what, tree.args.get("limit") or tree)
         order = tuple(Ordering(column(key.column), key.descending, key.nulls_first) for key in sort)
         position = self.names.fresh("position")
         call = with_key_in_order(

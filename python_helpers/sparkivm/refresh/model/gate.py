@@ -13,8 +13,7 @@ from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.frontend.moving_texts import moving_word, with_another_word
-from sparkivm.frontend.place import not_incremental, not_understood
-from sparkivm.reasons import Reason
+from sparkivm.frontend.place import not_deterministic, not_understood
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 # A typed literal is printed as the cast of a plain one: `1L` as `CAST(1 AS BIGINT)`.
@@ -68,7 +67,7 @@ def _check_nothing_moves(engine: Engine, tree: exp.Query) -> None:
             found = ""
         if found.replace(other, word) != expected:
             what = f"Spark reads {literal.sql()} as a date or time, which depends on the day of the refresh"
-            raise not_incremental(Reason.NON_DETERMINISTIC_EXPRESSION, what, literal)
+            raise not_deterministic(what, literal)
 
 
 def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) -> None:
