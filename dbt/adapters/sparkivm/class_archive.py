@@ -15,10 +15,8 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.environment import java_command, spark_home, variable
-
-logger = AdapterLogger("SparkIvm")
+from dbt.adapters.sparkivm.log import logger
 
 _JARS, _OPTIONS = "spark.jars", "spark.driver.extraJavaOptions"
 _CLASS_PATH = "SPARK_DIST_CLASSPATH"  # Spark's launcher appends it to its own jars

@@ -15,17 +15,15 @@ from dbt.adapters.contracts.connection import (
     Connection,
     ConnectionState,
 )
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod
 from dbt.adapters.sparkivm.credentials import CONNECT
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost, sentence
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from sparkivm.engine import EngineError, EngineLost
-
-logger = AdapterLogger("SparkIvm")
 
 _SAID = (SparkLost, EngineLost)  # errors whose text already says that Spark is gone
 

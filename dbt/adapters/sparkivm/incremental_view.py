@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.sparkivm.engine import AdapterEngine
 from dbt.adapters.sparkivm.hooks_on_state import on_state
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
 from dbt.adapters.sparkivm.project_nodes import (
     name_of_node,
@@ -44,8 +44,6 @@ from sparkivm.refresh.request import RefreshRequest, StateLayout
 
 if TYPE_CHECKING:
     from sparkivm.refresh.result import RefreshResult
-
-logger = AdapterLogger("SparkIvm")
 
 _PINS = threading.Lock()
 

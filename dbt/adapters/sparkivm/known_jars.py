@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.environment import spark_home
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.private_directory import private_file, read_own
-
-logger = AdapterLogger("SparkIvm")
 
 _PACKAGES, _JARS = "spark.jars.packages", "spark.jars"
 

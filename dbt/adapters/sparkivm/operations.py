@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_errors
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.project_nodes import name_of_node, names_in_project, relations
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from dbt.adapters.sparkivm.project_check import ProjectCheck
 
     from sparkivm.refresh.operations.status import ViewStatus
-
-logger = AdapterLogger("SparkIvm")
 
 _MOST_DAYS = 36_500
 

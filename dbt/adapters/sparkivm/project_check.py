@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.in_the_way import in_the_way
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
 from dbt.adapters.sparkivm.project_nodes import name_of_node, name_of_relation, names_in_project
 from dbt.adapters.sparkivm.spark_errors import SparkLost
@@ -34,8 +34,6 @@ from sparkivm.refresh.sources.pins import Pins
 
 if TYPE_CHECKING:
     from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
-
-logger = AdapterLogger("SparkIvm")
 
 _CONNECTION = "check"
 _VIEW = "incremental_view"

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.engine import MACROS
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_errors
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.project_nodes import name_of_relation
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt_common.exceptions import DbtRuntimeError
@@ -24,8 +24,6 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from sparkivm.refresh.operations.seed_table import SeedFile, SeedTable
-
-logger = AdapterLogger("SparkIvm")
 
 # The options that dbt-spark's CREATE TABLE of a seed contains.
 _OPTIONS = ("file_format", "partition_by", "clustered_by", "buckets", "location_root")

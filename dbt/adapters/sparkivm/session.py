@@ -11,7 +11,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sparkivm.class_archive import from_archive
 from dbt.adapters.sparkivm.environment import check_java
@@ -37,8 +36,6 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, Row, SparkSession
-
-logger = AdapterLogger("SparkIvm")
 
 _starting = threading.Lock()
 _thread = threading.local()

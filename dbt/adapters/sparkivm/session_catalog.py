@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.sql_catalog import DESCRIBE_QUERY, NOT_FOUND, SqlCatalog, hash_of
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
@@ -24,8 +24,6 @@ from sparkivm.engine import Commit, EngineError, Field, RelationFacts
 from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import SparkType, spark_type
-
-logger = AdapterLogger("SparkIvm")
 
 _SESSION_CATALOG = "spark_catalog"
 _OF_TEMPORARY = ("", "global_temp")  # schemas of temporary views; the second is Spark's default

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.log import logger
 
 from sparkivm.digest import digest
 from sparkivm.engine import Commit, EngineError, Field, RelationFacts, Row
@@ -18,8 +18,6 @@ from sparkivm.formats.iceberg_metadata import IcebergMetadata, NotReadable, meta
 from sparkivm.marker import read_marker
 from sparkivm.names import TableName, literal, parts_of, quoted
 from sparkivm.spark.data_types import printed_type
-
-logger = AdapterLogger("SparkIvm")
 
 NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NO_SUCH_CATALOG_EXCEPTION", "CATALOG_NOT_FOUND")
 

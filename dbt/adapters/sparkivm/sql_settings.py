@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.session_defaults import DEFAULTS_OF_DELTA
 from dbt.adapters.sparkivm.spark_errors import is_lost, sentence
 
 from sparkivm.names import quoted
-
-logger = AdapterLogger("SparkIvm")
 
 # We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
 WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}

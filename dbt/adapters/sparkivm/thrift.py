@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost
 from dbt.adapters.sparkivm.sql_settings import default_by_sql, set_at_opening
-
-logger = AdapterLogger("SparkIvm")
 
 _FIRST_PAUSE_S = 0.01
 _GROWTH = 1.3

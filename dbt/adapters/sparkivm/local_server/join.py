@@ -12,14 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sparkivm.environment import variable
 from dbt.adapters.sparkivm.local_server.client import Refused, Server, ask_server
+from dbt.adapters.sparkivm.log import logger
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
-
-logger = AdapterLogger("SparkIvm")
 
 _SWITCH = "DBT_SPARKIVM_SERVER"
 
