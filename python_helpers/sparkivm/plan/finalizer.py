@@ -12,7 +12,6 @@ from sqlglot import exp
 from sparkivm.algebra import Aggregate, Project, Relation, Scalar
 from sparkivm.algebra.scalar import column, null, replace_nodes
 from sparkivm.engine import Field
-from sparkivm.errors import InternalError
 from sparkivm.names import RESERVED_PREFIX
 from sparkivm.plan.run_constants import is_run_constant
 from sparkivm.plan.split import Split
@@ -20,6 +19,7 @@ from sparkivm.plan.state import BagState, GroupState, State, stored
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.dialects import SPARK, SqlDialect
 from sparkivm.spark_sql.relations import select_text
+from sparkivm.spark_sql.source_texts import PlainTexts
 
 _STORED = f"{RESERVED_PREFIX}stored"
 Entries = Literal["one", "several"]  # per group, in a group state
@@ -72,8 +72,8 @@ class Finalizer:
         formulas, source = self._formulas(), self._source(state_table, entries, dialect)
         if self.split.windows is not None and isinstance(self.state, GroupState):
             windows = _over_state(self.split.windows, self.state)
-            formulas, text = {}, select_text(windows, _StateText(source), dialect)
-            source = _nested(text)
+            text = select_text(windows, PlainTexts(lambda _: source), dialect)
+            formulas, source = {}, _nested(text)
         items = [
             f"{self._typed(scalar.substitute(formulas), field, dialect, keeps)} as {dialect.name(field.name)}"
             for scalar, field in zip(self.split.output, self.fields, strict=True)
@@ -165,24 +165,6 @@ def _of_stored(scalar: Scalar) -> Scalar:
         return exp.column(node.this.copy(), table=_STORED) if isinstance(node, exp.Column) else None
 
     return Scalar(replace_nodes(scalar.tree, replacement))
-
-
-class _StateText:
-    """SourceTexts with the state as the only source."""
-
-    def __init__(self, item: str) -> None:
-        self._item = item
-
-    def new(self, table: str) -> str:
-        return self._item
-
-    old = new
-
-    def changes(self, table: str, fields: object) -> str:
-        raise InternalError("a finalizer reads no changes")
-
-    def moment(self, key: str, before: bool) -> exp.Expr:
-        raise InternalError("a finalizer reads no moments")
 
 
 def _over_state(node: Relation, state: GroupState) -> Relation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from sparkivm.algebra import Aggregate, Relation, Scan
 from sparkivm.algebra.columns_read import columns_read
-from sparkivm.algebra.moment import function_of
 from sparkivm.algebra.query import Query
 from sparkivm.algebra.relation import Columns
 from sparkivm.changes.frontier import Frontier, SourceFrontier
@@ -53,6 +52,7 @@ from sparkivm.refresh.sources.types_of_rows import (
 )
 from sparkivm.spark.data_types import SparkType, spark_type
 from sparkivm.spark_sql.relations import select_text
+from sparkivm.spark_sql.source_texts import PlainTexts
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class CompiledView:
         """A hash of the query's meaning, not of its text; without constants of the public view."""
         if self.plan is None:
             return digest(repr([(f.name, f.type) for f in self.fields]) + repr(sorted(self.schemas.items())))
-        core = select_text(self.plan.core, _PlainTexts())
+        core = select_text(self.plan.core, PlainTexts())
         finalizer = self.plan.finalizer.without_run_constants
         return digest(core + finalizer.text("state", "one") + repr([(f.name, f.type) for f in self.fields]))
 
@@ -112,28 +112,7 @@ class CompiledView:
         named  other keys for some tables
         """
         assert self.plan is not None
-        return digest(select_text(content_of(self.plan, columns, named), _PlainTexts()))
-
-
-class _PlainTexts:
-    """SourceTexts without versions and changes.
-
-    name_of  the text for a table
-    """
-
-    def __init__(self, name_of: Callable[[str], str] = str) -> None:
-        self._name_of = name_of
-
-    def new(self, table: str) -> str:
-        return self._name_of(table)
-
-    old = new
-
-    def changes(self, table: str, fields: object) -> str:
-        raise AssertionError("a core reads no changes")
-
-    def moment(self, key: str, before: bool) -> exp.Expr:
-        return function_of(key)
+        return digest(select_text(content_of(self.plan, columns, named), PlainTexts()))
 
 
 def compile_view(
@@ -266,7 +245,7 @@ class _TypesOf:
     """
 
     engine: Engine
-    texts: _PlainTexts
+    texts: PlainTexts
     known: Mapping[str, tuple[str, ...]]
     asked: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -379,9 +358,9 @@ def _rows_of(view: TableName, catalog: SourceCatalog, names: NameAllocator) -> t
     return query.root, query.output
 
 
-def _live_texts(catalog: SourceCatalog) -> _PlainTexts:
+def _live_texts(catalog: SourceCatalog) -> PlainTexts:
     """Tables as they are now."""
-    return _PlainTexts(lambda table: catalog.tables[table].name.sql)
+    return PlainTexts(lambda table: catalog.tables[table].name.sql)
 
 
 def _look_all_up(tree: exp.Query, catalog: SourceCatalog) -> bool:
