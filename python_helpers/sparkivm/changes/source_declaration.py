@@ -9,7 +9,7 @@ keep_snapshots  how long an Iceberg source keeps a snapshot that a view has read
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -25,9 +25,6 @@ OPTIONS = ("key", "mirror", "change_log", _KEEP)
 _KEPT = re.compile(r"([1-9]\d{0,4}) (minute|hour|day)s?", re.IGNORECASE)
 _MINUTES = {"minute": 1, "hour": 60, "day": 24 * 60}
 _MIRROR_OPTIONS = ("name", "schema", "location", "retention")
-_LOG_OPTIONS = (
-    "format", "order", "operation", "upserts", "deletes", "ignored", "after", "before", "columns",
-)  # fmt: skip
 _FORMATS = {
     "debezium": ChangeLog(
         key=(),
@@ -163,7 +160,7 @@ def _kept_minutes(source: str, value: object) -> int:
 def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLog:
     if isinstance(declared, str):
         declared = {"format": declared}
-    options = dict(_options(source, "change_log", declared, _LOG_OPTIONS))
+    options = dict(_options(source, "change_log", declared, ("format", *_LOG_OPTIONS)))
     format = options.pop("format", "columns")
     if format not in _FORMATS:
         raise DeclarationError(
@@ -175,34 +172,8 @@ def _change_log(source: str, key: tuple[str, ...], declared: object) -> ChangeLo
             "the change log has no key",
             "name the columns that identify a row: key: [id]",
         )
-    default = _FORMATS[format]
-
-    def text(name: str) -> str:
-        value = options.get(name, getattr(default, name)) or ""
-        if not isinstance(value, str):
-            raise DeclarationError(source, f"change_log.{name} is {value!r}", "write a column's name")
-        return value
-
-    def columns(name: str) -> tuple[str, ...]:
-        value: tuple[str, ...] = getattr(default, name)
-        return _columns(source, f"change_log.{name}", options[name]) if name in options else value
-
-    def values(name: str) -> tuple[str, ...]:
-        value: tuple[str, ...] = getattr(default, name)
-        return _values(source, f"change_log.{name}", options[name]) if name in options else value
-
-    log = ChangeLog(
-        key=key,
-        order=columns("order"),
-        operation=text("operation"),
-        upserts=values("upserts"),
-        deletes=values("deletes"),
-        ignored=values("ignored"),
-        after=text("after"),
-        before=text("before"),
-        columns=columns("columns"),
-        hidden=default.hidden,
-    )
+    given = {name: _LOG_OPTIONS[name](source, f"change_log.{name}", one) for name, one in options.items()}
+    log = replace(_FORMATS[format], key=key, **given)
     for name in ("order", "upserts", "operation"):
         if not getattr(log, name):
             raise DeclarationError(source, f"change_log.{name} is missing", f"add {name}: …")
@@ -251,3 +222,23 @@ def _values(source: str, option: str, value: object) -> tuple[str, ...]:
         raise DeclarationError(source, f"{option} is {value!r}", "write a value, or a list of values")
     # YAML reads `true` as a boolean; Spark prints booleans the same way.
     return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in values)
+
+
+def _text(source: str, option: str, value: object) -> str:
+    value = value or ""
+    if not isinstance(value, str):
+        raise DeclarationError(source, f"{option} is {value!r}", "write a column's name")
+    return value
+
+
+# How each is read.
+_LOG_OPTIONS: Mapping[str, Callable[[str, str, object], Any]] = {
+    "order": _columns,
+    "operation": _text,
+    "upserts": _values,
+    "deletes": _values,
+    "ignored": _values,
+    "after": _text,
+    "before": _text,
+    "columns": _columns,
+}
