@@ -6,7 +6,7 @@ tested  tests/check/test_report.py
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -141,10 +141,6 @@ def _at(place: Place | None, cause: Cause, compiled: str, raw: str) -> Cause:
 
 def _in_file(line: int, compiled: str, raw: str) -> int | None:
     """The line of a model's file that is a line of its compiled SQL, if exactly one line is."""
-    text = compiled.splitlines()[line - 1 : line]
-    found = [number for number, one in enumerate(raw.splitlines(), 1) if [one.strip()] == _stripped(text)]
+    text = [one.strip() for one in compiled.splitlines()[line - 1 : line]]
+    found = [number for number, one in enumerate(raw.splitlines(), 1) if [one.strip()] == text]
     return found[0] if len(found) == 1 else None
-
-
-def _stripped(lines: Iterable[str]) -> list[str]:
-    return [line.strip() for line in lines]
