@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sparkivm.errors import NotIncremental
+from sparkivm.frontend.parse import parse_model
+
 
 @dataclass(frozen=True)
 class TableReference:
@@ -36,6 +39,14 @@ def table_references(tree: exp.Expr) -> list[TableReference] | None:
         parts = tuple(part.name for part in table.parts)
         found[start] = TableReference(parts, start, end, bool(table.alias), fixed)
     return [found[start] for start in sorted(found)]
+
+
+def references_in(name: object, sql: str) -> list[TableReference] | None:
+    """The same for the text of a model or view; None also if the parser cannot read it."""
+    try:
+        return table_references(parse_model(name, sql))
+    except NotIncremental:
+        return None
 
 
 def names_in(tree: exp.Expr) -> frozenset[str]:

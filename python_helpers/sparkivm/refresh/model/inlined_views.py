@@ -12,7 +12,7 @@ from sparkivm.errors import NotIncremental
 from sparkivm.frontend.accepted_expressions import repeatable
 from sparkivm.frontend.parse import parse_model
 from sparkivm.frontend.place import not_understood
-from sparkivm.frontend.table_references import replace_references, table_references
+from sparkivm.frontend.table_references import references_in, replace_references
 from sparkivm.refresh.model.gate import check_text_is_understood
 from sparkivm.refresh.session.session_settings import otherwise_in
 from sparkivm.refresh.sources.source_catalog import SourceCatalog
@@ -63,10 +63,7 @@ def _has_types_of(engine: Engine, text: str, view: RelationFacts) -> bool:
 
 def _named_in_full(view: RelationFacts, catalog: SourceCatalog) -> str | None:
     """The text of a view for a session in another schema; None if its tables are unclear."""
-    try:
-        references = table_references(parse_model(view.name, view.view_text))
-    except NotIncremental:
-        return None
+    references = references_in(view.name, view.view_text)
     if references is None:
         return None
     return replace_references(

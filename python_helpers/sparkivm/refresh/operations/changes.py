@@ -16,10 +16,9 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.state_columns import difference
 from sparkivm.digest import digest
 from sparkivm.engine import Commit, Engine, RelationFacts, session_with
-from sparkivm.errors import ModelError, NotIncremental
+from sparkivm.errors import ModelError
 from sparkivm.formats import STATE_FORMATS
-from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.frontend.table_references import TableReference, references_in, replace_references
 from sparkivm.names import WEIGHT, quoted
 from sparkivm.refresh.operations.bag_difference import MORE, bag_difference
 from sparkivm.refresh.operations.history import Refresh, built_state, frontiers_in, refresh_of
@@ -162,10 +161,7 @@ def _text_at(request: RefreshRequest, text: str, state: RelationFacts, version: 
     """
     commit = version.commit
     pinned = replace(state, version=commit.version, commit_id=commit.id, read_as="").pinned
-    try:
-        references = table_references(parse_model(request.view, text)) or []
-    except NotIncremental:
-        references = []
+    references = references_in(request.view, text)
     own = tuple(part.lower() for part in request.state.parts)
     if not references or any(tuple(map(str.lower, one.parts)) != own for one in references):
         raise ModelError(request.view, f"its public view does not read {request.state}", "run the model")

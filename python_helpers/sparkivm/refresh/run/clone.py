@@ -11,9 +11,7 @@ from dataclasses import replace
 from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.digest import digest
 from sparkivm.engine import EngineError, RelationFacts
-from sparkivm.errors import NotIncremental
-from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.frontend.table_references import TableReference, references_in, replace_references
 from sparkivm.marker import STATE_CATALOG, read_marker
 from sparkivm.names import TableName, auxiliary_view, state_table
 from sparkivm.refresh.request import RefreshRequest
@@ -109,10 +107,7 @@ def _over(state: TableName, text: str, origin: RefreshRequest) -> str:
     def text_of(reference: TableReference) -> str | None:
         return state.sql if reference.parts == origin.state.parts else None
 
-    try:
-        references = table_references(parse_model(origin.view, text))
-    except NotIncremental:  # somebody altered the view
-        references = None
+    references = references_in(origin.view, text)  # none if somebody altered the view
     replaced = text if references is None else replace_references(text, references, text_of)
     if replaced == text:
         raise CannotClone(f"the text of {origin.view} does not read {origin.state}")

@@ -15,7 +15,7 @@ from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError, NotIncremental
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.frontend.parse import parse_model
-from sparkivm.frontend.table_references import TableReference, replace_references, table_references
+from sparkivm.frontend.table_references import TableReference, references_in, replace_references
 from sparkivm.names import TableName, quoted
 from sparkivm.refresh.changed_rows.run_memory import RunMemory
 from sparkivm.refresh.request import RefreshRequest
@@ -202,10 +202,7 @@ class Sources:
         logs = [key for key in self._declared.logs if key.rpartition(".")[2] in text]
         if not logs:
             return sql
-        try:
-            references = table_references(parse_model(model, sql))
-        except NotIncremental:
-            references = None
+        references = references_in(model, sql)
         if references is None:
             raise ModelError(
                 model,
