@@ -82,9 +82,11 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     label = f"change the state: {change.form} of {change.kind}{_in_tables(cut[-1])}"
     steps.append(Step(label, lambda progress: _apply(progress, cut[-1])))
     afterwards = [Step("replace the public view if its text changed", _publish)]
-    plan = seen.compiled.plan
-    assert plan is not None
-    if change.form == "recompute" and seen.request.is_read and can_be_handed_on(plan, state.fields, format):
+    if (
+        change.form == "recompute"
+        and seen.request.is_read
+        and can_be_handed_on(seen.plan, state.fields, format)
+    ):
         afterwards.append(Step("hand the changed rows on to the views above", _hand_on))
     if seen.request.declared.keeps_snapshots:
         afterwards.append(Step(KEEP_SNAPSHOTS, _keep_snapshots))
@@ -145,13 +147,13 @@ def _publish(progress: FromChanges) -> None:
 
 def _hand_on(progress: FromChanges) -> None:
     """The state's feed has all rows, so the views above read the delta instead, if the run has any."""
-    attempt, seen, state, committed = progress.attempt, progress.seen, progress.state, progress.committed
+    attempt, seen, committed = progress.attempt, progress.seen, progress.committed
     assert committed is not None
     changed = frozenset(key for key, change in progress.decision.changes.items() if change.how != "none")
     texts = attempt.texts(seen, progress.decision)
-    offer = partial(handed_on, progress.plan, changed, progress.way.sizes, texts, state.fields)
-    now = replace(state, version=committed.version, commit_id=committed.id)
-    attempt.sources.memory.hand_on(state, now.snapshot, seen.settings, offer)
+    offer = partial(handed_on, seen.plan, changed, progress.way.sizes, texts, seen.state.fields)
+    now = replace(seen.state, version=committed.version, commit_id=committed.id)
+    attempt.sources.memory.hand_on(seen.state, now.snapshot, seen.settings, offer)
 
 
 def _keep_snapshots(progress: FromChanges) -> None:
