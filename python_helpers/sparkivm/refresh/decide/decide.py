@@ -11,7 +11,7 @@ from typing import Literal
 
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
-from sparkivm.formats import format_of
+from sparkivm.formats import STATE_FORMATS, format_of
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.key_ranges import KeyRanges
@@ -20,6 +20,7 @@ from sparkivm.plan.state import STATE, with_core
 from sparkivm.plan.state_change import StateChange, recomputed, state_change
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.estimated_size import SMALL_STATE_BYTES, estimated_bytes, estimated_rows
+from sparkivm.refresh.changed_rows.handed_on import can_be_handed_on
 from sparkivm.refresh.changed_rows.key_ranges import find_key_ranges
 from sparkivm.refresh.changed_rows.questions import ChangedSources
 from sparkivm.refresh.changed_rows.run_memory import Memory
@@ -43,11 +44,12 @@ Changes = Mapping[str, SourceChange]
 class Way:
     """One way to catch up: what is computed, and its cost.
 
-    sizes   of the relations that are read
-    ranges  of the changed keys, where known
-    kept    sources whose rows are in memory, and where
-    joins   that it reads as tables, and the relations with their changes
-    why     we do not take the usual way; "" for the usual way
+    sizes     of the relations that are read
+    ranges    of the changed keys, where known
+    kept      sources whose rows are in memory, and where
+    joins     that it reads as tables, and the relations with their changes
+    hands_on  whether the views above get the changed rows from the run, not from the state's feed
+    why       we do not take the usual way; "" for the usual way
     """
 
     change: StateChange
@@ -56,6 +58,7 @@ class Way:
     ranges: KeyRanges = field(default_factory=KeyRanges)
     kept: Mapping[str, str] = field(default_factory=dict)
     joins: Mapping[str, str] = field(default_factory=dict)
+    hands_on: bool = False
     why: str = ""
 
 
@@ -156,8 +159,10 @@ class _View:
         change = state_change(plan.state, form, self.moving.union(moved), sizes, self.part)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
         # The feed of a state that is computed again has all of its rows, so the views above read more; except
-        # where the state would be rewritten anyway.
-        harmless = form == "rewrite" or (form in ("replace", "merge") and not seen.request.is_read)
+        # where the state would be rewritten anyway, or hands on what changed.
+        is_read, state_format = seen.request.is_read, STATE_FORMATS[seen.state.kind]
+        hands_on = is_read and can_be_handed_on(plan, seen.state.fields, state_format)
+        harmless = form == "rewrite" or (form in ("replace", "merge") and (hands_on or not is_read))
         if not (self.automatic and self.tiny and harmless):
             return way
         change = recomputed(plan.state, plan.content)
@@ -165,7 +170,8 @@ class _View:
         if costs.incremental_s >= way.costs.incremental_s:
             return way
         why = f"estimated {costs.expected_s:.1f} s to recompute"
-        return Way(change, sizes, costs, why=f"{why}, {way.costs.expected_s:.1f} s from changes")
+        why = f"{why}, {way.costs.expected_s:.1f} s from changes"
+        return Way(change, sizes, costs, hands_on=hands_on, why=why)
 
     def estimate(
         self, change: StateChange, moved: Changes, sizes: Sizes, ranges: KeyRanges | None = None

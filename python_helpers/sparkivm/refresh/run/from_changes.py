@@ -17,7 +17,7 @@ from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
 from sparkivm.plan.steps import Steps
 from sparkivm.refresh.changed_rows.estimated_size import estimated_rows
-from sparkivm.refresh.changed_rows.handed_on import can_be_handed_on, handed_on
+from sparkivm.refresh.changed_rows.handed_on import handed_on
 from sparkivm.refresh.decide.apply_form import parts_by, without_parts
 from sparkivm.refresh.decide.cost import cut_into_steps
 from sparkivm.refresh.decide.decide import Decision, Way
@@ -82,11 +82,7 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     label = f"change the state: {change.form} of {change.kind}{_in_tables(cut[-1])}"
     steps.append(Step(label, lambda progress: _apply(progress, cut[-1])))
     afterwards = [Step("replace the public view if its text changed", _publish)]
-    if (
-        change.form == "recompute"
-        and seen.request.is_read
-        and can_be_handed_on(seen.plan, state.fields, format)
-    ):
+    if way.hands_on:
         afterwards.append(Step("hand the changed rows on to the views above", _hand_on))
     if seen.request.declared.keeps_snapshots:
         afterwards.append(Step(KEEP_SNAPSHOTS, _keep_snapshots))
