@@ -216,3 +216,20 @@ def test_a_name_that_may_be_a_function(name):
     """Without a table name it is a function if FROM has no such column; the parser takes it for a column."""
     assert not repeatable(parsed(f"upper({name})"))
     assert repeatable(parsed(f"upper(t.{name})"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cast(s as string collate utf8_lcase)",
+        "cast(array(s) as array<string collate unicode_ci>)",
+        "s collate utf8_binary_rtrim",
+        "collate(s, 'utf8_lcase') = 'x'",
+    ],
+)
+def test_a_collation_makes_different_texts_equal(text):
+    """The name of the collation is no column."""
+    assert_refused(f"select {text} as x from r", Reason.TYPE_NOT_SUPPORTED, "a collation makes")
+    assert_refused(
+        f"select count(*) as n from r group by {text}", Reason.TYPE_NOT_SUPPORTED, "a collation makes"
+    )

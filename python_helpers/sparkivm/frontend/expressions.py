@@ -13,9 +13,10 @@ from sparkivm.algebra.spark_functions import AGGREGATE_FUNCTIONS
 from sparkivm.frontend.accepted_expressions import WITHOUT_PARENTHESES, function_name
 from sparkivm.frontend.field_names import with_field_names
 from sparkivm.frontend.lambdas import with_own_parameters
-from sparkivm.frontend.place import not_deterministic, not_supported, not_understood
+from sparkivm.frontend.place import not_deterministic, not_incremental, not_supported, not_understood
 from sparkivm.frontend.scope import Scope, unresolved, with_fields
 from sparkivm.frontend.stars import with_columns
+from sparkivm.reasons import Reason
 
 _GROUPING_ID = exp.GroupingId()
 
@@ -152,6 +153,9 @@ def _refuse_constructs(tree: exp.Expr, subqueries: bool) -> None:
             raise not_supported("a subquery in this expression", node)
         if isinstance(node, (exp.Placeholder, exp.Parameter)):
             raise not_understood("a parameter of the statement", node)
+        if isinstance(node, exp.Collate) or (isinstance(node, exp.DataType) and node.args.get("collate")):
+            what = "a collation makes different texts equal; compare lower(…) or rtrim(…) of them"
+            raise not_incremental(Reason.TYPE_NOT_SUPPORTED, what, tree)
         if node is not tree and isinstance(node, (exp.Explode, exp.Posexplode, exp.Inline, exp.UDTF)):
             raise not_supported("a function that makes rows (explode)", node)
 
