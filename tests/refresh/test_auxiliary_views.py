@@ -327,6 +327,35 @@ def test_they_are_kept_at_once_where_the_other_side_is_a_view(lab):
     assert kept(lab) == AUX
 
 
+def fail_below_the_join(lab: Lab) -> None:
+    """As for a row that the join drops, for which the query computes nothing."""
+    for begin in ("create or replace table", "insert into"):
+        lab.engine.fails(f"{begin} `shop`.`m__ivm_aux_1__ivm`", "[DIVIDE_BY_ZERO] Division by zero", times=9)
+
+
+def test_groups_below_a_join_that_fail_are_not_kept(lab):
+    fail_below_the_join(lab)
+    view = always(lab, BELOW)
+    (warning,) = view.must_be("create").warnings
+    assert "shop.m is built without auxiliary views" in warning
+    assert kept(lab) == []
+    lab.run("update u set name = 'z' where k = 1", "insert into t values (4, 2, 8)")
+    view.must_be("incremental")
+
+
+def test_groups_below_a_join_that_fail_later_are_dropped(lab):
+    view = always(lab, BELOW).build()
+    lab.run("insert into t values (4, 2, 8)", "update u set name = 'z' where k = 1")
+    fail_below_the_join(lab)
+    assert "DIVIDE_BY_ZERO" in refused(view.with_(refresh_mode="strict"))
+    assert kept(lab) == AUX
+    result = view.must_be("full", Reason.REFRESH_FAILED)
+    assert "DIVIDE_BY_ZERO" in str(result.fallback)
+    assert kept(lab) == []
+    lab.run("insert into t values (5, 2, 8)")
+    view.must_be("incremental")
+
+
 def test_they_are_not_kept_below_windows_that_a_reader_computes(lab):
     always(lab, f"select name, n, rank() over (order by n, name) as place from ({BELOW})").build()
     assert kept(lab) == []

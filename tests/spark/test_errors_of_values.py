@@ -74,3 +74,17 @@ def test_what_overflows_only_among_the_changes(spark):
     view.must_be("full", Reason.REFRESH_FAILED)
     lab.run("insert into t values (3, 1, -5)")
     view.must_be("incremental")
+
+
+def test_a_row_that_a_join_drops(spark):
+    """Groups below a join have it, the query's groups do not."""
+    lab = Lab(spark, "error_below_join")
+    lab.table("t", "id int, k int, x int", "(1, 1, 2)", "(2, 1, 5)", "(3, 2, 10)")
+    lab.table("u", "k int, name string", "(1, 'a')", "(2, 'b')")
+    sql = "select u.name, sum(cast(10 / t.x as int)) as s from u join t on t.k = u.k group by u.name"
+    view = lab.view("m", sql, auxiliary_views="always").build()
+    lab.run("insert into t values (4, 9, 0)", "update u set name = 'z' where k = 1")
+    view.must_be("full", Reason.REFRESH_FAILED)
+    lab.run("insert into t values (5, 2, 1)", "update u set name = 'y' where k = 1")
+    view.must_be("incremental")
+    lab.view("n", sql, auxiliary_views="always").build()

@@ -134,6 +134,8 @@ def _attempted(attempt: Attempt) -> RefreshResult:
     auxiliaries = attempt.auxiliaries.of_state(stored.frontier)
     seen = observe(engine, attempt.sources, request, stored, settings, attempt.public, auxiliaries)
     attempt.sources.check_operations(seen.compiled.tables, stored.frontier)
+    if attempt.auxiliaries.failure is not None:
+        return rebuild(attempt, seen, attempt.auxiliaries.failure)
     why = reason_to_rebuild(seen)
     if why is not None and (evolved := _evolved(attempt, seen, why)) is not None:
         return evolved

@@ -14,6 +14,7 @@ from sparkivm.errors import ModelError
 from sparkivm.marker import read_marker
 from sparkivm.names import TableName, auxiliary_view, name_of
 from sparkivm.plan.auxiliary import below_join, candidates
+from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.decide.cost import is_worth_keeping
 from sparkivm.refresh.model.compiled_view import CompiledView, auxiliary_query, is_over_named_tables
 from sparkivm.refresh.request import RefreshRequest, StateLayout
@@ -46,9 +47,13 @@ class Auxiliaries:
     ) -> None:
         self._engine, self._request, self._sources, self._refresh = engine, request, sources, refresh
         self._read: dict[str, RelationFacts] = {}  # their sources as they read them
+        self.failure: Fallback | None = None  # why the view has to be rebuilt without them
 
     def of_state(self, frontier: Frontier | None) -> dict[str, TableName]:
         """The auxiliary views that the state was computed from, brought up to date.
+
+        Groups below a join also have the rows that the join drops. An expression may fail for one of those,
+        and the query, which never computes it, does not: the view is rebuilt without them then.
 
         Raises: ModelError; EngineError; Conflict.
         """
@@ -57,11 +62,13 @@ class Auxiliaries:
             return {}
         try:
             return self._refreshed(frontier.auxiliaries, as_entries=frontier.adds_up_auxiliary)
-        except (ModelError, EngineError):
+        except (ModelError, EngineError) as error:
             is_same = frontier.text == digest(request.sql) and has_same_meaning(self._sources, frontier)
             if is_same and not request.full_refresh:
-                raise
-            return {}  # the query, or a view that it reads, changed; it may have read other tables
+                if isinstance(error, ModelError) or not frontier.adds_up_auxiliary:
+                    raise
+                self.failure = Fallback(Reason.REFRESH_FAILED, str(error))
+            return {}  # otherwise the query, or a view that it reads, changed; it may have read other tables
 
     def decided(
         self,
@@ -79,11 +86,13 @@ class Auxiliaries:
         if kept:
             compiled = compiled_over({})
         queries, as_entries = self._chosen(compiled, frontier)
-        if not queries:
+        if not queries or (as_entries and self.failure is not None):
             return compiled
         try:
             again = compiled_over(self._refreshed(queries, as_entries=as_entries))
-        except ModelError as error:
+        except (ModelError, EngineError) as error:
+            if isinstance(error, EngineError) and not as_entries:
+                raise
             self._engine.warn(f"{self._request.view} is built without auxiliary views: {error}")
         else:
             if tuple(again.auxiliaries) == queries:
