@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from sparkivm.engine import Commit, Engine, EngineError, Field, RelationFacts, Row, as_written
 from sparkivm.names import TableName
@@ -16,6 +16,7 @@ from tests.fake_engine.session import Session
 from tests.fake_engine.statements import execute
 
 When = Literal["before", "after"]
+At = str | int | tuple[str, ...]
 _MACROS = BareMacros()
 
 
@@ -25,12 +26,16 @@ class Killed(BaseException):
 
 @dataclass
 class Event:
-    """An event at statements that begin with a text or at a statement number, for a number of times."""
+    """An event at statements that begin with a text, or with one of several, or at a statement number.
+
+    times  for which it may still happen
+    """
 
     when: When
-    at: str | int
+    at: At
     action: Callable[[], object]
     times: int
+    happened: bool = False
 
     def is_due(self, when: When, number: int, sql: str) -> bool:
         here = number == self.at if isinstance(self.at, int) else sql.lower().startswith(self.at)
@@ -45,7 +50,10 @@ class FakeEngine(Engine):
     reads_as  query text → Spark's plan of exactly this text
     shows     text → the columns that Spark sees in a query that contains the text
     moving    texts that Spark casts to dates
+    expected  events that tests have set, for all drivers
     """
+
+    expected: ClassVar[list[Event]] = []
 
     def __init__(self, lake: Lake, schema: str) -> None:
         self.lake, self.session = lake, Session(lake, schema)
@@ -60,30 +68,30 @@ class FakeEngine(Engine):
 
     # set by a test
 
-    def before(self, at: str | int, action: Callable[[], object], times: int = 1) -> None:
+    def before(self, at: At, action: Callable[[], object], times: int = 1) -> None:
         """Do something before a statement. `at`: the statement's first words, or its number from 1."""
-        self._events.append(Event("before", at, action, times))
+        self._expect(Event("before", at, action, times))
 
-    def after(self, at: str | int, action: Callable[[], object], times: int = 1) -> None:
+    def after(self, at: At, action: Callable[[], object], times: int = 1) -> None:
         """Do something after a statement ran, before its answer arrives."""
-        self._events.append(Event("after", at, action, times))
+        self._expect(Event("after", at, action, times))
 
-    def fails(self, at: str | int, message: str, *, when: When = "before", times: int = 1) -> None:
+    def fails(self, at: At, message: str, *, when: When = "before", times: int = 1) -> None:
         """A statement fails, or it runs and its answer is lost."""
 
         def fail() -> None:
             raise error_of(message)
 
-        self._events.append(Event(when, at, fail, times))
+        self._expect(Event(when, at, fail, times))
 
-    def is_killed(self, at: str | int, when: When) -> None:
+    def is_killed(self, at: At, when: When) -> None:
         """The driver dies at a statement."""
 
         def kill() -> None:
             self._dead = True
             raise Killed
 
-        self._events.append(Event(when, at, kill, 1))
+        self._expect(Event(when, at, kill, 1))
 
     # Engine
 
@@ -189,6 +197,10 @@ class FakeEngine(Engine):
         values = {name: self.session.setting(name) for name in names}
         return {name: value for name, value in values.items() if value is not None}
 
+    def _expect(self, event: Event) -> None:
+        self._events.append(event)
+        self.expected.append(event)
+
     def _check(self, sql: str = "") -> None:
         if self._dead:
             raise Killed
@@ -199,7 +211,7 @@ class FakeEngine(Engine):
     def _happen(self, when: When, number: int, sql: str) -> None:
         for event in self._events:
             if event.is_due(when, number, sql):
-                event.times -= 1
+                event.times, event.happened = event.times - 1, True
                 event.action()
 
     def _facts(self, relation: Relation) -> RelationFacts:

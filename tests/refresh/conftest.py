@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fake_engine.engine import FakeEngine
 from tests.fake_engine.lake import DATABASE
 from tests.refresh.lab import MAPPED, Lab, View
 
@@ -17,6 +18,15 @@ BY_K = "select k, count(*) as n, sum(x) as s from t group by k"
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two attempts a refresh waits for its rival; here the rival has already finished."""
     monkeypatch.setattr(time, "sleep", lambda _: None)
+
+
+@pytest.fixture(autouse=True)
+def every_event_happens() -> Iterator[None]:
+    """An event that never happens makes a test of nothing."""
+    FakeEngine.expected.clear()
+    yield
+    never = [(event.when, event.at) for event in FakeEngine.expected if not event.happened]
+    assert not never, f"no statement was executed for {never}"
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -60,7 +60,7 @@ def can_be_handed_on(plan: ViewPlan, fields: Sequence[Field], format: StateForma
 def _is_simple(field: Field, format: StateFormat) -> bool:
     type_ = field.spark_type
     as_stored = field.char_length is None and type_.word != "varchar" and format.keeps(type_)
-    return as_stored and type_.cacheable and type_.joinable
+    return as_stored and not type_.parts and type_.cacheable and type_.joinable
 
 
 def handed_on(
