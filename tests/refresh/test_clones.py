@@ -254,7 +254,7 @@ class TestKilled:
             views.lower_clone.clone_of(views.lower, NAMES)
         origin: View = getattr(views, layer)
         clone: View = getattr(views, f"{layer}_clone")
-        lab.engine.is_killed(at, when)
+        lab.engine.is_killed(len(lab.engine.ran) + at, when)
         with suppress(Killed):
             clone.clone_of(origin, NAMES)
         clone = clone.on(lab.another())
@@ -271,7 +271,7 @@ class TestKilled:
     def test_a_statement_that_fails(self, lab, at, when):
         origin = lab.view("m", GROUPS).build()
         clone = lab.view("ci_m", GROUPS)
-        lab.engine.fails(at, "[SOMETHING] is wrong", when=when)
+        lab.engine.fails(len(lab.engine.ran) + at, "[SOMETHING] is wrong", when=when)
         with suppress(EngineError, ModelError):
             clone.clone_of(origin)
         changes(lab)
