@@ -1,4 +1,7 @@
-"""Methods that compute each answer once for an object."""
+"""Methods that compute each answer once for an object.
+
+tested  tests/unit/test_memo.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Delta tables: what a commit did, and what happened to a source since the frontier."""
+"""Delta tables: what a commit did, and what happened to a source since the frontier.
+
+tested  tests/unit/test_source_change.py, test_how_changes_are_read.py, test_waiting.py
+"""
 
 from __future__ import annotations
 
@@ -215,8 +218,9 @@ def replaces_a_part(commit: Commit) -> bool:
 
 
 def counts(commit: Commit) -> tuple[int | None, int | None, int | None]:
-    """How many rows a commit inserted, updated and deleted, as far as it says. Of rows that an overwrite
-    deleted it says nothing; they count as 0.
+    """How many rows a commit inserted, updated and deleted, as far as it says.
+
+    Rows that an overwrite deleted count as 0.
     """
     count = commit.count
     match commit.operation:

@@ -1,4 +1,7 @@
-"""One SELECT: text that Spark accepts → algebra."""
+"""One SELECT: text that Spark accepts → algebra.
+
+tested  tests/unit/test_unclear_texts.py, test_stars.py, test_order_and_limit.py; tests/golden
+"""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def with_columns(call: exp.Expr, scope: Scope, resolved: Callable[[exp.Expr], ex
                 value = exp.PropertyEQ(this=exp.to_identifier(shown, quoted=True), expression=value)
             whole.append(value)
     if not whole:
-        raise not_understood("* that stands for no columns", call)
+        raise not_understood("* that expands to no columns", call)
     new = call.copy()
     if first:
         new.set("this", whole.pop(0))

@@ -118,16 +118,13 @@ class RowEstimate:
         staged = isinstance(relation, ra.Scan) and relation.table == STAGED
         return staged or isinstance(relation, ra.Changes) or any(map(self.reads_changes, relation.children))
 
-    def __call__(self, relation: Relation) -> float:
-        return self._rows(relation)
-
     def met_by_a_row(self, child: Relation, predicates: Sequence[Scalar]) -> float:
         """How many rows of `child` match one row under predicates that compare the two."""
         rows = self(child)
         return rows * self._kept(predicates, rows)
 
     @memoized
-    def _rows(self, relation: Relation) -> float:
+    def __call__(self, relation: Relation) -> float:
         relation = operator(relation)
         match relation:
             case ra.Changes():

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Literal
 
 from sparkivm.algebra import Derivation, Keys, Relation, Scan
-from sparkivm.algebra.project import renamed
 from sparkivm.normalize.pipeline import Pass, Trace, traced
 from sparkivm.normalize.prune_empty import prune_empty
 from sparkivm.plan import bag_changes, group_changes
@@ -85,17 +84,10 @@ def staged_change(state: State, form: Form, staged: Trace, sizes: Sizes, part: s
     return StateChange(form, rows[-1].relation, _kind(state), changes, (staged, rows))
 
 
-def join_change(join: Relation, changed: frozenset[str], sizes: Sizes) -> Relation:
-    """The delta of a part of a core, without columns of type MAP."""
-    narrowing = NarrowedJoins(sizes, distinct_values(join, sizes.rows))
-    delta = Derivation(changed, narrowing).delta(join)
-    return _finished(delta, BagState(join, ()), sizes)[-1].relation
-
-
-def row_changes(state: BagState, changed: frozenset[str], sizes: Sizes) -> Relation:
-    """The delta of the stored rows, under the table's column names."""
+def core_change(state: BagState, changed: frozenset[str], sizes: Sizes) -> Relation:
+    """The delta of a core, in the core's columns."""
     narrowing = NarrowedJoins(sizes, distinct_values(state.core, sizes.rows))
-    delta = renamed(Derivation(changed, narrowing).delta(state.core), state.columns)
+    delta = Derivation(changed, narrowing).delta(state.core)
     return _finished(delta, state, sizes)[-1].relation
 
 

@@ -7,7 +7,7 @@ other. But what really changed follows from the changes of the sources:
 
 The first view that reads these changes computes them, and the run keeps them in memory.
 
-tested  tests/refresh/test_handed_on.py
+tested  tests/refresh/test_handed_on.py, tests/spark/test_handed_on.py
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sparkivm.algebra import Unweigh
+from sparkivm.algebra.project import renamed
 from sparkivm.algebra.relation import has_groups
 from sparkivm.engine import Field
 from sparkivm.formats.state_format import StateFormat
@@ -23,7 +24,7 @@ from sparkivm.names import WEIGHT, in_changes, quoted
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.plan.join_order import RowEstimate, Sizes
 from sparkivm.plan.state import BagState
-from sparkivm.plan.state_change import row_changes
+from sparkivm.plan.state_change import core_change
 from sparkivm.plan.steps import STEP_WEIGHT
 from sparkivm.spark_sql.relations import step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
@@ -71,7 +72,7 @@ def handed_on(
     fields  of the state
     """
     assert isinstance(plan.state, BagState), "the rows of other states are not those of the core"
-    delta = row_changes(plan.state, changed, sizes)
+    delta = renamed(core_change(plan.state, changed, sizes), plan.state.columns)
     columns = ", ".join(
         f"cast({quoted(field.name)} as {field.type}) as {quoted(in_changes(field.name))}" for field in fields
     )

@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 
 from sparkivm.algebra import Relation
@@ -55,14 +56,6 @@ KeptQuery = tuple[Relation, SourceTexts]  # of rows, and how it reads tables
 class _Kept:
     name: str
     fields: frozenset[str]
-
-
-def _text(settings: Mapping[str, str]) -> str:
-    return repr(sorted(settings.items()))
-
-
-def _of_state(state: RelationFacts, old: int, new: int, settings: Mapping[str, str]) -> _Key:
-    return state.name.key, state.table_id, old, new, _text(settings)
 
 
 class Memory:
@@ -167,7 +160,7 @@ class RunMemory:
         settings  of the session that decide the values of expressions
         """
         with self._lock:
-            self._handed_on[_of_state(state, state.snapshot, new, settings)] = changes
+            self._handed_on[_of_state(state, state.snapshot, new, settings)] = cache(changes)
 
     def handed_on(
         self, state: RelationFacts, change: SourceChange, settings: Mapping[str, str]
@@ -330,3 +323,11 @@ class ViewMemory(Memory):
         except EngineError as error:
             self.engine.warn(f"Spark cannot cache rows in memory, so each use reads them again: {error}")
             return ""
+
+
+def _text(settings: Mapping[str, str]) -> str:
+    return repr(sorted(settings.items()))
+
+
+def _of_state(state: RelationFacts, old: int, new: int, settings: Mapping[str, str]) -> _Key:
+    return state.name.key, state.table_id, old, new, _text(settings)

@@ -158,12 +158,13 @@ class _View:
         )  # fmt: skip
         change = state_change(plan.state, form, self.moving.union(moved), sizes, self.part)
         way = Way(change, sizes, self.estimate(change, moved, sizes))
+        if form == "append" or not (self.automatic and self.tiny):
+            return way
         # The feed of a state that is computed again has all of its rows, so the views above read more; except
         # where the state would be rewritten anyway, or hands on what changed.
         is_read, state_format = seen.request.is_read, STATE_FORMATS[seen.state.kind]
         hands_on = is_read and can_be_handed_on(plan, seen.state.fields, state_format)
-        harmless = form == "rewrite" or (form in ("replace", "merge") and (hands_on or not is_read))
-        if not (self.automatic and self.tiny and harmless):
+        if is_read and not hands_on and form != "rewrite":
             return way
         change = recomputed(plan.state, plan.content)
         costs = self.estimate(change, moved, sizes)

@@ -18,7 +18,8 @@ from sparkivm.names import TableName, name_of
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.plan.join_order import RowEstimate, Sizes
 from sparkivm.plan.shared_joins import SharedJoin, column_of, shared_joins
-from sparkivm.plan.state_change import StateChange, join_change
+from sparkivm.plan.state import BagState
+from sparkivm.plan.state_change import StateChange, core_change
 from sparkivm.plan.steps import in_steps, step_names
 from sparkivm.properties.inlined_size import leaves_when_inlined
 from sparkivm.refresh.changed_rows.key_ranges import find_key_ranges
@@ -61,7 +62,7 @@ def keep_changes(join: SharedJoin, sources: ChangedSources, sizes: Sizes) -> str
 
     def query() -> KeptQuery | None:
         changed = frozenset(key for key in join.tables if sources.changes[key].how != "none")
-        rows = join.changes(join_change(join.relation, changed, sizes))
+        rows = join.changes(core_change(BagState(join.relation, ()), changed, sizes))
         if RowEstimate(sizes)(rows) * len(rows.columns) > MOST_VALUES:
             return None  # each view computes them, in the columns that it needs
         ranges, changes = find_key_ranges(sources, join.relation, StateChange("append", rows, "copies"))

@@ -1,4 +1,7 @@
-"""A model compiled against the catalog as it is now."""
+"""A model compiled against the catalog as it is now.
+
+tested  tests/refresh/test_reasons.py, tests/unit/test_sql_header.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Relations by their markers: what a refresh may replace or drop, and what is kept for a view.
 
 A refresh replaces only relations with our marker and the right owner. Others are errors.
+
+tested  tests/refresh/test_ownership.py, tests/unit/test_kept_snapshots.py
 """
 
 from __future__ import annotations
