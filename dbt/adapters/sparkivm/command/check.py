@@ -43,7 +43,7 @@ _MACRO = "incremental_view_check"
     "--compare",
     "earlier",
     type=click.Path(path_type=Path),
-    help="an earlier report in JSON; says what changed since",
+    help="an earlier report in JSON; show what changed since",
 )
 @click.option(
     "--fail-on",
@@ -64,7 +64,7 @@ def check(
     earlier: Path | None,
     policies: tuple[Policy, ...],
 ) -> None:
-    """Say which models would be incremental as incremental_view, which not, where and why. Builds nothing."""
+    """Show which models would be incremental as incremental_view, and why others not. Builds nothing."""
     if "regression" in policies and earlier is None:
         raise click.UsageError("--fail-on regression needs --compare")
     before = None if earlier is None else _read(earlier)

@@ -10,7 +10,7 @@ FORMATS = ("text", "steps", "json", "mermaid", "dot", "svg")
 
 @click.command()
 @click.argument("model")
-@click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True, help="of the output")
+@click.option("--format", type=click.Choice(FORMATS), default="text", show_default=True, help="output format")
 @project_options
 def explain(project: Project, model: str, format: str) -> None:
     """Show the plan of MODEL, what is incremental and what is not, and the next refresh."""

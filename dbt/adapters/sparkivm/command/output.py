@@ -16,13 +16,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _WIDTH_OF_FILES = 200  # columns, if the output is not a terminal
 
 format_option = click.option(
-    "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="of the output"
+    "--format", type=click.Choice(["table", "json"]), default="table", show_default=True, help="output format"
 )
 
 
 def limit_option(default: int) -> Callable[[_Command], _Command]:
     return click.option(
-        "--limit", type=click.IntRange(min=1), default=default, show_default=True, help="most that are shown"
+        "--limit", type=click.IntRange(min=1), default=default, show_default=True, help="maximum shown"
     )
 
 

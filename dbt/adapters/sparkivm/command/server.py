@@ -19,7 +19,7 @@ _MINUTE_S = 60
 
 @click.group()
 def server() -> None:
-    """Keep a Spark, which dbt then uses instead of starting one."""
+    """Keep a Spark running, which dbt uses instead of starting one."""
 
 
 @server.command()
@@ -28,11 +28,11 @@ def server() -> None:
     type=click.FloatRange(min=0, min_open=True),
     default=120,
     show_default=True,
-    help="end this long after the last dbt that used it",
+    help="stop after this time without a dbt command",
 )
 @project_options
 def start(project: Project, idle_minutes: float) -> None:
-    """Start a Spark with the settings of the profile; it stays when this command ends."""
+    """Start a Spark with the settings of the profile; it keeps running when this command ends."""
     from dbt.adapters.sparkivm.local_server.client import ask_server
     from dbt.adapters.sparkivm.local_server.lifetime import start_server
     from dbt.adapters.sparkivm.session_defaults import session_settings
@@ -79,10 +79,10 @@ def status(context: click.Context, project: Project) -> None:
 
 
 @server.command()
-@click.option("--now", is_flag=True, help="also if dbt is using it; what runs fails, and changes nothing")
+@click.option("--now", is_flag=True, help="even if dbt is using it; running statements fail")
 @project_options
 def stop(project: Project, now: bool) -> None:
-    """End the server and its Spark."""
+    """Stop the server and its Spark."""
     from dbt.adapters.sparkivm.local_server.lifetime import stop_server
 
     _, directory, _ = _found(project)
