@@ -2,7 +2,7 @@
 # Starts Spark's thrift server with Delta, from the jars of the installed pyspark, and waits until it answers.
 # Usage: start_thrift_server.sh [port, 10077] [directory, a new temporary one] [options of spark-submit ...]
 # Environment: PYTHON, the one that has pyspark (default .venv/bin/python or python3);
-# PACKAGES, further Maven packages for the class paths, separated by commas (of what they need, only jars of their groups).
+# PACKAGES, further Maven packages for the class paths, separated by commas (of their dependencies, only those of the same group).
 set -euo pipefail
 port="${1:-10077}"
 directory="${2:-$(mktemp -d)}"

@@ -33,4 +33,4 @@ def changes(project: Project, view: str, limit: int, format: str) -> None:
     if not rows:
         click.echo("no row of the view changed")
     elif not found["complete"]:
-        click.echo(f"\nthere are more; these are {limit} (--limit)")
+        click.echo(f"\nthere are more; only {limit} are shown (--limit)")
