@@ -134,6 +134,28 @@ def test_changes_that_this_view_does_not_see(lab):
         one.must_be("incremental", pins=pins)
 
 
+REPLACED = {
+    "orders": "select id, if(id = 2, 5, customer) as customer, if(id = 1, 9, day) as day, note from orders",
+    "lines": "select order_id, if(order_id = 2, 7, price) as price, if(order_id = 3, 'R', flag) as flag, open"
+    " from lines",
+}
+
+
+@pytest.mark.parametrize("table", REPLACED)
+@pytest.mark.parametrize("order", [(BY_DAY, FLAGGED), (FLAGGED, BY_DAY)])
+def test_a_view_that_reads_fewer_columns_than_the_join(lab, order, table):
+    """The two versions of a replaced table are compared in all columns of the join."""
+    views = built(lab, *order, refresh_mode="incremental")
+    (other,) = REPLACED.keys() - {table}
+    lab.resize(other, 1 << 30)
+    lab.run(f"create or replace table {table} using delta as {REPLACED[table]}")
+    pins = Pins()
+    results = [view.must_be("incremental", pins=pins) for view in views]
+    read = ["`shop`.`orders`" in text or "`shop`.`lines`" in text for text in results[1].statements]
+    assert not any(read)
+    assert not any(result.warnings for result in results)
+
+
 def test_another_condition_is_another_join(lab):
     first, other = built(lab, BY_DAY, "select o.day, l.price from orders o join lines l on l.order_id = o.id")
     change(lab)

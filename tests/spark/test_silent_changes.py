@@ -96,7 +96,7 @@ def test_the_driver_answers_as_spark_does(spark, monkeypatch):
     change = SourceChange(
         "feed", old, facts.version, 12, nets=True, growth=0, conflated=conflated(facts.fields)
     )
-    sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, Memory())
+    sources = ChangedSources(lab.engine, {"t": facts}, {"t": change}, Memory(), {"t": ["id"]})
     few = few_rows(sources, ["t"])["t"]
     assert set(few.fields) == {"id", *_TYPES} - {"a", "o"}
     answers = set()

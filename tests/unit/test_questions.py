@@ -27,6 +27,6 @@ FACTS = RelationFacts(
 def test_changes_are_consolidated_only_for_questions_about_net_changes(netted, nets):
     """In the key alone, an update of another column would cancel out: its key would not be looked up."""
     change = SourceChange("feed", 1, 2, rows=3, nets=nets)
-    sources = ChangedSources(Lab().engine, {"s.t": FACTS}, {"s.t": change}, Memory())
+    sources = ChangedSources(Lab().engine, {"s.t": FACTS}, {"s.t": change}, Memory(), {"s.t": ["k"]})
     text = sources.texts(["s.t"], netted=netted).changes("s.t", ["k"])
     assert ("having sum(" in text) == (netted and nets)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from sparkivm.algebra import Scan
-from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, is_another
@@ -280,8 +278,7 @@ def _renewed(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms
 
 
 def _memory(attempt: Attempt, seen: Observation) -> Memory:
-    read = columns_read(seen.plan.core, Scan)
     return ViewMemory(
-        attempt.sources.memory, attempt.engine, seen.compiled.tables, read, seen.settings,
+        attempt.sources.memory, attempt.engine, seen.compiled.tables, seen.settings,
         seen.request.shared_relations,
     )  # fmt: skip

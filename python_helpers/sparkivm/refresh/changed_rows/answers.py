@@ -42,4 +42,5 @@ class Answers:
     """About one source between two versions. Threads may ask twice and get the same answer."""
 
     few: FewRows | None = None  # not fetched yet, or more than a few
-    spans: dict[str, Span | None] = field(default_factory=dict)  # by column
+    # By column, and the columns in which the changes were netted before; () if they were not.
+    spans: dict[tuple[str, tuple[str, ...]], Span | None] = field(default_factory=dict)

@@ -43,16 +43,22 @@ def find_key_ranges(
     spans: dict[ChangedColumn, Span | None] = {}
     for column in asked:
         known = sources.answers(column.table).spans
-        if column.field in known:
-            spans[column] = known[column.field]
+        if (asked_before := _key(sources, column)) in known:
+            spans[column] = known[asked_before]
         elif column.table in few:
             spans[column] = few[column.table].span(column.field)
     unknown = [column for column in asked if column not in spans]
     if unknown:
         sources = sources.kept({column.table for column in unknown}, FOR_ANSWER_AND_REFRESH)
         for column, span in _spans(sources, unknown).items():
-            spans[column] = sources.answers(column.table).spans[column.field] = span
+            spans[column] = sources.answers(column.table).spans[_key(sources, column)] = span
     return KeyRanges(spans, large, numbers_of(large, core, rows)), dict(sources.changes)
+
+
+def _key(sources: ChangedSources, column: ChangedColumn) -> tuple[str, tuple[str, ...]]:
+    """Of `Answers.spans`. Netted in some columns, changes of the others are gone, with their keys."""
+    netted = sources.changes[column.table].is_netted_first
+    return column.field, tuple(sorted(sources.read[column.table])) if netted else ()
 
 
 def numbers_of(

@@ -20,23 +20,25 @@ class ChangedSources:
     """The sources of a refresh and their changes, by the keys of the plan's tables.
 
     memory  has changes that a probe reads and the refresh reads again
+    read    the columns of each source that probes and the refresh read
     """
 
     engine: Engine
     tables: Mapping[str, RelationFacts]
     changes: Mapping[str, SourceChange]
     memory: Memory
+    read: Mapping[str, Sequence[str]]
 
     def kept(self, asked: Collection[str], uses: int, *, every: bool = False) -> ChangedSources:
         """The same, with the changes of `asked` in memory if so many uses are worth it.
 
-        every  in all columns that can be kept, not only those that the view reads
+        every  in all columns that can be kept, not only those that are read
         """
         changes = {
-            key: self.memory.changes(key, change, uses, every=every) if key in asked else change
-            for key, change in self.changes.items()
+            key: self.memory.changes(key, self.changes[key], uses, self.read[key], every=every)
+            for key in asked
         }
-        return replace(self, changes=changes)
+        return replace(self, changes={**self.changes, **changes})
 
     def answers(self, table: str) -> Answers:
         """What the run knows of the changes of one source; callers read it and add to it."""

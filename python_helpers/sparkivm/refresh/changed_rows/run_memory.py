@@ -61,17 +61,20 @@ class _Kept:
 class Memory:
     """Tells a view where to read rows of its sources, by their keys. This one keeps nothing.
 
-    uses   how often a plan reads them
-    every  in all columns that can be kept, not only those that the view reads
-    joins  whose changes are worth keeping, because several views read them
-    query  finds the query of a join's changes; None if they are not kept
+    uses    how often a plan reads them
+    fields  the columns that it reads
+    every   in all columns that can be kept, not only in `fields`
+    joins   whose changes are worth keeping, because several views read them
+    query   finds the query of a join's changes; None if they are not kept
     """
 
     @property
     def joins(self) -> Sequence[SharedJoin]:
         return ()
 
-    def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
+    def changes(
+        self, table: str, change: SourceChange, uses: int, fields: Collection[str], *, every: bool = False
+    ) -> SourceChange:
         """The change, read from memory if it is kept there."""
         return change
 
@@ -79,7 +82,7 @@ class Memory:
         """The change, read from memory if the view below handed on what really changed."""
         return change
 
-    def rows(self, table: str, uses: int) -> str:
+    def rows(self, table: str, uses: int, fields: Collection[str]) -> str:
         """The relation that has the rows of a table; "" if none is kept."""
         return ""
 
@@ -214,7 +217,6 @@ class ViewMemory(Memory):
     """The run's memory as one view uses it.
 
     tables    its sources
-    read      the columns of each that it reads
     settings  of its session that decide the values of expressions
     shared    keys of sources that other views of the run read too
     """
@@ -222,19 +224,21 @@ class ViewMemory(Memory):
     run: RunMemory
     engine: RecordingEngine
     tables: Mapping[str, RelationFacts]
-    read: Mapping[str, Collection[str]]
     settings: Mapping[str, str] = field(default_factory=dict)
     shared: Collection[str] = frozenset()
 
-    def changes(self, table: str, change: SourceChange, uses: int, *, every: bool = False) -> SourceChange:
+    def changes(
+        self, table: str, change: SourceChange, uses: int, fields: Collection[str], *, every: bool = False
+    ) -> SourceChange:
         source, key = self.tables[table], self._key(table, change)
         if change.kept or not keeps_changes(change, self.run.uses(key, uses) + (table in self.shared)):
             return change
         few = change.rows * len(source.fields) <= MOST_VALUES
-        fields = self._fields(table, every=every or (few and change.scans == 0), change=change)
+        every = every or (few and change.scans == 0)
+        kept = self._fields(table, fields, every=every, netted=change.is_netted_first)
         read_bytes = change.scans * (source.size_bytes or 0)
-        select = changed_rows(source, change, fields)
-        return replace(change, kept=self._find(key, fields, lambda name: [(name, select)], read_bytes))
+        select = changed_rows(source, change, kept)
+        return replace(change, kept=self._find(key, kept, lambda name: [(name, select)], read_bytes))
 
     def handed_on(self, table: str, change: SourceChange) -> SourceChange:
         source = self.tables[table]
@@ -246,14 +250,14 @@ class ViewMemory(Memory):
         rows = max(1, round(found.rows))
         return replace(change, kept=kept, rows=rows, counted=False, scans=0) if kept else change
 
-    def rows(self, table: str, uses: int) -> str:
+    def rows(self, table: str, uses: int, fields: Collection[str]) -> str:
         source = self.tables[table]
         key = (source.name.key, *source.at)
         if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
-        fields = self._fields(table, every=True, change=None)
-        select = f"select {', '.join(map(quoted, fields))}\nfrom {source.pinned}"
-        return self._find(key, fields, lambda name: [(name, select)], 0)
+        kept = self._fields(table, fields, every=True, netted=False)
+        select = f"select {', '.join(map(quoted, kept))}\nfrom {source.pinned}"
+        return self._find(key, kept, lambda name: [(name, select)], 0)
 
     def answers(self, table: str, change: SourceChange) -> Answers:
         return self.run.answers(self._key(table, change))
@@ -279,12 +283,11 @@ class ViewMemory(Memory):
         source = self.tables[table]
         return (source.name.key, *source.at, change.old)
 
-    def _fields(self, table: str, *, every: bool, change: SourceChange | None) -> list[str]:
-        """Columns to keep, in the table's order: those that the view reads, or every cacheable one.
+    def _fields(self, table: str, read: Collection[str], *, every: bool, netted: bool) -> list[str]:
+        """Columns to keep, in the table's order: those that are read, or every cacheable one.
 
-        change  whose rows are kept; None for rows of the table
+        netted  whether rows are grouped by them
         """
-        netted = change is not None and change.is_netted_first
 
         def may_be_kept(type_: SparkType) -> bool:
             return type_.cacheable and (type_.joinable or not netted)
@@ -292,7 +295,7 @@ class ViewMemory(Memory):
         return [
             field.name
             for field in self.tables[table].fields
-            if field.name in self.read[table] or (every and may_be_kept(field.spark_type))
+            if field.name in read or (every and may_be_kept(field.spark_type))
         ]
 
     def _find(

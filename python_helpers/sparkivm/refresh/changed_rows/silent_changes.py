@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from sparkivm.algebra import Relation, Scan
-from sparkivm.algebra.columns_read import columns_read
+from sparkivm.algebra import Relation
 from sparkivm.engine import RelationFacts
 from sparkivm.formats.source_change import SourceChange
 from sparkivm.names import WEIGHT
@@ -45,16 +44,14 @@ def may_be_silent(
     return tuple(key for key, change in changes.items() if is_worth_asking(change))
 
 
-def without_silent(
-    sources: ChangedSources, core: Relation, asked: Collection[str]
-) -> dict[str, SourceChange]:
-    """The changes of sources; those of `asked` that leave no row for `core` become none.
+def without_silent(sources: ChangedSources, asked: Collection[str]) -> dict[str, SourceChange]:
+    """The changes of sources; those of `asked` that leave no row in the columns that are read become none.
 
     The others whose two versions are compared have the number of rows that differ.
     """
     if not asked:
         return dict(sources.changes)
-    read = columns_read(core, Scan)
+    read = sources.read
     few = {key: rows for key, rows in few_rows(sources, asked).items() if rows.know(read[key])}
     silent = {key for key, rows in few.items() if rows.are_silent(read[key])}
     many = [key for key in asked if key not in few]

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from sparkivm.algebra import Scan
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.errors import NotIncremental
 from sparkivm.formats import STATE_FORMATS, format_of
@@ -96,8 +98,9 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
     # Probes take time too: we skip them if a rebuild is cheaper whatever they find.
     if asked and certain and view.is_too_expensive(costs := view.way(certain).costs, at_best=True):
         return _cheaper_in_full(changes, costs)
-    sources = recorded = ChangedSources(engine, tables, changes, memory)
-    changes = without_silent(sources, core, asked)
+    read = columns_read(core, Scan)
+    sources = recorded = ChangedSources(engine, tables, changes, memory, read)
+    changes = without_silent(sources, asked)
     moved = _moved(changes)
     if not moved and not view.moving:
         return Decision("no_op", changes)
@@ -113,8 +116,11 @@ def decide(engine: Engine, seen: Observation, memory: Memory) -> Decision:
         way = replace(way, ranges=ranges, costs=costs)
     if view.is_too_expensive(way.costs):
         return _cheaper_in_full(changes, way.costs)
-    changes |= {key: memory.changes(key, changes[key], uses) for key, uses in way.costs.changes_read.items()}
-    kept = {key: memory.rows(key, uses) for key, uses in way.costs.rows_read.items()}
+    changes |= {
+        key: memory.changes(key, changes[key], uses, read[key])
+        for key, uses in way.costs.changes_read.items()
+    }
+    kept = {key: memory.rows(key, uses, read[key]) for key, uses in way.costs.rows_read.items()}
     way = replace(way, kept={key: name for key, name in kept.items() if name})
     time = "the current time changed, " if view.moving else ""
     rows = sum(change.rows for change in moved.values())

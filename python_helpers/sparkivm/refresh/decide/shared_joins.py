@@ -5,9 +5,11 @@ tested  tests/refresh/test_shared_joins.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from sparkivm.algebra import Changes
+from sparkivm.algebra import Changes, Scan
+from sparkivm.algebra.columns_read import columns_read
 from sparkivm.changes.frontier import Frontier
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.formats.refresh_texts import PinnedTable, RefreshTexts
@@ -65,10 +67,14 @@ def keep_changes(join: SharedJoin, sources: ChangedSources, sizes: Sizes) -> str
         rows = join.changes(core_change(BagState(join.relation, ()), changed, sizes))
         if RowEstimate(sizes)(rows) * len(rows.columns) > MOST_VALUES:
             return None  # each view computes them, in the columns that it needs
-        ranges, changes = find_key_ranges(sources, join.relation, StateChange("append", rows, "copies"))
+        # The view may read fewer columns than the join has.
+        read = columns_read(join.relation, Scan)
+        asked = replace(sources, read=read)
+        ranges, changes = find_key_ranges(asked, join.relation, StateChange("append", rows, "copies"))
         for leaf, uses in leaves_when_inlined(rows):
             if isinstance(leaf, Changes):
-                changes[leaf.table] = sources.memory.changes(leaf.table, changes[leaf.table], uses)
+                table = leaf.table
+                changes[table] = sources.memory.changes(table, changes[table], uses, read[table])
         parts = ranges.parts(rows)
         kept = frozenset(key for key, change in changes.items() if change.kept)
         if in_steps(rows, step_names(), kept=kept, sizes=sizes.within(parts)).tables:
