@@ -291,7 +291,10 @@ def _recording_its_changes(attempt: Attempt, source: RelationFacts) -> RelationF
 
 
 def _select(attempt: Attempt, seen: Observation) -> str:
-    """The model's own text at the pinned versions if the state has its rows; else the plan's SELECT."""
+    """The model's own text at the pinned versions if the state has its rows; else the plan's SELECT.
+
+    Values that depend on the order of rows come out one way in an auxiliary view, another in the own text.
+    """
     compiled = seen.compiled
     plan = compiled.plan
     pinned = pinned_text(attempt.request.sql, compiled)
@@ -300,6 +303,7 @@ def _select(attempt: Attempt, seen: Observation) -> str:
         return own
     if (
         isinstance(plan.state, BagState)
+        and not compiled.auxiliaries
         and pinned is not None
         and compiled.tree is not None
         and with_chosen_rows(compiled.tree) is compiled.tree  # otherwise columns have other names
