@@ -47,6 +47,10 @@ def lab(spark) -> Lab:
         "t", "k int, a int, s string", "(1, 1, 'x')", "(1, null, 'y')", "(1, 2, null)", "(2, null, 'z')"
     )
     lab.table("u", "k int, b int, s string", "(1, 3, 'x')", "(2, null, 'q')", "(2, 0, null)")
+    lab.table(
+        "maps", "id int, m map<string, int>, several array<map<string, int>>, at int",
+        "(1, map('a', 1, 'b', 2), array(map('c', 3)), 1)", "(2, map('d', 4), array(map()), 1)",
+    )  # fmt: skip
     lab.run("create view chosen_below as select k, any_value(a) as x, last(s) as y from t group by k")
     return lab
 
@@ -163,3 +167,23 @@ def test_the_order_of_columns_is_no_change(spark):
     lab.run("insert into t values ('y', 2, 5), (null, 3, 1)")
     for view in [*named, star]:
         view.must_be("incremental")
+
+
+EXPLODED = {
+    "of_maps": "select id, explode(coalesce(m, cast(map() as map<string, int>))) from maps",
+    "made": "select explode(transform_values(m, (k, v) -> v + 1)) from maps",
+    "in_array": "select explode(several[0]) from maps",
+    "in_union": "select explode(m) from (select m from maps union all select m from maps)",
+    "grouped": "select id, posexplode(m) from (select id, max_by(m, at) as m from maps group by id)",
+    "lateral": "select * from maps lateral view explode(coalesce(m, cast(map() as map<string, int>))) x",
+}
+
+
+@pytest.mark.parametrize("name", EXPLODED)
+def test_a_map_of_which_only_spark_knows_that_it_is_one(lab, name):
+    """EXPLODE of a MAP makes two columns, of anything else one. With names for both it is incremental."""
+    view = lab.view(f"exploded_{name}", EXPLODED[name])
+    result = view.refresh()
+    assert result.fallback.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert "name all columns of EXPLODE" in result.fallback.detail
+    view.check()

@@ -20,6 +20,7 @@ from sparkivm.spark.data_types import SparkType
 # The default names of their columns.
 _NAMES = {"explode": ("col",), "posexplode": ("pos", "col")}
 _OF_MAPS = {"explode": ("key", "value"), "posexplode": ("pos", "key", "value")}
+_MOST_NUMBERS = 10_000_000  # of RANGE, which we write as one array
 _MAKES_MAPS = {"map", "map_concat", "map_filter", "map_from_arrays", "map_from_entries", "str_to_map"}
 
 
@@ -76,6 +77,8 @@ def _numbers(call: exp.Expr) -> exp.Expr:
     numbers = range(*given) if len(given) < 3 or given[2] else ()
     if not numbers:
         raise not_supported("RANGE over an empty interval", call)
+    if len(numbers) > _MOST_NUMBERS:
+        raise not_supported(f"RANGE of more than {_MOST_NUMBERS:,} numbers", call)
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     text = f"sequence({numbers[0]}L, {numbers[-1]}L, {step}L)"
     return exp.Explode(this=expression(text).tree.copy())

@@ -39,7 +39,11 @@ from sparkivm.plan.split import Split
 from sparkivm.plan.stamps import CannotStamp
 from sparkivm.plan.state_evolution import content_of
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood
+from sparkivm.refresh.model.gate import (
+    check_columns_are_counted,
+    check_plan_is_understood,
+    check_text_is_understood,
+)
 from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.model.model_query import model_fields
 from sparkivm.refresh.request import RefreshRequest
@@ -297,6 +301,7 @@ def _planned(
         adds_up = bool(found)
         return halves
 
+    check_columns_are_counted(len(query.output), view.fields)
     plan = compile_query(
         query, view.fields, types_of, read_from_views, read_from_entries, request.layout.columns,
         request.stamp_columns,

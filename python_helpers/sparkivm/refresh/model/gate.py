@@ -70,6 +70,15 @@ def _check_nothing_moves(engine: Engine, tree: exp.Query) -> None:
             raise not_deterministic(what, literal)
 
 
+def check_columns_are_counted(found: int, fields: Sequence[Field]) -> None:
+    """Raises: NotIncremental if Spark returns more or fewer columns than were found in the model's SQL."""
+    if found != len(fields):
+        raise not_understood(
+            f"Spark returns {len(fields)} columns, {found} were found. EXPLODE of a MAP makes two: name all "
+            "columns of EXPLODE and POSEXPLODE"
+        )
+
+
 def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) -> None:
     """Raises: NotIncremental if the plan's columns are not those of the model.
 
