@@ -15,6 +15,11 @@ _TAKEN_FOR_GRANTED = {
     "spark.sql.ansi.relationPrecedence": "false",
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.groupByAliases": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.legacy.parseQueryWithoutEof": "false",
+    "spark.sql.legacy.scalarSubqueryAllowGroupByNonEqualityCorrelatedPredicate": "false",
+    "spark.sql.legacy.useCurrentConfigsForView": "false",
     "spark.sql.legacy.setopsPrecedence.enabled": "false",
     "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "false",
     "spark.sql.legacy.statisticalAggregate": "false",
@@ -31,7 +36,7 @@ _OF_CHAR = {
 }
 # The meaning of a text depends on them; if they change, the view is rebuilt. The values are Spark's defaults,
 # with which it reads a view that was created without the setting; None for the two that it always stores.
-_SEMANTIC: Mapping[str, str | None] = {
+SEMANTIC: Mapping[str, str | None] = {
     **_TAKEN_FOR_GRANTED,
     **_OF_CHAR,
     "spark.sql.session.timeZone": None,
@@ -65,6 +70,22 @@ _SEMANTIC: Mapping[str, str | None] = {
     "spark.sql.json.enablePartialResults": "true",
     "spark.sql.json.enableExactStringParsing": "true",
     "spark.sql.variant.allowDuplicateKeys": "false",
+    "spark.sql.analyzer.preferColumnOverLcaInArrayIndex": "true",
+    "spark.sql.chunkBase64String.enabled": "true",
+    "spark.sql.icu.caseMappings.enabled": "true",
+    "spark.sql.mapZipWithUsesJavaCollections": "true",
+    "spark.sql.legacy.allowNegativeScaleOfDecimal": "false",
+    "spark.sql.legacy.allowNullComparisonResultInArraySort": "false",
+    "spark.sql.legacy.allowZeroIndexInFormatString": "false",
+    "spark.sql.legacy.createEmptyCollectionUsingStringType": "false",
+    "spark.sql.legacy.csv.enableDateTimeParsingFallback": "",
+    "spark.sql.legacy.disableMapKeyNormalization": "false",
+    "spark.sql.legacy.fromDayTimeString.enabled": "false",
+    "spark.sql.legacy.integerGroupingId": "false",
+    "spark.sql.legacy.interval.enabled": "false",
+    "spark.sql.legacy.json.allowEmptyString.enabled": "false",
+    "spark.sql.legacy.json.enableDateTimeParsingFallback": "",
+    "spark.sql.legacy.useLegacyXMLParser": "false",
 }
 _UTC = ("utc", "etc/utc", "z", "gmt", "+00:00")
 _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
@@ -77,7 +98,7 @@ def semantic_settings(
 
     header, stamp_columns  of the model; each counts as one more setting
     """
-    settings = dict(engine.settings(tuple(_SEMANTIC)))
+    settings = dict(engine.settings(tuple(SEMANTIC)))
     if header.statements:
         settings["sql_header"] = ";\n".join(header.statements)
     if stamp_columns:
@@ -90,7 +111,7 @@ def decisive(settings: Mapping[str, str]) -> dict[str, str]:
     return {
         name: _UTC[0] if (value := text.lower()) in _UTC else value
         for name, text in settings.items()
-        if name in _SEMANTIC
+        if name in SEMANTIC
     }
 
 
@@ -102,9 +123,9 @@ def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]
     then, now = decisive(settings), decisive(semantic_settings(engine))
     stored = [f"{name} = {settings[name]}" for name in then if then[name] != now.get(name)]
     by_default = (
-        f"{name} = {_SEMANTIC[name] or 'its default'}"
+        f"{name} = {SEMANTIC[name] or 'its default'}"
         for name, value in now.items()
-        if name not in then and _SEMANTIC[name] not in (None, value)
+        if name not in then and SEMANTIC[name] not in (None, value)
     )
     return (*stored, *by_default)
 
