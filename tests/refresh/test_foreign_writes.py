@@ -186,6 +186,31 @@ def test_a_frontier_that_is_written_again_by_two_drivers(lab, view):
     view.must_be("incremental")
 
 
+def test_a_frontier_that_is_written_again_after_another_driver_refreshed(lab, view):
+    """It has no rows of its own, so the commit below it describes the state."""
+    lab.grow_older("m__ivm", 20)
+    slow = view.on(lab.another())
+
+    def refreshed() -> None:
+        lab.run("insert into t values (4, 3, 8)")
+        view.must_be("incremental")
+
+    slow.lab.engine.before("alter table", refreshed)
+    slow.must_be("no_op")
+    lab.run("insert into t values (5, 3, 8)")
+    view.must_be("incremental")
+
+
+@pytest.mark.parametrize(
+    "write", ["delete from m__ivm where k = 1", "insert into m__ivm select * from m__ivm"]
+)
+def test_a_frontier_that_is_written_again_after_somebody_else_wrote(lab, view, write):
+    lab.grow_older("m__ivm", 20)
+    slow = view.on(lab.another())
+    slow.lab.engine.before("alter table", lambda: lab.run(write))
+    slow.must_be("full", Reason.STATE_MODIFIED)
+
+
 # columns and files of the state
 
 ALTERATIONS = {
