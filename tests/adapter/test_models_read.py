@@ -7,6 +7,7 @@ from typing import Any
 
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
 from dbt.adapters.sparkivm.project_nodes import shared_relations
+from dbt.artifacts.resources import NodeConfig
 
 
 def node(kind: str, *read: str) -> Any:
@@ -31,7 +32,7 @@ def test_models_and_snapshots_read_but_tests_do_not():
 def model(name: str, materialized: str, *read: str) -> Any:
     return SimpleNamespace(
         resource_type="model", unique_id=f"model.p.{name}", schema="shop", alias=name,
-        depends_on_nodes=list(read), config=SimpleNamespace(materialized=materialized),
+        depends_on_nodes=list(read), config=NodeConfig(materialized=materialized),
     )  # fmt: skip
 
 
@@ -45,12 +46,13 @@ def test_relations_with_several_readers_in_the_run():
         model("b", "incremental_view", "model.p.open_lines"),
         model("c", "table", "model.p.alone"),
         model("above", "incremental_view", "model.p.a"),
+        model("beside", "incremental_view", "model.p.a"),
     ]
     raw = SimpleNamespace(
         resource_type="source", unique_id="source.p.s.raw", schema="lake.s", identifier="Raw", config=None
     )
     manifest = SimpleNamespace(nodes={one.unique_id: one for one in models}, sources={raw.unique_id: raw})
     selected = set(manifest.nodes)
-    assert shared_relations(manifest, selected) == {"shop.lines", "shop.built", "lake.s.raw"}
-    assert shared_relations(manifest, selected - {"model.p.b"}) == frozenset()
+    assert shared_relations(manifest, selected) == {"shop.lines", "shop.built", "shop.a__ivm", "lake.s.raw"}
+    assert shared_relations(manifest, selected - {"model.p.b", "model.p.beside"}) == frozenset()
     assert shared_relations(manifest, {"test.p.of_a", "source.p.s.raw"}) == frozenset()

@@ -11,7 +11,7 @@ from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
 
-from sparkivm.names import TableName, parts_of, unquoted
+from sparkivm.names import TableName, parts_of, state_table, unquoted
 
 
 def names_in_project(node: Any) -> tuple[str, ...]:
@@ -52,6 +52,8 @@ def table_name(schema: Any, identifier: Any) -> TableName:
 def shared_relations(manifest: Any, selected: Collection[str]) -> frozenset[str]:
     """Keys of the relations that several incremental views read, also through plain views.
 
+    Of an incremental view it is the key of its state, which is read instead.
+
     selected  the unique_ids of the run's nodes
     """
     nodes = {**manifest.nodes, **manifest.sources}
@@ -67,7 +69,13 @@ def shared_relations(manifest: Any, selected: Collection[str]) -> frozenset[str]
                 if _materialized(nodes[name]) in ("view", "ephemeral"):
                     below += nodes[name].depends_on_nodes
     shared = {name for name, models in readers.items() if len(models) > 1}
-    return frozenset(name.key for node, name in relations(manifest) if node.unique_id in shared)
+    return frozenset(_read(node, name).key for node, name in relations(manifest) if node.unique_id in shared)
+
+
+def _read(node: Any, name: TableName) -> TableName:
+    """The relation that views over a node read."""
+    is_view = _materialized(node) == "incremental_view"
+    return state_table(name, node.config.get("state_catalog")) if is_view else name
 
 
 def _materialized(node: Any) -> str:

@@ -12,6 +12,7 @@ from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.stored.commit import Conflict
 
 
 def capture_changes(
@@ -43,6 +44,8 @@ def capture_changes(
         facts = mirror.captured()
     except NotIncremental as error:
         raise DeclarationError(name, str(error), error.fallback.reason.way_out) from error
+    except Conflict as error:
+        raise DeclarationError(name, str(error), "run the command again") from error
     mirror.set_retention(facts)
     lines = [*recording.warnings, f"{name} is mirrored by {facts.name}, version {facts.version}"]
     return "\n".join(lines)

@@ -28,8 +28,8 @@ class Refresh:
 
     at       when it committed
     version  of the state
-    mode     create, full or incremental; clone if `dbt clone` made it; edited if it kept the rows of an edited
-             query; no_op if it only wrote the frontier again; or unknown
+    mode     create, full or incremental; clone if `dbt clone` made it; edited if it kept the rows of an
+             edited query; no_op if it only wrote the frontier again; or unknown
     form     the apply form
     reason   code of the reason for a rebuild or an edit, with its details; "" without one
     rows_…   of the state; None if the commit does not say
