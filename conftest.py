@@ -33,8 +33,12 @@ def pytest_report_header() -> str:
     return f"drawn from SPARKIVM_SEED={SEED}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run slow tests first, so that workers that share the files end at the same time."""
+    """Run slow tests first, so that workers that share the files end at the same time.
+
+    With `--dist loadgroup`, one worker runs the tests of a class: they share its project.
+    """
 
     def needs_java(item: pytest.Item) -> bool:
         return any(map(item.get_closest_marker, ("spark", "dbt", "thrift")))
@@ -42,6 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "root_session" in getattr(item, "fixturenames", ()) and not needs_java(item):
             raise pytest.UsageError(f"{item.nodeid} uses Spark, but is not marked `spark`, `dbt` or `thrift`")
+        if (project := item.getparent(pytest.Class)) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(project.nodeid))
     items.sort(key=lambda item: not needs_java(item))
 
 

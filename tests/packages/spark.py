@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from dbt.adapters.spark.session import SessionConnectionWrapper
 from dbt.adapters.sparkivm.session import start
 from dbt.adapters.sparkivm.session_defaults import session_settings
 from pyspark.sql import SparkSession
@@ -26,8 +28,16 @@ class SparkWarehouse:
     def __init__(self) -> None:
         self._session = SparkSession.builder.getOrCreate()
 
-    def dbt(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextmanager
+    def dbt(self) -> Iterator[None]:
+        """dbt-spark's method `session` puts the texts of seeds between quotes, but does not escape quotes in them."""
+        fix = SessionConnectionWrapper._fix_binding
+
+        def fixed(value: Any) -> Any:
+            return fix(value.replace("\\", "\\\\").replace("'", "\\'") if isinstance(value, str) else value)
+
+        with patch.object(SessionConnectionWrapper, "_fix_binding", staticmethod(fixed)):
+            yield
 
     def execute(self, sql: str) -> None:
         self._session.sql(sql)
