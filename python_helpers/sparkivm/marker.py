@@ -33,6 +33,10 @@ class Role(Enum):
     PUT_ASIDE = "put aside"  # somebody else's relation that had the view's name
 
 
+# Spark does not show a property whose key or value contains one of these (spark.redaction.regex,
+# spark.sql.redaction.options.regex), such as `hourly`. We write such a value as hexadecimal digits.
+_REDACTED = re.compile(r"url|secret|password|token|access[.]?key|credential", re.IGNORECASE)
+_HEX = "hex:"
 _NAMED_OTHERWISE = (Role.MIRROR, Role.PUT_ASIDE)  # not after the view to which they belong
 # What follows the view's name.
 _SUFFIXES = {
@@ -76,7 +80,7 @@ class Marker:
     def properties(self) -> dict[str, str]:
         """The relation properties that store it."""
         values = (self.owner.project, self.owner.model, self.owner.view, self.role.value)
-        return dict(zip(PROPERTIES, values, strict=True))
+        return dict(zip(PROPERTIES, map(shown, values), strict=True))
 
     def fits(self, name: TableName) -> bool:
         """Whether the package gives a relation with this marker this name.
@@ -98,8 +102,28 @@ class Marker:
 
 def read_marker(properties: Mapping[str, str]) -> Marker | None:
     """The marker in a relation's properties; None if it is missing or incomplete."""
-    values = [properties.get(name) for name in PROPERTIES]
+    values = [as_written(properties.get(name)) for name in PROPERTIES]
     project, model, view, role = values
     if project is None or model is None or view is None or role not in {one.value for one in Role}:
         return None
     return Marker(Owner(project, model, view), Role(role))
+
+
+def shown(value: str) -> str:
+    """The text of a property, which Spark shows as it is. `as_written` reads it."""
+    return _HEX + value.encode().hex() if _REDACTED.search(value) else value
+
+
+def state_catalog(properties: Mapping[str, str]) -> str | None:
+    """The catalog of a public view's state; None for the view's own."""
+    return as_written(properties.get(STATE_CATALOG))
+
+
+def as_written(text: str | None) -> str | None:
+    """The value of a property that `shown` made."""
+    if text is None or not text.startswith(_HEX):
+        return text
+    try:
+        return bytes.fromhex(text.removeprefix(_HEX)).decode()
+    except ValueError:  # not ours
+        return text

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from dbt.adapters.exceptions.connection import FailedToConnectError
+from dbt.adapters.sparkivm import session
 from dbt.adapters.sparkivm.command import main
 from dbt.adapters.sparkivm.local_server import join, lifetime
 from dbt.adapters.sparkivm.local_server import keeper as keepers
@@ -231,6 +232,37 @@ class TestRefusals:
 
     def test_other_versions(self, keeper):
         assert "pyspark 3.0" in keeper.refusal("dbt-sparkivm 1, pyspark 3.0", SETTINGS)
+
+
+class TestSessions:
+    """Sessions of a Spark that was started with other settings."""
+
+    @pytest.fixture
+    def root(self, monkeypatch):
+        """The first session of the server's Spark, in whose sessions SQL settings can be set."""
+        root = MagicMock()
+        root.conf.isModifiable = lambda key: key.startswith("spark.sql.")
+        of_server = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
+        monkeypatch.setattr(session, "_opened", None)
+        monkeypatch.setattr(session, "join_server", lambda directory, settings: True)
+        monkeypatch.setattr(session.SparkSession, "builder", MagicMock(getOrCreate=lambda: root))
+        monkeypatch.setattr(session, "SparkContext", MagicMock(_active_spark_context=None))
+        monkeypatch.setattr(session, "_inherited", lambda root, key: of_server.get(key))
+        return root
+
+    def test_a_default_replaces_what_the_server_was_started_with(self, root, tmp_path):
+        opened = session.open_session({}, tmp_path).opened_with
+        assert opened["spark.sql.session.timeZone"] == "UTC"
+        assert "spark.driver.extraJavaOptions" not in opened
+
+    def test_a_later_command_of_the_process_with_another_spark(self, root, tmp_path, monkeypatch):
+        session.open_session({"spark.sql.ansi.enabled": "true"}, tmp_path)
+        session.SparkContext._active_spark_context = object()
+        assert session.open_session({"spark.sql.ansi.enabled": "false"}, tmp_path).opened_with
+        with pytest.raises(FailedToConnectError, match=r"this profile has: spark\.driver\.memory"):
+            session.open_session({"spark.driver.memory": "2g"}, tmp_path)
+        with pytest.raises(FailedToConnectError, match="already runs Spark in"):
+            session.open_session({}, tmp_path / "prod")
 
 
 class TestEnd:

@@ -32,12 +32,14 @@ def printed(monkeypatch):
 
     def operation(self, macro, arguments, as_printed):
         assert macro == "incremental_view_check"
+        as_printed('{"printed": "by a model"}')
         wanted = [one for one in models if arguments["models"] is None or one.model in arguments["models"]]
         left_out = [one.model for one in models if one not in wanted]
         as_printed(
             json.dumps({"project": "p", "models": [one.model for one in wanted], "left_out": left_out})
         )
         for one in wanted:
+            as_printed('{"model": "printed by a model", "verdict": 1}')
             as_printed(json.dumps(one.json))
 
     monkeypatch.setattr(Project, "operation", operation)

@@ -16,6 +16,7 @@ from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.nightly import few_of
+from tests.plain_engine import PlainEngine
 from tests.spark.lab import Lab, View, refused
 
 pytestmark = pytest.mark.spark
@@ -43,6 +44,24 @@ def names(lab: Lab, prefix: str) -> set[str]:
 def drop(one: View) -> str:
     owner = one.request.owner
     return drop_incremental_view(one.lab.engine, one.request.view, owner.project, owner.model)
+
+
+def test_names_that_spark_hides_in_properties(spark):
+    """By SQL, a property with `url` in it is shown as `(redacted)`, and `hourly` has `url` in it."""
+    lab = Lab(spark, "hourly_tokens")
+    lab.engine = PlainEngine(spark, by_sql=True)
+    lab.engine.session.sql(f"use {lab.schema}")
+    lab.table("t", "id int, k int, x int", "(1, 1, 1)", "(2, 1, 2)", "(3, 2, 4)")
+    one = view(lab, "hourly_sales", INNER, auxiliary_views="always").build()
+    lab.run("insert into t values (4, 1, 1)")
+    one.must_be("incremental")
+    one.must_be("no_op")
+    lab.run("drop view hourly_sales")
+    one.refresh()
+    one.check()
+    drop(one)
+    assert names(lab, "hourly") == set()
+    lab.run("drop schema hourly_tokens cascade")
 
 
 THEIRS = {

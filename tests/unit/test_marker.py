@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sparkivm.errors import ModelError
-from sparkivm.marker import PROPERTIES, Marker, Owner, Role, read_marker
+from sparkivm.marker import (
+    PROPERTIES,
+    STATE_CATALOG,
+    Marker,
+    Owner,
+    Role,
+    as_written,
+    read_marker,
+    shown,
+    state_catalog,
+)
 from sparkivm.names import TableName, auxiliary_view, state_table, step_table
 from sparkivm.refresh.operations.name_collisions import Built, NamesInProject
 
@@ -14,6 +26,21 @@ MARKER = Marker(Owner("shop", "model.shop.o", "s.o"), Role.STATE)
 
 def test_a_marker_is_read_back():
     assert read_marker({**MARKER.properties, "delta.enableChangeDataFeed": "true"}) == MARKER
+
+
+@pytest.mark.parametrize("view", ["s.hourly_sales", "s.TOKENS", "s.access.key", "s.passwords", "s.été_url"])
+def test_spark_shows_all_of_a_marker(view):
+    """It hides properties with certain words: `hourly` has `url` in it."""
+    marker = Marker(Owner("secret_shop", "model.credentials.o", view), Role.PUBLIC_VIEW)
+    hidden = re.compile("(?i)url|secret|password|token|access[.]?key|credential")  # Spark's defaults
+    assert not [text for text in marker.properties.values() if hidden.search(text)]
+    assert read_marker(marker.properties) == marker
+    assert state_catalog({STATE_CATALOG: shown("token_lake")}) == "token_lake"
+
+
+@pytest.mark.parametrize("text", ["hex:", "hex:xyz", "hex:ff"])
+def test_a_text_that_nobody_wrote_is_itself(text):
+    assert as_written(text) in (text, "")
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -115,7 +115,7 @@ class OperationsMixin(IncrementalViewMixin):
         model = self._views().get(name.key)
         catalogs = self._state_catalogs([model] if model else [])
         owner = project or own
-        kept_for = model if owner == own and view.lower() != name.key else None
+        kept_for = model if owner == own and str(view).lower() != name.key else None
         with author_errors():
             return drop_incremental_view(self.ivm_engine(), name, owner, kept_for, catalogs)
 
@@ -255,8 +255,9 @@ class OperationsMixin(IncrementalViewMixin):
         built = self._names_in_project.built.values()
         return {one.name.key: one.who for one in built if one.incremental}
 
-    def _relation_named(self, source: str) -> TableName:
+    def _relation_named(self, given: object) -> TableName:
         """A relation by its name in the project or in the catalog."""
+        source = str(given)  # YAML makes a number of 2024
         found = {
             name.key: name
             for node, name in relations(self.get_macro_resolver())

@@ -37,7 +37,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, Row, SparkSession
 
+_Asked = tuple[Path, Mapping[str, str]]  # the directory and settings of a Spark
 _starting = threading.Lock()
+_opened: _Asked | None = None  # what this process's Spark was started or joined with
 _thread = threading.local()
 _BETWEEN_INTERRUPTS_S = 0.2
 _SECOND_DRIVER = "XSDB6"  # Derby: the database is open in another process
@@ -66,11 +68,12 @@ class SessionConnection:
         """Give this thread's jobs the session's settings, and a description that names the model."""
         if self.canceled:
             raise SparkLost("canceled")
-        if getattr(_thread, "prepared_for", None) != (id(self), self.label):
+        connection, label = getattr(_thread, "prepared_for", (None, ""))
+        if connection is not self or label != self.label:
             jvm: Any = self.session._jvm
             jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self.session._jsparkSession)
             self.session.sparkContext.setLocalProperty("spark.job.description", self.label)
-            _thread.prepared_for = (id(self), self.label)
+            _thread.prepared_for = (self, self.label)
 
     def setting(self, key: str) -> str | None:
         """The value that a setting was given; None if it has none."""
@@ -169,19 +172,41 @@ def open_session(
 
     states  the format for which a new Spark has a catalog of states
     Raises: FailedToConnectError, in one sentence, if Spark does not start, its catalog does not open, or the
-    server has other settings.
+    server, or the Spark that dbt started earlier in this process, has other settings.
     """
+    global _opened
+    settings = session_settings(given, directory, states)
     with _starting:
         if SparkContext._active_spark_context is None:
             be_quiet()
-            settings = session_settings(given, directory, states)
             if not join_server(directory, settings):
                 start_with_catalog(settings, directory)
+            _opened = directory, settings
         root = SparkSession.builder.getOrCreate()
+        if _opened is None:  # somebody else started this Spark
+            settings = dict(given)
+        else:
+            _check_same(root, _opened, (directory, settings))
+        # A server may have been started with others.
         opened_with = {
-            k: v for k, v in given.items() if _inherited(root, k) != v and root.conf.isModifiable(k)
+            k: v for k, v in settings.items() if _inherited(root, k) != v and root.conf.isModifiable(k)
         }
     return SessionConnection(root.newSession(), opened_with)
+
+
+def _check_same(root: SparkSession, opened: _Asked, asked: _Asked) -> None:
+    """Raises: FailedToConnectError if a later dbt command of this process needs another Spark."""
+    (directory, settings), (other_directory, others) = opened, asked
+    other = [
+        key
+        for key in sorted({*settings, *others})
+        if settings.get(key) != others.get(key) and not root.conf.isModifiable(key)
+    ]
+    if directory.resolve() != other_directory.resolve() or other:
+        raise FailedToConnectError(
+            f"this process already runs Spark in {directory} with other settings than this profile has: "
+            f"{', '.join(other)}\n  do     run each target in a process of its own"
+        )
 
 
 def _inherited(session: SparkSession, key: str) -> str | None:

@@ -28,6 +28,7 @@ _NO_DELTA_TABLE = (
     *NOT_FOUND,
 )
 _PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # our properties, in a list of all
+_REDACTED = "*********(redacted)"
 _READINGS = 3  # attempts, for a table that is replaced while it is read
 _ENTRY = re.compile(r'"([^"]+)":"(.*?)"(?=,"[^"]+":|\}$)', re.DOTALL)
 # A CHAR column in an analyzed plan: its length and name.
@@ -310,8 +311,13 @@ class SqlCatalog:
         return _zone_of(str(self._query("select current_timezone() as zone")[0]["zone"]))
 
     def _view_properties(self, sql: str) -> dict[str, str]:
+        """Without those that the server's `spark.redaction.regex` hides."""
         rows = self._query(f"show tblproperties {sql}")
-        return {row["key"]: row["value"] for row in rows if not row["key"].startswith("view.")}
+        return {
+            row["key"]: row["value"]
+            for row in rows
+            if not row["key"].startswith("view.") and row["value"] != _REDACTED
+        }
 
     def _view_settings(self, sql: str) -> dict[str, str]:
         rows = self._query(f"describe table extended {sql} as json")

@@ -9,7 +9,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.digest import digest
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.formats.state_format import StateFormat
-from sparkivm.marker import PROPERTIES, STATE_CATALOG, Marker, Owner, Role, read_marker
+from sparkivm.marker import PROPERTIES, STATE_CATALOG, Marker, Owner, Role, read_marker, shown, state_catalog
 from sparkivm.names import MOST_NUMBERED, TableName, name_aside, quoted, state_table
 from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.model.compiled_view import CompiledView
@@ -62,7 +62,7 @@ class PublicView:
         """The state that it reads, if it is not the request's state."""
         if self._text is None or self._found is None:
             return None
-        state = state_table(self._view, self._found.properties.get(STATE_CATALOG))
+        state = state_table(self._view, state_catalog(self._found.properties))
         return state if state.key != self._request.state.key else None
 
     @property
@@ -126,7 +126,7 @@ class PublicView:
             tblproperties={
                 **self._request.view_marker.properties,
                 _MADE_FOR: _meaning(frontier),
-                **({STATE_CATALOG: catalog} if catalog else {}),
+                **({STATE_CATALOG: shown(catalog)} if catalog else {}),
             },
         )
         self._looked = False  # the build may have taken long

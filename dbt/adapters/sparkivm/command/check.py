@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,10 @@ def _selected(project: Project, select: Sequence[str], exclude: Sequence[str]) -
     return project.models(*(part for option, groups in given for group in groups for part in (option, group)))
 
 
+_OF_HEAD = {"models", "left_out"}
+_OF_MODELS = {one.name for one in fields(ModelReport)}
+
+
 @dataclass
 class _Lines:
     """What the operation prints: the project, then each model."""
@@ -109,7 +113,8 @@ class _Lines:
 
     def take(self, line: str) -> None:
         found = json_in(line)
-        if not isinstance(found, dict):
+        expected = _OF_MODELS if self.head else _OF_HEAD
+        if not isinstance(found, dict) or not expected <= found.keys():
             return  # printed by the project
         if not self.head:
             self.head = found

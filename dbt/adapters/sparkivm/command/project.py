@@ -128,7 +128,10 @@ class Project:
         Raises: click.ClickException.
         """
         printed = self.operation(macro, arguments)
-        return next(found for text in reversed(printed) if (found := json_in(text)) is not None)
+        answers = (found for text in reversed(printed) if (found := json_in(text)) is not None)
+        if (answer := next(answers, None)) is None:
+            raise click.ClickException(f"{macro} printed no answer; does the project replace this macro?")
+        return answer
 
     def models(self, *selection: str) -> list[str]:
         """The unique_ids of the models that `dbt list` finds with these options.

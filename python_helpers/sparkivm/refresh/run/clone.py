@@ -12,7 +12,7 @@ from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.digest import digest
 from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.frontend.table_references import TableReference, references_in, replace_references
-from sparkivm.marker import STATE_CATALOG, read_marker
+from sparkivm.marker import read_marker, state_catalog
 from sparkivm.names import TableName, auxiliary_view, state_table
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
@@ -42,7 +42,7 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
     marker = read_marker(view.properties) if view is not None else None
     if view is None or marker is None or marker.role is not request.view_marker.role:
         raise CannotClone(f"{origin} is not an incremental view")
-    layout = replace(request.layout, catalog=view.properties.get(STATE_CATALOG))
+    layout = replace(request.layout, catalog=state_catalog(view.properties))
     theirs = replace(request, view=origin, owner=marker.owner, layout=layout)
     found = read_state(engine, theirs)
     if found.frontier is None or found.facts is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
-from sparkivm.marker import STATE_CATALOG, Marker, Role
+from sparkivm.marker import Marker, Role, state_catalog
 from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -35,7 +35,7 @@ def drop_incremental_view(
 
     recording = RecordingEngine(engine)
     found = engine.describe(view)
-    catalog = found.properties.get(STATE_CATALOG) if found is not None else None
+    catalog = state_catalog(found.properties) if found is not None else None
     among = dict.fromkeys((*catalogs, *([catalog] if catalog else ())))
     drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, among))
     if not recording.statements:
