@@ -99,7 +99,7 @@ def aggregate_below_join(core: Relation, types: Sequence[SparkType | None]) -> B
         outside,
         core.keys,
         tuple(whole),
-        {call.name: _formula(call, found) for call in core.calls},
+        {call.name: _formula(call, type_, found) for call, type_ in zip(core.calls, types, strict=True)},
         expression("n > 0", n=found[COUNT_ROWS, None]),
     )
 
@@ -119,11 +119,14 @@ def _parts(calls: Iterable[Call]) -> list[Call]:
     return list(parts.values())
 
 
-def _formula(call: Call, found: Mapping[_Part, str]) -> Scalar:
-    """A call over the sums of its parts; SUM is NULL if there are no values."""
+def _formula(call: Call, type_: SparkType | None, found: Mapping[_Part, str]) -> Scalar:
+    """A call over the sums of its parts; SUM is NULL if there are no values.
+
+    A sum of sums has more digits than Spark's SUM, and a quotient of it another scale.
+    """
     if call.function == SUM:
         values, total = found[COUNT, call.argument], found[SUM, call.argument]
-        return expression("case when n <> 0 then s end", n=values, s=total)
+        return expression(f"case when n <> 0 then cast(s as {exact_sum_type(type_)}) end", n=values, s=total)
     return column(found[call.function, call.argument])
 
 

@@ -19,6 +19,7 @@ from sparkivm.plan.distinct_arguments import taken_apart, with_distinct_argument
 from sparkivm.plan.exact_equalities import with_exact_equalities
 from sparkivm.plan.finalizer import Finalizer
 from sparkivm.plan.inner_totals import with_inner_totals
+from sparkivm.plan.narrow_integers import with_narrow_integers
 from sparkivm.plan.run_constants import is_run_constant
 from sparkivm.plan.split import Split, split
 from sparkivm.plan.stamps import CannotStamp, Stamp, stamped, with_stamps
@@ -99,7 +100,8 @@ def compile_query(
     named = zip(query.output, fields, strict=True)
     kept = [name for name, field in named if field.name.lower() in laid_out_by]
     halves = split(replace(query, root=trace[-1].relation), kept)
-    halves, stamps = with_stamps(read_below_join(halves), query, fields, stamp_columns)
+    halves = with_narrow_integers(read_below_join(halves), types_of)
+    halves, stamps = with_stamps(halves, query, fields, stamp_columns)
     written = read_from_views(halves.core)
     of_core: tuple[Pass, ...] = (
         ("distinct_arguments", partial(with_distinct_arguments_apart, types_of=types_of)),
