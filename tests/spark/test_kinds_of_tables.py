@@ -157,6 +157,25 @@ def test_type_that_is_widened(lab):
     view.must_be("incremental")
     lab.run("alter table t alter column x type bigint", "insert into t values (3, 1, 5000000000, 1)")
     view.must_be("full", Reason.SOURCE_SCHEMA_CHANGED)
+    lab.run("insert into t values (4, 1, 1, 1)", "alter table t alter column id type bigint")
+    view.must_be("incremental")
+
+
+@pytest.mark.parametrize("columns", [("k",), ()], ids=["partitioned", "not partitioned"])
+def test_an_overwrite_with_other_partitions(lab, columns):
+    """Delta's feed then shows NULL for the partition column of the rows that are gone."""
+    lab.run(f"create table t ({COLUMNS}) using delta {'' if columns else 'partitioned by (k)'} {FEED}")
+    lab.run(f"insert into t values {ROWS}")
+    view = lab.view("m", "select k, sum(x) as s, count(*) as n from t group by k").build()
+    rows = lab.view("r", "select id, x from t where k = 1").build()
+    where = lab.rows("describe detail t")[0]["location"]
+    frame = lab.session.sql("select id, k, cast(x + 1 as decimal(10,2)) as x from t where id < 4")
+    frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true").partitionBy(
+        *columns
+    ).save(where)
+    assert lab.rows("describe detail t")[0]["partitionColumns"] == list(columns)
+    view.must_be("incremental")
+    rows.must_be("incremental")
 
 
 def test_columns_with_a_default(lab):

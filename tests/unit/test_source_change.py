@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind, is_another
 from sparkivm.errors import NotIncremental
 from sparkivm.formats.delta import CHANGE_FEED, DELTA
@@ -14,6 +14,7 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 
 FRONTIER = SourceFrontier("s.t", "id", 1, "", 10, {"k": "int"})
+OURS = Frontier("lab", "model.lab.m", "s.m", "bag", "text", "", {}, {}).to_json()
 
 
 def source(version: int, table_id: str = "id") -> RelationFacts:
@@ -36,7 +37,7 @@ def outcome(source: RelationFacts, known: SourceFrontier, commits: list[Commit])
     [
         ("WRITE", {"mode": "Append"}, True),
         ("WRITE", {"mode": '"Append"'}, True),
-        ("WRITE", {"mode": "Overwrite"}, False),
+        ("WRITE", {"mode": "Overwrite", "predicate": '["(k = 1)"]'}, False),
         ("WRITE", {}, False),
         ("STREAMING UPDATE", {"outputMode": "Append"}, True),
         ("STREAMING UPDATE", {"outputMode": "Complete"}, False),
@@ -48,6 +49,41 @@ def test_which_commits_only_append(operation, parameters, appends):
     commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, operation, {"numOutputRows": "3"}, parameters)]
     change = DELTA.change(source(2), FRONTIER, commits)
     assert (change.how, change.append_only) == ("feed", appends)
+
+
+WHOLE = {"mode": "Overwrite", "partitionBy": "[]"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters", "metadata", "how"),
+    [
+        ("WRITE", WHOLE, None, "diff"),
+        ("WRITE", WHOLE, "of somebody else", "diff"),
+        ("WRITE", {**WHOLE, "canOverwriteSchema": "true"}, None, "diff"),
+        ("WRITE", {**WHOLE, "isDynamicPartitionOverwrite": "true"}, None, "feed"),
+        ("WRITE", {**WHOLE, "predicate": '["(k = 1)"]'}, None, "feed"),
+        ("WRITE", WHOLE, OURS, "feed"),
+        ("WRITE", {"mode": "Append"}, None, "feed"),
+    ],
+)
+def test_an_overwrite_may_change_the_partition_columns(operation, parameters, metadata, how):
+    """Delta's feed then shows NULL for a column by which rows were not partitioned before."""
+    commits = [
+        Commit(1, 10, "WRITE", {}, {}),
+        Commit(2, 11, operation, {"numOutputRows": "3"}, parameters, user_metadata=metadata),
+    ]
+    assert outcome(source(2), FRONTIER, commits) == how
+
+
+@pytest.mark.parametrize("operation", ["CHANGE COLUMN", "CHANGE COLUMNS"])
+def test_a_type_that_is_widened_after_a_write(operation):
+    """Delta refuses to read such a feed."""
+    commits = [
+        Commit(1, 10, "WRITE", {}, {}),
+        Commit(2, 11, "WRITE", {"numOutputRows": "3"}, {"mode": "Append"}),
+        Commit(3, 12, operation, {}, {"column": "{}"}),
+    ]
+    assert outcome(source(3), FRONTIER, commits) == "diff"
 
 
 REPLACED = {"numOutputRows": "5", "numCopiedRows": "2", "numDeletedRows": "4"}

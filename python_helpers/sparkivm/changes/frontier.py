@@ -155,6 +155,11 @@ def read_frontier(metadata: str | None) -> Frontier | None:
     raise OtherFormat
 
 
+def has_frontier(metadata: str | None) -> bool:
+    """Whether a commit's user metadata has a frontier, of this format or another."""
+    return _marked(metadata) is not None
+
+
 def _marked(metadata: str | None) -> dict[str, Any] | None:
     """The JSON of a frontier; None for other metadata."""
     if not metadata:

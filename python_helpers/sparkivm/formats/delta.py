@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sparkivm.changes.frontier import SourceFrontier
+from sparkivm.changes.frontier import SourceFrontier, has_frontier
 from sparkivm.engine import Commit, Field, RelationFacts, are_of_one_kind
 from sparkivm.errors import NotIncremental
 from sparkivm.formats.source_change import SourceChange, conflated
@@ -34,6 +34,8 @@ _WITHOUT_ROWS = frozenset(
 _REWRITES = frozenset({"OPTIMIZE", "REORG"})
 # Commits after which a name may refer to a different column.
 COLUMNS_GO = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
+# Commits that may give a column another type.
+_CHANGES_TYPES = frozenset({"CHANGE COLUMN", "CHANGE COLUMNS"})
 _VACUUM = "VACUUM START"
 # Parameters that name columns or properties.
 _NAMING = frozenset({"columns", "oldColumnPath", "newColumnPath", "properties"})
@@ -81,7 +83,9 @@ class Delta(TableFormat):
         if (
             replaced
             or not self._feed_covers(source, later)
-            or any(map(_loses_columns, later))  # the feed has one schema for all versions
+            # The feed has one schema, and one list of partition columns, for all versions.
+            or any(map(_loses_columns, later))
+            or any(map(_may_change_schema, later))
             or vector_deletes > _MOST_VECTOR_DELETES
         ):
             return SourceChange("diff", old, new, rows, counted, nets=True, scans=2, conflated=columns)
@@ -173,6 +177,17 @@ def changes_rows(commit: Commit) -> bool:
 
 def _loses_columns(commit: Commit) -> bool:
     return commit.operation in COLUMNS_GO
+
+
+def _may_change_schema(commit: Commit) -> bool:
+    """Whether a commit may have changed a column's type, or the partition columns, as an overwrite can.
+
+    A refresh overwrites a state without doing so.
+    """
+    overwrites = commit.operation == "WRITE" and commit.parameters.get("mode", "").strip('"') == "Overwrite"
+    of_parts = replaces_a_part(commit) or commit.parameters.get("isDynamicPartitionOverwrite") == "true"
+    whole = overwrites and not of_parts and not has_frontier(commit.user_metadata)
+    return whole or commit.operation in _CHANGES_TYPES
 
 
 def _renames(commit: Commit, frontier: SourceFrontier) -> bool:
