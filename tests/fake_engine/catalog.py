@@ -14,7 +14,7 @@ from tests.fake_engine.commits import commit, count_rows, is_skipped, refused
 from tests.fake_engine.database import template
 from tests.fake_engine.delta_table import FEED, MAPPING, DeltaTable
 from tests.fake_engine.lake import OtherTable, View, already_there, not_found
-from tests.fake_engine.session import Session
+from tests.fake_engine.session import ANSI, Session
 
 _SIGNS = set(" ,;{}()\n\t=")  # not allowed in column names
 
@@ -83,7 +83,7 @@ def _create_view(
         session.schema,
         declared_properties(declared),
         next((one.this.name for one in declared if isinstance(one, exp.SchemaCommentProperty)), ""),
-        dict(session.settings),
+        {ANSI: session.setting(ANSI) or "", **session.settings},  # Spark always stores this one
         temporary,
     )
     if temporary:

@@ -17,10 +17,11 @@ _WHOLE_TABLE = re.compile(r'SELECT \* FROM __table_0__ AS "[^"]*"')
 _SHOW_TABLES = re.compile(r"show tables in (?P<schema>\S+)(?: like '(?P<pattern>[^']*)')?", re.IGNORECASE)
 _SUBSTITUTE = "spark.sql.variable.substitute"
 _VARIABLE = re.compile(r"\$\{(?:spark:|hiveconf:)?([^}]*)\}")
+ANSI = "spark.sql.ansi.enabled"
 _DEFAULTS = {
     _SUBSTITUTE: "true",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "false",
+    ANSI: "false",
     "spark.sql.caseSensitive": "false",
     "spark.sql.sources.partitionOverwriteMode": "static",
     "spark.sql.shuffle.partitions": "2",

@@ -20,6 +20,7 @@ _TAKEN_FOR_GRANTED = {
     "spark.sql.legacy.parseQueryWithoutEof": "false",
     "spark.sql.legacy.scalarSubqueryAllowGroupByNonEqualityCorrelatedPredicate": "false",
     "spark.sql.legacy.useCurrentConfigsForView": "false",
+    "spark.sql.legacy.allowSessionVariableInPersistedView": "false",
     "spark.sql.legacy.setopsPrecedence.enabled": "false",
     "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "false",
     "spark.sql.legacy.statisticalAggregate": "false",
@@ -34,8 +35,8 @@ _OF_CHAR = {
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.legacy.noCharPaddingInPredicate": "false",
 }
-# The meaning of a text depends on them; if they change, the view is rebuilt. The values are Spark's defaults,
-# with which it reads a view that was created without the setting; None for the two that it always stores.
+# The meaning of a text depends on them; if they change, the view is rebuilt. The values are Spark's defaults.
+# With these it reads a view that was created without the setting; None for two that Spark 4 always stores.
 SEMANTIC: Mapping[str, str | None] = {
     **_TAKEN_FOR_GRANTED,
     **_OF_CHAR,
@@ -122,6 +123,8 @@ def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]
     """
     then, now = decisive(settings), decisive(semantic_settings(engine))
     stored = [f"{name} = {settings[name]}" for name in then if then[name] != now.get(name)]
+    # Spark 3 stored it only if it was set. For such a view, Spark 4 does not take the session's value.
+    stored += [f"no value of {name}" for name in ("spark.sql.ansi.enabled",) if name not in then]
     by_default = (
         f"{name} = {SEMANTIC[name] or 'its default'}"
         for name, value in now.items()
