@@ -288,6 +288,35 @@ BY_ORDER = {
 }
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "sum(i.price) / count(*) as q",
+        "sum(i.price) / sum(i.half) as q",
+        "count(*) as n",
+        "cast(sum(i.price) / 3 as string) as q",
+    ],
+)
+def test_a_sum_that_is_added_up_twice_has_the_type_of_sum(spark, shown):
+    """Spark derives the scale of a quotient from the types of its operands."""
+    lab = Lab(spark, "auxiliaries_of_sums")
+    lab.table("c", "k int, nation string", "(1, 'a')", "(2, 'a')", "(3, 'b')")
+    lab.table(
+        "i",
+        "k int, price decimal(10,2), half decimal(10,2)",
+        "(1, 5, 3)",
+        "(2, 5, 3)",
+        "(1, 0.01, 1)",
+        "(3, 1, 7)",
+    )
+    sql = f"select c.nation, {shown} from c join i on c.k = i.k group by c.nation having sum(i.price) / count(*) > 0.1"
+    view = lab.view("v", sql, auxiliary_views="always").build()
+    assert kept(lab)
+    lab.run("insert into i values (3, 3.33, 1), (2, 1, 1)", "update c set nation = 'b' where k = 2")
+    view.must_be("incremental")
+    lab.run("drop schema auxiliaries_of_sums cascade")
+
+
 @pytest.mark.parametrize("name", few_of(BY_ORDER, []))
 def test_what_decides_is_stored_if_it_depends_on_the_order_of_rows(spark, name):
     """It might come out otherwise each time it is computed."""

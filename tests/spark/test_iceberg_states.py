@@ -83,6 +83,17 @@ def test_each_kind_of_state(lab, monkeypatch, size):
     assert forms == ({"merge"} if size != "small" else {"append", "rewrite"})
 
 
+def test_expressions_over_narrow_integers(lab):
+    """Iceberg stores them as INT; the scale of a quotient depends on the type."""
+    narrow = "select cast(k as smallint) as k, cast(x as tinyint) as q, cast(x + 0.01 as decimal(10,2)) as d from t"
+    sql = f"select k, sum(d) / k * 300 as p, sum(d) / max(q) as m, cast(sum(d) / k as string) as s from ({narrow}) group by k"
+    lab.run("insert into t values (5, 3, 1), (6, 7, 3)")
+    view = built(lab, "over_narrow", sql)
+    view.check_columns()
+    lab.run("insert into t values (7, 3, 2), (8, 9, 1)")
+    view.must_be("incremental")
+
+
 @pytest.mark.nightly
 def test_a_rebuild(lab):
     view = built(lab, "m", SUMS)

@@ -19,6 +19,7 @@ VIEWS = {
     "positions": "select id, pos, key, value from t lateral view posexplode(m) as pos, key, value",
     # Without NULL values: where Spark 4.1 groups by a MAP, its generated code reads them as 0.
     "maps": "select m, count(*) as c from t where not coalesce(exists(map_values(m), v -> v is null), false) group by m",
+    "of_both": "select t.id, t.m, u.m as other from t join u on t.id = u.id",
     "joined": "select t.id, to_json(t.m) as j, u.m as other from t left join u on t.id = u.id",
     "computed": """
         select k, min(cast(x as string)) as low from (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UnionAll(Relation):
-    """A ⊎ B ⊎ …: weights add up. All inputs have the same columns in the same order.
+    """A ⊎ B ⊎ …: weights add up. All inputs have the same columns, in any order.
 
     delta     d(A ⊎ B) = dA ⊎ dB
     touched   touched(A) ∪ touched(B)

@@ -83,7 +83,7 @@ class Iceberg(TableFormat):
         return Waiting(changing, known.timestamp_ms + int(source.properties.get(RETENTION, _RETENTION_MS)))
 
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
-        if source.commit_id == known.commit_id:
+        if source.commit_id == known.commit_id or source.table_id != known.table_id:
             return source
         read_as = "" if snapshot_of(known.commit_id) else nothing_of(source.name)
         return replace(source, version=known.version, commit_id=known.commit_id, read_as=read_as)

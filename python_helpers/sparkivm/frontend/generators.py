@@ -13,7 +13,7 @@ from sparkivm.algebra.scalar import integer
 from sparkivm.algebra.spark_functions import GENERATORS
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.accepted_expressions import check_accepted
-from sparkivm.frontend.place import not_supported
+from sparkivm.frontend.place import not_supported, not_understood
 from sparkivm.frontend.scope import NameAllocator, Visible
 from sparkivm.spark.data_types import SparkType
 
@@ -39,6 +39,8 @@ def generated(
     word = spark_name(call)
     plain = word.removesuffix("_outer")
     arguments = arguments_of(call)
+    if not arguments:
+        raise not_understood(f"{word} without arguments", call)
     type_ = _type_of(arguments[0], input, names)
     shown = list(given) or _default_names(plain, arguments, type_)
     if not shown:

@@ -49,8 +49,7 @@ def keep_map_order(delta: Relation, types: MapTypes, stored_as: Mapping[str, str
     def type_of(relation: Relation, name: str) -> SparkType | None:
         node, column = relation.origin(name)
         if isinstance(node, UnionAll):
-            at = node.columns.index(column)
-            found = (type_of(child, child.columns[at]) for child in node.inputs)
+            found = (type_of(child, column) for child in node.inputs)
             return next((type_ for type_ in found if type_), None)
         if isinstance(node, Scan) and node.table in (STATE, STAGED):
             column = dict(node.fields)[column]

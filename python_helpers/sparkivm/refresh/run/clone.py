@@ -68,6 +68,7 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
         model=request.owner.model,
         view=request.view.key,
         base=-1,
+        columns=tuple((name, type_, "") for name, type_, _ in found.frontier.columns),  # a copy has other ids
         # Of another refresh if the origin's driver was killed: then the next run replaces the view.
         public=(digest(select), digest(select)) if is_of_it else (),
         origin=origin_of(engine, found),

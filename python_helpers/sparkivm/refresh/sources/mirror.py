@@ -230,6 +230,9 @@ class Mirror:
         except EngineError as error:
             if _files_changed(error):
                 raise
+            if found is not None and format.must_be_dropped(error):
+                drop_own(self.engine, found)
+                return self._make(None, fields)
             raise NotIncremental(
                 Reason.SOURCE_NOT_SUPPORTED,
                 f"{self.source.name} is {self.source.provider or 'a table without history'}, "
