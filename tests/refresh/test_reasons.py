@@ -10,6 +10,7 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, Field
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.result import RefreshResult
@@ -413,6 +414,16 @@ def test_a_failure_of_the_cluster_is_no_mistake_of_spark():
         lab.engine.fails("create or replace table", f"[INTERNAL_ERROR_{failure}] of the cluster")
         assert f"INTERNAL_ERROR_{failure}" in refused(lab.view("m", BY_K))
         assert not lab.has("m__ivm")
+
+
+def test_a_view_of_spark_3_that_has_no_value_for_ansi(lab):
+    """Spark 4 reads it without ANSI, whatever the session's value is."""
+    lab.run("create view w as select k, x from t")
+    name = TableName("shop", "w").key
+    lab.lake.relations[name] = replace(lab.lake.relations[name], settings={})
+    fallback = lab.view("m", "select k, sum(x) as s from w group by k").refresh().fallback
+    assert fallback.reason is Reason.SQL_NOT_UNDERSTOOD
+    assert "no value of spark.sql.ansi.enabled" in fallback.detail
 
 
 def test_settings_that_change_only_the_speed(lab, view):

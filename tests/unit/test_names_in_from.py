@@ -103,10 +103,15 @@ def test_names_of_what_a_table_function_makes(table, names):
         ("* from range(3, 3)", "RANGE over an empty interval"),
         ("* from lower('a')", "a table function in FROM"),
         ("stack(0, a) from r", "stack without names for its columns"),
+        ("* from range(10000001)", "RANGE of more than 10,000,000 numbers"),
     ],
 )
 def test_rows_that_are_not_made(item, detail):
     assert_refused(f"select {item}", Reason.OPERATOR_NOT_SUPPORTED, detail)
+
+
+def test_a_generator_without_arguments():
+    assert_refused("select json_tuple() from r", Reason.SQL_NOT_UNDERSTOOD, "json_tuple without arguments")
 
 
 @pytest.mark.parametrize("row", ["(struct(1, 2), 3)", "(named_struct('a', 1), 3)"])
