@@ -8,6 +8,7 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError
+from sparkivm.formats.delta_states import DeltaStates
 from sparkivm.reasons import Reason
 from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View, refused
@@ -58,6 +59,20 @@ def test_a_schema_that_is_missing_is_created(lab):
     view = lab.view("m", BY_K, declared=declared(mirror={"schema": "mirrors"}))
     assert "create schema if not exists `mirrors`" in view.must_be("create").statements
     lab.run("insert into p values (5, 5, 5)")
+    view.must_be("incremental")
+
+
+def test_a_catalog_that_cannot_replace_a_table_by_one_with_other_types(lab, view, monkeypatch):
+    """A Hive metastore refuses to: then the mirror is dropped and made again."""
+    monkeypatch.setattr(DeltaStates, "must_be_dropped", lambda self, error: "incompatible" in str(error))
+    lab.run("drop table p", "create table p (id int, more string, k int, x int) using parquet")
+    lab.run("insert into p values (1, 'a', 1, 1)")
+    lab.engine.fails(f"create or replace table `shop`.`{MIRROR}`", "the types of columns are incompatible")
+    result = view.refresh()
+    view.check()
+    assert mirrored(lab)
+    assert f"drop table if exists `shop`.`{MIRROR}`" in result.statements
+    lab.run("insert into p values (5, 'b', 1, 5)")
     view.must_be("incremental")
 
 
