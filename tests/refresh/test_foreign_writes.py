@@ -211,6 +211,12 @@ def test_a_frontier_that_is_written_again_after_somebody_else_wrote(lab, view, w
     slow.must_be("full", Reason.STATE_MODIFIED)
 
 
+def test_a_source_that_somebody_drops_while_its_feed_is_switched_on(lab):
+    lab.table("w", "id int, k int, x int", "(1, 1, 1)", clauses="")
+    lab.engine.after("alter table `shop`.`w`", lambda: lab.run("drop table w"))
+    assert "there is no table or view w" in refused(lab.view("v", BY_K.replace("from t", "from w")))
+
+
 # columns and files of the state
 
 ALTERATIONS = {

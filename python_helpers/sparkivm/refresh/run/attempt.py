@@ -31,7 +31,7 @@ from sparkivm.refresh.run.auxiliaries import Auxiliaries
 from sparkivm.refresh.run.next_frontier import next_frontier
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
-from sparkivm.refresh.stored.commit import commit_statement
+from sparkivm.refresh.stored.commit import Conflict, commit_statement
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
 from sparkivm.refresh.stored.ownership import check_state_is_ours
 from sparkivm.refresh.stored.stored_state import StoredState, read_state
@@ -134,8 +134,10 @@ class Attempt:
         return RefreshTexts(pinned, staged, (seen.moments, before))
 
     def state_facts(self) -> RelationFacts:
+        """The state that was just written. Raises: Conflict if somebody dropped it."""
         facts = self.engine.describe(self.state)
-        assert facts is not None, f"{self.state} was just written"
+        if facts is None:
+            raise Conflict(f"{self.state} was dropped after it was written")
         return facts
 
     def publish(

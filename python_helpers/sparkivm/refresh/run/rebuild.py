@@ -30,6 +30,7 @@ from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
+from sparkivm.refresh.stored.commit import Conflict
 from sparkivm.refresh.stored.ownership import drop_own, is_ours
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
@@ -283,7 +284,8 @@ def _recording_its_changes(attempt: Attempt, source: RelationFacts) -> RelationF
         problem = error
     attempt.sources.forget(source.source)
     fresh = attempt.sources.facts(source.source)
-    assert fresh is not None, f"{source.name} was there a moment ago"
+    if fresh is None:
+        raise Conflict(f"{source.name} was dropped while its views were refreshed")
     # Another view's refresh may have done it first.
     if problem is not None and not format_of(fresh).records_changes(fresh):
         engine.warn(f"{source.name} does not record its changes, and enabling it failed: {problem}")
