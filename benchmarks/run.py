@@ -81,6 +81,7 @@ def _conditions(options: argparse.Namespace) -> str:
         parts.append(f"scale factor {' and '.join(f'{scale:g}' for scale in options.sf)}")
     if suite.has_keys:
         parts.append(f"changed keys {options.keys}")
+    parts.append(f"states in {options.states.title()}")
     return "; ".join(parts)
 
 
