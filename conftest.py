@@ -46,8 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "root_session" in getattr(item, "fixturenames", ()) and not needs_java(item):
             raise pytest.UsageError(f"{item.nodeid} uses Spark, but is not marked `spark`, `dbt` or `thrift`")
-        if (project := item.getparent(pytest.Class)) and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(project.nodeid))
+        if (of_class := item.getparent(pytest.Class)) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(of_class.nodeid))
     items.sort(key=lambda item: not needs_java(item))
 
 

@@ -2,6 +2,8 @@
 
 It is stored in the relation's properties. A relation without a marker, or with another owner's, belongs to
 somebody else: we never replace, rename, alter or drop it.
+
+tested  tests/unit/test_marker.py, tests/refresh/test_ownership.py, tests/spark/test_ownership.py
 """
 
 from __future__ import annotations

@@ -255,13 +255,15 @@ class TestSessions:
         assert opened["spark.sql.session.timeZone"] == "UTC"
         assert "spark.driver.extraJavaOptions" not in opened
 
-    def test_a_later_command_of_the_process_with_another_spark(self, root, tmp_path, monkeypatch):
+    def test_a_later_command_of_the_process_with_another_spark(self, root, tmp_path):
         session.open_session({"spark.sql.ansi.enabled": "true"}, tmp_path)
         session.SparkContext._active_spark_context = object()
         assert session.open_session({"spark.sql.ansi.enabled": "false"}, tmp_path).opened_with
         with pytest.raises(FailedToConnectError, match=r"this profile has: spark\.driver\.memory"):
-            session.open_session({"spark.driver.memory": "2g"}, tmp_path)
-        with pytest.raises(FailedToConnectError, match="already runs Spark in"):
+            session.open_session({"spark.sql.ansi.enabled": "true", "spark.driver.memory": "2g"}, tmp_path)
+        with pytest.raises(FailedToConnectError, match=r"this profile has: spark\.sql\.ansi\.enabled"):
+            session.open_session({}, tmp_path)
+        with pytest.raises(FailedToConnectError, match=r"and this profile's is in .*prod"):
             session.open_session({}, tmp_path / "prod")
 
 

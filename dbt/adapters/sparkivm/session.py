@@ -37,9 +37,8 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, Row, SparkSession
 
-_Asked = tuple[Path, Mapping[str, str]]  # the directory and settings of a Spark
 _starting = threading.Lock()
-_opened: _Asked | None = None  # what this process's Spark was started or joined with
+_opened: tuple[Path, Mapping[str, str]] | None = None  # directory and settings of this process's Spark
 _thread = threading.local()
 _BETWEEN_INTERRUPTS_S = 0.2
 _SECOND_DRIVER = "XSDB6"  # Derby: the database is open in another process
@@ -186,27 +185,39 @@ def open_session(
         if _opened is None:  # somebody else started this Spark
             settings = dict(given)
         else:
-            _check_same(root, _opened, (directory, settings))
-        # A server may have been started with others.
+            _check_same(root, *_opened, directory, settings)
         opened_with = {
             k: v for k, v in settings.items() if _inherited(root, k) != v and root.conf.isModifiable(k)
         }
     return SessionConnection(root.newSession(), opened_with)
 
 
-def _check_same(root: SparkSession, opened: _Asked, asked: _Asked) -> None:
+def _check_same(
+    root: SparkSession, ours: Path, settings: Mapping[str, str], theirs: Path, asked: Mapping[str, str]
+) -> None:
     """Raises: FailedToConnectError if a later dbt command of this process needs another Spark."""
-    (directory, settings), (other_directory, others) = opened, asked
-    other = [
-        key
-        for key in sorted({*settings, *others})
-        if settings.get(key) != others.get(key) and not root.conf.isModifiable(key)
-    ]
-    if directory.resolve() != other_directory.resolve() or other:
+    problem = ""
+    if ours.resolve() != theirs.resolve():
+        problem = f"and this profile's is in {theirs}"
+    elif other := other_settings(root, settings, asked):
+        problem = f"with other settings than this profile has: {', '.join(other)}"
+    if problem:
         raise FailedToConnectError(
-            f"this process already runs Spark in {directory} with other settings than this profile has: "
-            f"{', '.join(other)}\n  do     run each target in a process of its own"
+            f"this process already runs Spark in {ours}, {problem}\n"
+            "  do     run each target in a process of its own"
         )
+
+
+def other_settings(root: SparkSession, ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    """The settings for which a Spark that was started with `ours` cannot be used by a profile with `theirs`.
+
+    A session of it can have other values for settings that may change in a session.
+    """
+    return [
+        key
+        for key in sorted({*ours, *theirs})
+        if ours.get(key) != theirs.get(key) and (key not in theirs or not root.conf.isModifiable(key))
+    ]
 
 
 def _inherited(session: SparkSession, key: str) -> str | None:

@@ -28,7 +28,7 @@ _NO_DELTA_TABLE = (
     *NOT_FOUND,
 )
 _PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # our properties, in a list of all
-_REDACTED = "*********(redacted)"
+_HIDDEN = "*********(redacted)"
 _READINGS = 3  # attempts, for a table that is replaced while it is read
 _ENTRY = re.compile(r'"([^"]+)":"(.*?)"(?=,"[^"]+":|\}$)', re.DOTALL)
 # A CHAR column in an analyzed plan: its length and name.
@@ -316,7 +316,7 @@ class SqlCatalog:
         return {
             row["key"]: row["value"]
             for row in rows
-            if not row["key"].startswith("view.") and row["value"] != _REDACTED
+            if not row["key"].startswith("view.") and row["value"] != _HIDDEN
         }
 
     def _view_settings(self, sql: str) -> dict[str, str]:

@@ -184,7 +184,7 @@ def _may_change_schema(commit: Commit) -> bool:
 
     A refresh overwrites a state without doing so.
     """
-    overwrites = commit.operation == "WRITE" and commit.parameters.get("mode", "").strip('"') == "Overwrite"
+    overwrites = commit.operation == "WRITE" and _mode(commit) == "Overwrite"
     of_parts = replaces_a_part(commit) or commit.parameters.get("isDynamicPartitionOverwrite") == "true"
     whole = overwrites and not of_parts and not has_frontier(commit.user_metadata)
     return whole or commit.operation in _CHANGES_TYPES
@@ -219,12 +219,17 @@ def _vector_deletes(source: RelationFacts, changing: Sequence[Commit]) -> int:
 def _appends(commit: Commit) -> bool:
     """Whether a commit only adds rows."""
     if commit.operation in _APPENDS:
-        mode = commit.parameters.get("outputMode") or commit.parameters.get("mode") or ""
-        return mode.strip('"') == "Append" or (commit.operation == "COPY INTO" and not mode)
+        return _mode(commit) == "Append" or (commit.operation == "COPY INTO" and not _mode(commit))
     if commit.operation == "MERGE":
         gone = [commit.metrics.get(n) for n in ("numTargetRowsUpdated", "numTargetRowsDeleted")]
         return gone == ["0", "0"]
     return False
+
+
+def _mode(commit: Commit) -> str:
+    """How a write treats what is there: Append, Overwrite …; "" if the commit does not say."""
+    mode = commit.parameters.get("outputMode") or commit.parameters.get("mode") or ""
+    return mode.strip('"')
 
 
 def replaces_a_part(commit: Commit) -> bool:

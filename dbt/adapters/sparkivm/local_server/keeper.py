@@ -28,7 +28,7 @@ from typing import Any
 from dbt.adapters.sparkivm.local_server.client import LOOPBACK, versions
 from dbt.adapters.sparkivm.local_server.record import AlreadyRuns, Record, held_record
 from dbt.adapters.sparkivm.private_directory import make_private
-from dbt.adapters.sparkivm.session import close_catalog, start_with_catalog
+from dbt.adapters.sparkivm.session import close_catalog, other_settings, start_with_catalog
 from dbt.adapters.sparkivm.spark_errors import is_lost
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
@@ -67,20 +67,10 @@ class Keeper:
     _last_used: float = field(default_factory=time.monotonic)
 
     def refusal(self, their_versions: str, theirs: Mapping[str, str]) -> str:
-        """Why a client with these settings cannot use this Spark; "" if it can.
-
-        Its session can have other values for settings that may change in a session.
-        """
+        """Why a client with these settings cannot use this Spark; "" if it can."""
         if their_versions != versions():
             return f"`sparkivm server` runs {versions()}, and this is {their_versions}{_RESTART}"
-        ours = self.settings
-        other = [
-            key
-            for key in sorted({*ours, *theirs})
-            if ours.get(key) != theirs.get(key)
-            and (key not in theirs or not self.root.conf.isModifiable(key))
-        ]
-        if other:
+        if other := other_settings(self.root, self.settings, theirs):
             return (
                 f"`sparkivm server` was started with other settings than this profile has: "
                 f"{', '.join(other)}{_RESTART}"

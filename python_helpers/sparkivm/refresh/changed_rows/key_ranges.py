@@ -1,4 +1,7 @@
-"""The spans of changed keys that are looked up in large tables, from one query."""
+"""The spans of changed keys that are looked up in large tables, from one query.
+
+tested  tests/fuzz/key_ranges.py, tests/spark/test_key_ranges.py
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from sparkivm.errors import ModelError
 from sparkivm.frontend.place import not_understood
 from sparkivm.refresh.request import NO_HEADER, SqlHeader
 
+_ANSI = "spark.sql.ansi.enabled"
 # What the compiler assumes: Spark's defaults.
 _TAKEN_FOR_GRANTED = {
     "spark.sql.caseSensitive": "false",
@@ -41,7 +42,7 @@ SEMANTIC: Mapping[str, str | None] = {
     **_TAKEN_FOR_GRANTED,
     **_OF_CHAR,
     "spark.sql.session.timeZone": None,
-    "spark.sql.ansi.enabled": None,
+    _ANSI: None,
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.legacy.timeParserPolicy": "corrected",
     "spark.sql.mapKeyDedupPolicy": "exception",
@@ -123,8 +124,9 @@ def otherwise_in(engine: Engine, settings: Mapping[str, str]) -> tuple[str, ...]
     """
     then, now = decisive(settings), decisive(semantic_settings(engine))
     stored = [f"{name} = {settings[name]}" for name in then if then[name] != now.get(name)]
-    # Spark 3 stored it only if it was set. For such a view, Spark 4 does not take the session's value.
-    stored += [f"no value of {name}" for name in ("spark.sql.ansi.enabled",) if name not in then]
+    if _ANSI not in then:
+        # Spark 3 stored it only if it was set. For such a view, Spark 4 does not take the session's value.
+        stored.append(f"no value of {_ANSI}")
     by_default = (
         f"{name} = {SEMANTIC[name] or 'its default'}"
         for name, value in now.items()

@@ -112,9 +112,9 @@ def _as_of(
         return StoredState(facts, None, problem, built_empty=True)
     else:
         foreign = foreign_commit(engine, format, facts.name, frontier, commit)
-    if foreign is not None and frontier is not None and not _changes_state(format, commit):
-        return None  # it describes a state that another driver's refresh replaced meanwhile
     if foreign is not None:
+        if frontier is not None and not _changes_state(format, commit):
+            return None  # it describes a state that another driver's refresh replaced meanwhile
         return modified(f"version {foreign.version} of {facts.name} is a {foreign.operation}, not a refresh")
     if frontier is None:
         return None
