@@ -22,7 +22,9 @@ from thrift.transport.TTransport import TTransportException
 from sparkivm.engine import EngineError, EngineLost
 
 SESSION = SimpleNamespace(method="session", spark_directory="/project/.spark")
-THRIFT = SimpleNamespace(method="thrift", host="spark.example.org", port=10000)
+THRIFT = SimpleNamespace(
+    method="thrift", host="spark.example.org", port=10000, poll_interval=0.1, query_timeout=None
+)
 CUT = TTransportException(TTransportException.END_OF_FILE, "TSocket read 0 bytes")
 
 
@@ -171,7 +173,7 @@ def test_what_has_ended_is_not_ended_again():
         raise CUT
 
     cursor = SimpleNamespace(cancel=cut, close=cut)
-    connection = ThriftConnection(SimpleNamespace(cursor=lambda: cursor, close=cut), 0.1, None, 0)
+    connection = ThriftConnection(SimpleNamespace(cursor=lambda: cursor, close=cut), THRIFT, query_retries=0)
     connection.cursor()
     connection.close()
     connection.cancel()
@@ -182,7 +184,8 @@ def test_a_server_that_stops_while_settings_are_made():
     def cut(*_, **__):
         raise CUT
 
-    connection = ThriftConnection(SimpleNamespace(cursor=lambda: SimpleNamespace(execute=cut)), 0.1, None, 0)
+    server = SimpleNamespace(cursor=lambda: SimpleNamespace(execute=cut))
+    connection = ThriftConnection(server, THRIFT, query_retries=0)
     with (
         pytest.raises(SparkLost, match="cannot connect to the thrift server"),
         lost_as_one_sentence(THRIFT, opening=True),

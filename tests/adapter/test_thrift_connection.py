@@ -12,6 +12,12 @@ from dbt_common.exceptions import DbtRuntimeError
 from TCLIService.ttypes import TOperationState
 
 
+def connected(cursor, host="spark.example.org"):
+    """A connection whose statements this cursor runs."""
+    credentials = SimpleNamespace(host=host, port=10000, poll_interval=0.1, query_timeout=None)
+    return ThriftConnection(SimpleNamespace(cursor=lambda: cursor), credentials, query_retries=0)
+
+
 class Cursor:
     """A cursor of a server on which a statement runs until it is canceled."""
 
@@ -32,7 +38,7 @@ class Cursor:
 
 def test_nothing_runs_after_a_cancel():
     cursor = Cursor()
-    connection = ThriftConnection(SimpleNamespace(cursor=lambda: cursor), 0.1, None, 0)
+    connection = connected(cursor)
     canceler = threading.Thread(target=lambda: (cursor.started.wait(), connection.cancel()))
     canceler.start()
     with pytest.raises(DbtRuntimeError):
@@ -90,11 +96,10 @@ class Server:
 
 
 @pytest.mark.parametrize(("value", "is_set"), [("<undefined>", True), ("50", False)])
-def test_a_default_of_delta_is_replaced_unless_somebody_set_it(monkeypatch, value, is_set):
-    """By default Delta computes each snapshot in 50 tasks."""
-    monkeypatch.setattr(ThriftConnection, "defaults", {})
+def test_a_default_of_delta_is_replaced_unless_somebody_set_it(value, is_set):
+    """By default Delta computes each snapshot in 50 tasks. Each server has its own defaults."""
     server = Server(value)
-    connection = ThriftConnection(SimpleNamespace(cursor=lambda: server), 0.1, None, 0)
+    connection = connected(server, host=f"server-{value}")
     connection.open_with({"a": "1"})
     partitions = "`spark.databricks.delta.snapshotPartitions`"
     whole_plans = [f"set `{key}`=`{value}`" for key, value in WHOLE_PLANS.items()]

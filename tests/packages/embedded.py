@@ -56,6 +56,9 @@ class EmbeddedWarehouse:
     def fields(self, table: TableName) -> Sequence[Field]:
         return self._session.fields(f"select * from {table.sql}")
 
+    def at_refresh(self, view: TableName, sql: str) -> str:
+        return sql
+
     def next_day(self) -> None:
         self._lake.days += 1
 

@@ -14,14 +14,16 @@ from dbt.adapters.sparkivm.session import start
 from dbt.adapters.sparkivm.session_defaults import session_settings
 from pyspark.sql import SparkSession
 
+from sparkivm.changes.frontier import read_frontier
 from sparkivm.engine import Field
-from sparkivm.names import TableName
+from sparkivm.frontend.moment_calls import replace_moments
+from sparkivm.names import TableName, state_table
 from tests.packages.outcome import Engine
 from tests.spark_settings import SETTINGS
 
 
 class SparkWarehouse:
-    """The running Spark. Its time cannot stand still, so models that read it may differ from their SELECT."""
+    """The running Spark. Its time cannot stand still: a query is compared at the moment of the view's refresh."""
 
     engine: Engine = "Spark"
 
@@ -48,6 +50,13 @@ class SparkWarehouse:
     def fields(self, table: TableName) -> Sequence[Field]:
         schema = self._session.table(table.sql).schema
         return tuple(Field(field.name, field.dataType.simpleString()) for field in schema)
+
+    def at_refresh(self, view: TableName, sql: str) -> str:
+        """The query with the dates and times of the last commit that says them."""
+        history = f"select userMetadata from (describe history {state_table(view).sql}) order by version desc"
+        frontiers = (read_frontier(metadata) for (metadata,) in self.rows(history))
+        newest = next(filter(None, frontiers))
+        return replace_moments(sql, newest.moments)
 
     def next_day(self) -> None:
         """It comes by itself."""

@@ -99,7 +99,7 @@ class BorrowedConnections(IncrementalViewConnections):
             )  # starts Spark; sets what the profile says, which a hook may have changed
             return copied_session()
         if isinstance(handle, PyhiveConnectionWrapper) and not isinstance(handle, PyodbcConnectionWrapper):
-            own = ThriftConnection(handle.handle, credentials.poll_interval, credentials.query_timeout, 0)
+            own = ThriftConnection(handle.handle, credentials, query_retries=0)
             own.open_with({})
             return own
         return OtherConnection(self._lender)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 from dbt.adapters.sparkivm.session import SessionConnection, SessionCursor
 from dbt.adapters.sparkivm.spark_errors import SparkLost
-from dbt.adapters.sparkivm.sql_settings import default_by_sql, set_at_opening
+from dbt.adapters.sparkivm.sql_settings import default_by_sql, defaults_of, set_at_opening
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
@@ -25,11 +25,10 @@ warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # we report the erro
 class ConnectConnection(SessionConnection):
     """A session of its own on the server, which ends with the connection."""
 
-    defaults: ClassVar[dict[str, str | None]] = {}  # the server's defaults of settings, read once
-
     def __init__(self, url: str, settings: Mapping[str, str]) -> None:
         remote: Any = SparkSession.builder.remote(url).create()
         super().__init__(remote, {})
+        self._defaults = defaults_of(url)
         # About ten seconds; by default the client waits ten minutes for a server that has stopped.
         remote.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=5000)])
         self.opened_with = set_at_opening(self, settings)
@@ -43,7 +42,7 @@ class ConnectConnection(SessionConnection):
 
     def default(self, key: str) -> str | None:
         """The server's default for a setting; None if it has none."""
-        return default_by_sql(self, key, self.defaults)
+        return default_by_sql(self, key, self._defaults)
 
     def close(self) -> None:
         """End the session, which drops its temporary views; a server that is gone has ended it."""

@@ -106,12 +106,7 @@ class SparkIvmConnectionManager(IncrementalViewConnections):
                 handle = ConnectConnection(url, settings)
             else:
                 super().open(connection)
-                handle = ThriftConnection(
-                    connection.handle.handle,
-                    credentials.poll_interval,
-                    credentials.query_timeout,
-                    credentials.query_retries,
-                )
+                handle = ThriftConnection(connection.handle.handle, credentials, credentials.query_retries)
                 handle.open_with(settings)
         connection.handle, connection.state = handle, ConnectionState.OPEN
         return connection

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
+from functools import cache
 from typing import Any
 
 from dbt.adapters.sparkivm.log import logger
@@ -13,6 +14,12 @@ from sparkivm.names import quoted
 
 # We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
 WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
+
+
+@cache
+def defaults_of(server: str) -> dict[str, str | None]:
+    """The defaults that this process has asked a server for; `default_by_sql` adds to them."""
+    return {}
 
 
 def default_by_sql(connection: Any, key: str, known: MutableMapping[str, str | None]) -> str | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost
-from dbt.adapters.sparkivm.sql_settings import default_by_sql, set_at_opening
+from dbt.adapters.sparkivm.sql_settings import default_by_sql, defaults_of, set_at_opening
 
 _FIRST_PAUSE_S = 0.01
 _GROWTH = 1.3
@@ -17,17 +17,15 @@ _GROWTH = 1.3
 class ThriftConnection(PyhiveConnectionWrapper):
     """dbt-spark's connection, which checks whether a statement has ended, at first often, then less often."""
 
-    defaults: ClassVar[dict[str, str | None]] = {}  # the server's defaults of settings, read once
-
-    def __init__(
-        self, handle: Any, longest_pause_s: float, query_timeout: int | None, query_retries: int
-    ) -> None:
+    def __init__(self, handle: Any, credentials: Any, query_retries: int) -> None:
+        longest_pause_s = credentials.poll_interval
         self._longest_pause_s = max(_FIRST_PAUSE_S, longest_pause_s)  # a profile may say 0
         self._pause_s = _FIRST_PAUSE_S
         self.opened_with: Mapping[str, str] = {}
         self.label = "dbt"
         self.canceled = False
-        super().__init__(handle, query_timeout=query_timeout, query_retries=query_retries)
+        self._defaults = defaults_of(f"{credentials.host}:{credentials.port}")
+        super().__init__(handle, query_timeout=credentials.query_timeout, query_retries=query_retries)
 
     @property  # type: ignore[override]  # an attribute in dbt-spark
     def poll_interval(self) -> float:  # read by dbt-spark before each pause
@@ -62,7 +60,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
 
     def default(self, key: str) -> str | None:
         """The server's default for a setting; None if it has none."""
-        return default_by_sql(self, key, self.defaults)
+        return default_by_sql(self, key, self._defaults)
 
     def open_with(self, settings: Mapping[str, str]) -> None:
         """Set these by SQL: the server ignores settings in the request for a session."""
