@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.run.auxiliaries import Auxiliaries
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import MAPPED, Lab, View, kinds, refused
 
@@ -76,6 +79,34 @@ def test_they_are_refreshed_first(lab):
     ]
     assert "`shop`.`t`" not in result.statements[-1]
     assert result.strategies["m__ivm_aux_1"] == "auxiliary view, refreshed first"
+
+
+def test_a_source_that_changes_between_them_and_the_view(lab, monkeypatch):
+    """Another thread of the run may look at the source again, for a view that knows a newer version."""
+    sql = "select t.id, t.x, s.n from t join (select k, count(*) as n from t group by k) s on t.k = s.k"
+    view = always(lab, sql).build()
+    refreshed = Auxiliaries.of_state
+
+    def then_written(auxiliaries, frontier):
+        found = refreshed(auxiliaries, frontier)
+        if lab.rows("select count(*) from t where id = 5") == [(0,)]:
+            lab.run("insert into t values (5, 2, 8)")
+            auxiliaries._sources.forget(TableName("shop", "t"))
+        return found
+
+    lab.run("insert into t values (4, 2, 8)")
+    monkeypatch.setattr(Auxiliaries, "of_state", then_written)
+    view.must_be("incremental")
+
+
+def test_explain_says_that_they_are_refreshed_first(lab):
+    view = always(lab, TWICE).build()
+    lab.run("insert into t values (4, 2, 8)")
+    following = json.loads(view.explain("json"))["next_refresh"]
+    assert following["mode"] == "incremental"
+    assert following["steps"] == ["refresh auxiliary view shop.m__ivm_aux_1"]
+    view.must_be("incremental")
+    assert "next refresh: no_op" in view.explain()
 
 
 def test_a_change_that_leaves_the_inner_groups_alone_stops_there(lab):

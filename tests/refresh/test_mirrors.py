@@ -284,6 +284,12 @@ def test_remove_leaves_a_table_of_somebody(lab):
     assert lab.rows(f"select * from {MIRROR}") == [(1,)]
 
 
+def test_explain_and_status_of_a_view_whose_mirror_was_removed(lab, view):
+    lab.capture("p", remove=True)
+    assert "SOURCE_REPLACED: the mirror of shop.p was removed" in view.explain()
+    view.must_be("full", Reason.SOURCE_REPLACED)
+
+
 def test_explain_looks_at_the_mirror_as_it_is(lab, view):
     lab.run("insert into p values (4, 3, 1)")
     text = view.explain()

@@ -57,6 +57,17 @@ def test_rows_and_the_date_change_together(lab):
         view.must_be("no_op")
 
 
+def test_another_drivers_refresh_has_a_later_date(lab):
+    """A long run does not set the view back to the date on which it began."""
+    views = [lab.view("v", TODAY).build(), lab.view("w", PER_DAY).build()]
+    run = Pins()
+    views[0].refresh(run)
+    a_day_later(views[0])
+    views[1].must_be("incremental")
+    assert views[1].refresh(run).mode == "no_op"
+    views[1].check()
+
+
 def test_a_view_without_a_date_does_not_look_at_it(lab):
     view = lab.view("v", "select id, d from e").build()
     a_day_later(view)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.engine import EngineError
 from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.reasons import Reason
 from tests.refresh.conftest import BY_K
@@ -158,6 +159,16 @@ def test_explain_of_a_refresh_that_is_an_error(lab, sql, options, what):
     assert (following["mode"], following["steps"]) == ("error", [])
     assert what in following["detail"]
     assert what in refused(view)
+
+
+def test_explain_of_a_question_that_fails(lab):
+    lab.resize("t", 100 << 20)
+    view = lab.view("m", BY_K).build()
+    lab.run("update t set x = x + 1 where k = 1")
+    lab.engine.refuses["as texts"] = EngineError("gone", "FAILED_READ_FILE")
+    assert "next refresh: full\n  what   REFRESH_FAILED: gone\n" in view.explain()
+    assert "but refresh_mode is strict" in view.with_(refresh_mode="strict").explain()
+    assert view.refresh().mode == "full"
 
 
 # the consistency test

@@ -12,6 +12,7 @@ from sparkivm.errors import ModelError
 from sparkivm.marker import PROPERTIES, Owner, Role, owner_of, read_marker
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.operations.history import history
 from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
@@ -49,6 +50,10 @@ def test_a_relation_of_somebody_is_in_the_way(lab, make, name):
         message = refused(view, **options)
         assert f"shop.{name}, the name of its" in message
         assert "that dbt-sparkivm did not create" in message
+    with pytest.raises(ModelError, match="that dbt-sparkivm did not create"):
+        view.explain()
+    with pytest.raises(ModelError, match="has no state" if name == "m" else "did not create"):
+        history(lab.engine, view.request, limit=1)
     with pytest.raises(ModelError, match="there is nothing"):
         view.drop()
     assert lab.rows(f"select * from {name}") == [(7,)]

@@ -12,6 +12,7 @@ from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, Field
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.result import RefreshResult
 from tests.fake_engine.statements import execute
@@ -450,6 +451,23 @@ def test_a_plan_that_spark_refuses_is_asked_again(lab):
     view.must_be("full", Reason.QUERY_CHANGED)
     lab.run("insert into t values (6, 3, 8)")
     view.must_be("incremental")
+
+
+def test_a_full_refresh_asks_spark_again(lab, view):
+    """After an upgrade Spark may read the same text differently."""
+    lab.engine.reads_as[BY_K] = "Project [k#1]"
+    view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    assert view.explain().startswith("shop.m\n\nnot incremental\n  what   SQL_NOT_UNDERSTOOD")
+
+
+def test_a_plan_that_another_version_of_us_made(lab, monkeypatch):
+    """Spark has to confirm how we read the same text now."""
+    with monkeypatch.context() as of_former_version:
+        of_former_version.setattr(CompiledView, "plan_hash", "another")
+        view = lab.view("m", BY_K).build()
+    lab.engine.reads_as[BY_K] = "Project [k#1]"
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("full", Reason.SQL_NOT_UNDERSTOOD)
 
 
 @pytest.mark.parametrize("mode", ["auto", "incremental", "strict"])

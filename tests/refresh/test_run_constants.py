@@ -53,6 +53,19 @@ def test_the_test_compares_the_other_columns(lab, name):
     assert lab.rows(other.consistency_sql()) == []
 
 
+def test_groups_are_appended_and_keep_their_text(lab):
+    """Views above read the text; its constants differ, but it goes on adding up entries, or not."""
+    sql = "select k, sum(x) as s, '{at}' as run from t group by k"
+    view = at(lab, FIRST, sql).build()
+    above = lab.view("above", "select k, s from m where s > 0").build()
+    lab.run("insert into t values (4, 2, 8)")
+    assert at(lab, SECOND, sql).must_be("incremental").apply_form == "append"
+    above.must_be("incremental")
+    lab.resize(view.state, 9 << 20)
+    at(lab, FIRST, sql).must_be("no_op")
+    above.must_be("no_op")
+
+
 def test_a_view_over_it(lab):
     for time in (FIRST, SECOND):
         at(lab, time, VIEWS["rows"]).refresh()

@@ -37,7 +37,7 @@ def test_what_a_state_stores_of_an_aggregate(name):
 
 @pytest.mark.parametrize(
     ("type_", "adds_up"),
-    [("decimal(32,0)", True), ("decimal(33,1)", True), ("decimal(33,0)", False), ("decimal(34,1)", False)],
+    [("decimal(31,0)", True), ("decimal(31,2)", True), ("decimal(32,2)", False), ("decimal(31,11)", False)],
 )
 def test_an_average_adds_up_if_its_digits_fit(type_, adds_up):
     found = stored(FUNCTIONS["avg"], type_)

@@ -13,13 +13,13 @@ SCALAR_FUNCTIONS = frozenset(
     array_insert array_intersect array_join array_max array_min array_position array_prepend
     array_remove array_repeat array_size array_sort array_union arrays_overlap arrays_zip asinh
     atanh base64 bin bit_count bit_get bit_length bitmap_bit_position bitmap_bucket_number
-    bitmap_count bround btrim cardinality ceiling char char_length character_length chr concat
+    bitmap_count bround btrim cardinality ceiling char charindex char_length character_length chr concat
     contains conv convert_timezone cos cosh cot crc32 csc date_add date_diff date_format
     date_from_unix_date date_part date_sub date_trunc datediff datepart dayname decode degrees e
     element_at elt encode endswith equal_null expm1 factorial field filter find_in_set flatten
     forall format_number format_string from_csv from_json from_unixtime from_utc_timestamp from_xml
     get get_json_object getbit hash hll_sketch_estimate hll_union hypot ifnull instr is_valid_utf8
-    is_variant_null isnan isnotnull isnull json_array_length json_object_keys lcase len log10 log1p log2
+    is_variant_null isnan isnotnull isnull json_array_length json_object_keys lcase len log log10 log1p log2
     lpad ltrim luhn_check make_date make_dt_interval make_interval make_time make_timestamp
     make_timestamp_ltz make_timestamp_ntz make_valid_utf8 make_ym_interval map map_concat
     map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys map_values

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import indent
 
-from sparkivm.engine import Engine
+from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.explain.pictures import dot, mermaid
 from sparkivm.explain.plan_json import explained
 from sparkivm.explain.plan_lines import delta_lines, delta_steps, plan_lines, plan_steps
 from sparkivm.explain.plan_svg import svg
 from sparkivm.explain.plan_tree import PlanNode, plan_tree
-from sparkivm.names import TableName
-from sparkivm.reasons import Fallback
+from sparkivm.names import TableName, name_of
+from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.changed_rows.run_memory import Memory
 from sparkivm.refresh.decide.decide import Decision, decide
 from sparkivm.refresh.decide.evolution import Evolution, evolution
 from sparkivm.refresh.decide.reason_to_rebuild import reason_to_rebuild
 from sparkivm.refresh.model.compiled_view import CompiledView
 from sparkivm.refresh.model.model_query import check_is_query, query_text
-from sparkivm.refresh.observation import Observation, observe
+from sparkivm.refresh.observation import Observation, observe, own_state
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.run.auxiliaries import auxiliaries_of
@@ -31,7 +31,6 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.session.session_settings import semantic_settings
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
-from sparkivm.refresh.stored.stored_state import read_state
 
 _PICTURES = {"mermaid": mermaid, "dot": dot, "svg": svg}
 FORMATS = ("text", "steps", "json", *_PICTURES)
@@ -48,11 +47,11 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         raise ModelError(request.view, f"unknown format {format}", f"use one of {', '.join(FORMATS)}")
     view, recording = request.view, RecordingEngine(engine)
     sql = query_text(engine, view, request.sql)
-    stored = read_state(engine, request)
     sources = Sources.of(recording, Pins(), request, captures=False)
     request = replace(request, sql=sources.model_text(view, sql))
-    check_is_query(engine, view, request.sql, stored.frontier)
     public = PublicView(recording, sources, request)
+    stored = own_state(recording, request, public)
+    check_is_query(engine, view, request.sql, stored.frontier)
     settings = semantic_settings(engine, request.header, request.stamp_columns)
     seen = observe(
         recording, sources, request, stored, settings, public,
@@ -64,9 +63,16 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
         full = PlanNode("full refresh", str(compiled.fallback), ())
         return _PICTURES[format](str(view), root or full)
     decided = _decide(engine, seen)
+    refreshed_first = _auxiliaries_behind(sources, seen)
+    if refreshed_first and isinstance(decided, Decision) and decided.mode == "no_op":
+        changes = "what changes in its auxiliary views decides"
+        decided = replace(decided, mode="incremental", explanation=changes)
     why = decided.fallback if isinstance(decided, Decision) else None
     refusal = refused(request, why, compiled.fallback) if why is not None else None
-    steps = _steps(seen, decided, public.former_state) if refusal is None else ()
+    steps: Sequence[str] = ()
+    if refusal is None:
+        before = (f"refresh auxiliary view {name}" for name in refreshed_first)
+        steps = (*before, *_steps(seen, decided, public.former_state))
     if isinstance(decided, Evolution):
         decided = Decision("incremental", {}, explanation="the query was edited")
     if format == "json":
@@ -94,9 +100,21 @@ def _auxiliary_lines(compiled: CompiledView) -> list[str]:
 
 def _decide(engine: Engine, seen: Observation) -> Decision | Evolution:
     why = reason_to_rebuild(seen)
-    if why is None:
+    if why is not None:
+        return evolution(seen, why) or Decision("full", {}, fallback=why)
+    try:
         return decide(engine, seen, Memory())
-    return evolution(seen, why) or Decision("full", {}, fallback=why)
+    except (EngineError, RecursionError) as error:  # as in a refresh
+        return Decision("full", {}, fallback=Fallback(Reason.REFRESH_FAILED, str(error)))
+
+
+def _auxiliaries_behind(sources: Sources, seen: Observation) -> Sequence[TableName]:
+    """The auxiliary views, which are refreshed first, if a table that they read changed."""
+    known = seen.stored.frontier.sources if seen.stored.frontier else {}
+    read = [source for key, source in known.items() if key in seen.compiled.behind]
+    now = ((source, sources.known(name_of(source.name))) for source in read)
+    moved = any(facts is None or facts.at != source.at for source, facts in now)
+    return tuple(seen.compiled.auxiliaries.values()) if moved else ()
 
 
 def _decision_lines(decision: Decision, refusal: ModelError | None, compiled: CompiledView) -> list[str]:
@@ -126,7 +144,7 @@ def _steps(seen: Observation, decided: Decision | Evolution, former_state: Table
     """The steps of the next refresh."""
     if isinstance(decided, Evolution):
         return decided.label, "refresh from the changes since the last refresh"
-    if decided.mode == "no_op":
+    if decided.way is None and decided.fallback is None:
         return ()
     if decided.way is not None:
         return script_of(seen, decided, seen.request.format).labels

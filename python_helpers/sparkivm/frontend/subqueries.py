@@ -52,7 +52,10 @@ if TYPE_CHECKING:
 
 Kind = Literal["scalar", "exists", "in"]
 
-_TWO_ROWS = "case when n > 1 then raise_error('a scalar subquery returned more than one row') else v end"
+_TWO_ROWS = "case when n > 1 then raise_error({message}) else v end"
+_MESSAGE = "'a scalar subquery returned more than one row'"
+# It reads the outer row: Spark may compute a condition that does not for rows without one.
+_MESSAGE_FOR = f"concat({_MESSAGE}, ' for ', coalesce(cast(k as string), 'NULL'))"
 _IN = "case when hit is not null then true when (x is null and n > 0) or u > 0 then {unknown} else false end"
 _IN_COUNTED = "case when h > 0 then true when u > 0 then {unknown} else false end"
 
@@ -299,7 +302,9 @@ class Subqueries:
             Call(v, evaluated(), expression("any_value(x)", x=waiting.values[0])),
         )
         joined = self._beside(relation, bound, calls)
-        return joined, expression(_TWO_ROWS, n=n, v=v)
+        if not bound.columns:
+            return joined, expression(_TWO_ROWS.format(message=_MESSAGE), n=n, v=v)
+        return joined, expression(_TWO_ROWS.format(message=_MESSAGE_FOR), n=n, v=v, k=min(bound.columns))
 
     def _single_row(
         self, relation: Relation, waiting: _Waiting, correlation: Correlation

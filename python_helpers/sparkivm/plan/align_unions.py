@@ -8,10 +8,13 @@ different rows in its delta.
 
 from __future__ import annotations
 
-from sparkivm.algebra import Project, Relation, Scalar, UnionAll
+from collections.abc import Sequence
+
+from sparkivm.algebra import OneRow, Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
+from sparkivm.frontend.place import not_understood
 from sparkivm.plan.types_of import TypesOf
 from sparkivm.spark.data_types import VOID, SparkType
 
@@ -29,8 +32,24 @@ def align_unions(relation: Relation, types_of: TypesOf) -> Relation:
 
 def _at_once(node: UnionAll, types_of: TypesOf) -> list[Relation]:
     own = [types_of(branch) for branch in node.inputs]
+    if _are_values(node):
+        _check_float(own)
     wanted = own[0] if all(types == own[0] for types in own) else types_of(node)
     return [_cast(branch, types, wanted) for branch, types in zip(node.inputs, own, strict=True)]
+
+
+def _are_values(node: UnionAll) -> bool:
+    return all(isinstance(row, Project) and isinstance(row.input, OneRow) for row in node.inputs)
+
+
+def _check_float(rows: Sequence[tuple[SparkType, ...]]) -> None:
+    """Raises: NotIncremental if a column of VALUES mixes FLOAT with other types.
+
+    With ANSI on, Spark makes FLOAT of INT and FLOAT there, but DOUBLE in a UNION.
+    """
+    for types in zip(*rows, strict=True):
+        if len(set(types)) > 1 and any(type_.holds("float") for type_ in types):
+            raise not_understood("VALUES that mix FLOAT with other types")
 
 
 def _in_pairs(node: UnionAll, types_of: TypesOf) -> list[Relation]:

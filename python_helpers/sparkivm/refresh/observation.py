@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sparkivm.changes.frontier import Frontier
-from sparkivm.engine import RelationFacts
+from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import TableName
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
@@ -15,7 +15,8 @@ from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.clones import with_clones
-from sparkivm.refresh.stored.stored_state import StoredState
+from sparkivm.refresh.stored.ownership import check_state_is_ours
+from sparkivm.refresh.stored.stored_state import StoredState, read_state
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,18 @@ class Observation:
         return self.stored.frontier
 
 
+def own_state(engine: Engine, request: RefreshRequest, public: PublicView) -> StoredState:
+    """The state as it is stored. If it is in another catalog, that is its problem.
+
+    Raises: ModelError if another relation has its name, or the view's.
+    """
+    stored = read_state(engine, request)
+    moved = public.moved if stored.facts is None else None
+    check_state_is_ours(engine, request, stored.facts)
+    public.check_name()
+    return stored if moved is None else replace(stored, problem=moved)
+
+
 def observe(
     engine: RecordingEngine,
     sources: Sources,
@@ -68,8 +81,9 @@ def observe(
     """
     stored = with_clones(engine, stored, sources.known)
     frontier = stored.frontier
-    same = frontier is not None and dict(frontier.settings) == dict(settings)
-    compiled = compile_view(engine, sources, request, frontier if same else None, auxiliaries)
+    if frontier is not None and (request.full_refresh or dict(frontier.settings) != dict(settings)):
+        frontier = None  # Spark has to answer again
+    compiled = compile_view(engine, sources, request, frontier, auxiliaries)
     return Observation(
         request, stored, settings, compiled, _moments(sources, compiled), public.adds_up(compiled)
     )

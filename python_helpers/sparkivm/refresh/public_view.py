@@ -19,6 +19,12 @@ from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.ownership import in_the_way, is_ours, relations_kept_for
 
 _MADE_FOR = "sparkivm.made_for"
+_ADDS_UP = "sparkivm.adds_up"  # a hash of its text, if that adds up the entries of a group
+
+
+def adds_up_entries(view: RelationFacts) -> bool:
+    """Whether a public view adds up the entries of a group."""
+    return view.properties.get(_ADDS_UP) == digest(view.view_text.strip())
 
 
 def public_texts(compiled: CompiledView, request: RefreshRequest) -> tuple[str, str]:
@@ -94,26 +100,30 @@ class PublicView:
     def adds_up(self, compiled: CompiledView) -> bool:
         """Whether entries of a group may be appended: it adds them up, and views over it read this text."""
         one, adding = public_texts(compiled, self._request)
-        return (adding != one or self._request.as_entries) and self._text == adding
+        return (adding != one or self._request.as_entries) and self._adds_up
 
     def publish(
         self, compiled: CompiledView, frontier: Frontier, *, in_any_case: bool, takes_entries: bool
     ) -> None:
         """Create or replace it if it is out of date.
 
-        Of its two texts it keeps the current one, because views over it were created against it.
+        Of its two texts it keeps the current one, because views over it were created against it. The texts
+        themselves may have other constants in each run.
 
         in_any_case    whether to replace it even if it is up to date
         takes_entries  whether the state of a new view may have several entries per group
         """
         one, adding = public_texts(compiled, self._request)
-        stays = not in_any_case and self._text in (one, adding)
-        text = adding if frontier.several or (self._text == adding if stays else takes_entries) else one
+        stays = not in_any_case and self.is_there
+        adds_up = frontier.several or (self._adds_up if stays else takes_entries)
+        text = adding if adds_up else one
         if not stays or text != self._text or not self._is_made_for(frontier):
-            self.create(text, frontier)
+            self.create(text, frontier, adds_up=adds_up)
 
-    def create(self, select: str, frontier: Frontier) -> None:
+    def create(self, select: str, frontier: Frontier, *, adds_up: bool) -> None:
         """Create or replace it. Puts a foreign relation with its name aside, and back if this fails.
+
+        adds_up  whether the SELECT adds up the entries of a group
 
         Raises: ModelError if somebody else took the name meanwhile; EngineError.
         """
@@ -126,6 +136,7 @@ class PublicView:
             tblproperties={
                 **self._request.view_marker.properties,
                 _MADE_FOR: _meaning(frontier),
+                _ADDS_UP: digest(select) if adds_up else "",
                 **({STATE_CATALOG: shown(catalog)} if catalog else {}),
             },
         )
@@ -164,6 +175,10 @@ class PublicView:
         if self._found is None or self._found.kind != "view" or self._in_the_way:
             return None
         return self._found.view_text.strip()
+
+    @property
+    def _adds_up(self) -> bool:
+        return self.is_there and self._found is not None and adds_up_entries(self._found)
 
     def _is_made_for(self, frontier: Frontier) -> bool:
         """Whether it has its comment, and was created for this frontier's columns and settings."""

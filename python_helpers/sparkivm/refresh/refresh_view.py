@@ -131,6 +131,7 @@ def _attempted(attempt: Attempt) -> RefreshResult:
         find_shared_joins(attempt.sources, request, stored.frontier)
     auxiliaries = attempt.auxiliaries.of_state(stored.frontier)
     seen = observe(engine, attempt.sources, request, stored, settings, attempt.public, auxiliaries)
+    attempt.auxiliaries.check_sources()
     attempt.sources.check_operations(seen.compiled.tables, stored.frontier)
     if attempt.auxiliaries.failure is not None:
         return rebuild(attempt, seen, attempt.auxiliaries.failure)
@@ -216,11 +217,14 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
 
 
 def _never_go_back(attempt: Attempt, stored: StoredState) -> None:
-    """Look again at sources of which another driver's refresh read newer versions than this run saw.
+    """Look again at sources, and at the time, if another driver's refresh read later ones than this run saw.
 
     A table that was created again, or restored, may be the newer or the older one.
     """
-    for source in stored.frontier.sources.values() if stored.frontier else ():
+    if stored.frontier is None:
+        return
+    attempt.sources.not_before(stored.frontier.moments)
+    for source in stored.frontier.sources.values():
         name = name_of(source.name)
         seen = attempt.sources.seen(name)
         if seen is None or seen.table_id != source.table_id:

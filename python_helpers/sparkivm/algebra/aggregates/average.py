@@ -33,8 +33,8 @@ def _is_quotient(type_: SparkType) -> bool:
     if type_.decimal is None:
         return type_ != BIGINT
     precision, scale = type_.decimal
-    # Spark keeps at least six digits after the point of a quotient.
-    return precision + 5 <= MOST_DIGITS and precision - scale + 6 <= MOST_DIGITS and scale <= _SCALE_DIVIDED
+    # If Spark must not lose precision, a quotient has more digits after the point, and fewer before it.
+    return precision + 7 <= MOST_DIGITS and scale <= _SCALE_DIVIDED
 
 
 def _quotient(total: str, count: str, type_: SparkType) -> Scalar:

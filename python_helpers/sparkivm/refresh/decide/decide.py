@@ -241,6 +241,8 @@ def _change_of(engine: Engine, seen: Observation, key: str) -> SourceChange:
     source, known = seen.compiled.tables[key], seen.frontier.sources[key]
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
+    if source.awaits_mirror:
+        raise NotIncremental(Reason.SOURCE_REPLACED, f"the mirror of {source.name} was removed")
     format = format_of(source)
     change = format.change(source, known, engine.commits(source.name, known.version - 1))
     may_alter = seen.request.change_capture != "never_alter"

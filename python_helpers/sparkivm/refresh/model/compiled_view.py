@@ -223,6 +223,8 @@ def _compiled(
         return replace(unplanned, fallback=error.fallback, tables=tables, complete=complete)
     if known is not None and not is_new:
         assert compiled.plan is not None
+        if compiled.plan_hash != known.plan:  # another version of us reads the text in another way
+            return _compiled(engine, request, catalog, None, auxiliaries)
         return replace(compiled, stored=_known_types(compiled.plan, known))
     return compiled
 

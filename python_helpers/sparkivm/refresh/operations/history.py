@@ -17,6 +17,7 @@ from sparkivm.formats import STATE_FORMATS
 from sparkivm.formats.state_format import StateFormat
 from sparkivm.refresh.decide.learned_costs import duration_ms
 from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.stored.ownership import check_state_is_ours
 from sparkivm.refresh.stored.stored_state import all_commits
 
 OTHER_VERSION = "unknown"  # mode of a refresh by another version of the package
@@ -65,10 +66,11 @@ def history(engine: Engine, request: RefreshRequest, limit: int) -> list[Refresh
 
 
 def built_state(engine: Engine, request: RefreshRequest) -> RelationFacts:
-    """The state of a view. Raises: ModelError if there is none."""
+    """The state of a view. Raises: ModelError if there is none, or if it belongs to somebody else."""
     state = engine.describe(request.state)
-    if state is None or state.kind not in STATE_FORMATS:
+    if state is None:
         raise ModelError(request.view, f"it has no state {request.state}", "run the model")
+    check_state_is_ours(engine, request, state)
     return state
 
 

@@ -23,7 +23,7 @@ from sparkivm.refresh.decide.decide import Decision
 from sparkivm.refresh.decide.learned_costs import learned
 from sparkivm.refresh.decide.state_part import StatePart
 from sparkivm.refresh.model.compiled_view import CompiledView
-from sparkivm.refresh.observation import Observation
+from sparkivm.refresh.observation import Observation, own_state
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import Mode, RefreshResult, SourceVersions
@@ -33,8 +33,7 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict, commit_statement
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
-from sparkivm.refresh.stored.ownership import check_state_is_ours
-from sparkivm.refresh.stored.stored_state import StoredState, read_state
+from sparkivm.refresh.stored.stored_state import StoredState
 
 _NO_ROWS = RowCounts()
 _MANY_SNAPSHOTS = 100  # a hint follows each time that so many were added
@@ -78,15 +77,8 @@ class Attempt:
         return PublicView(self.engine, self.sources, self.request)
 
     def stored(self) -> StoredState:
-        """The state as it is stored. If it is in another catalog, that is its problem.
-
-        Raises: ModelError if another relation has its name, or the view's.
-        """
-        stored = read_state(self.engine, self.request)
-        moved = self.public.moved if stored.facts is None else None
-        check_state_is_ours(self.engine, self.request, stored.facts)
-        self.public.check_name()
-        return stored if moved is None else replace(stored, problem=moved)
+        """The state as it is stored. Raises: ModelError if it, or the view, belongs to somebody else."""
+        return own_state(self.engine, self.request, self.public)
 
     @cached_property
     def auxiliaries(self) -> Auxiliaries:

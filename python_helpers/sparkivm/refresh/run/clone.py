@@ -14,6 +14,7 @@ from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.frontend.table_references import TableReference, references_in, replace_references
 from sparkivm.marker import read_marker, state_catalog
 from sparkivm.names import TableName, auxiliary_view, state_table
+from sparkivm.refresh.public_view import adds_up_entries
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult
 from sparkivm.refresh.run.attempt import Attempt
@@ -80,7 +81,7 @@ def clone(attempt: Attempt, origin: TableName, clones: Mapping[str, str]) -> Ref
         outcome=Outcome("clone", detail=str(origin)),
     )
     _copy(attempt, stored, frontier, found.facts)
-    attempt.public.create(select, frontier)
+    attempt.public.create(select, frontier, adds_up=adds_up_entries(view))
     return attempt.result("clone", form="create", explanation=f"cloned from {origin}")
 
 

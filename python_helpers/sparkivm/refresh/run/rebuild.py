@@ -256,7 +256,8 @@ def build_empty(attempt: Attempt, stored: StoredState) -> RefreshResult:
     )  # fmt: skip
     replace_state(attempt, stored, frontier, f"select * from (\n{attempt.request.sql}\n) as model limit 0")
     names = [f.name for f in attempt.engine.schema_of(f"select * from {attempt.state.sql}")]
-    attempt.public.create(f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}", frontier)
+    select = f"select {', '.join(map(quoted, names))}\nfrom {attempt.state.sql}"
+    attempt.public.create(select, frontier, adds_up=False)
     return attempt.result("create", explanation="--empty")
 
 

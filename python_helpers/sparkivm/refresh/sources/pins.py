@@ -75,6 +75,10 @@ class Pins:
                 self._instant = read()
             return self._instant
 
+    def forget_instant(self) -> None:
+        with self._lock:
+            self._instant = None
+
     def forget_for(self, name: TableName, known: str) -> bool:
         """Forget a relation because a view knows another table or commit, by its id; once in a run.
 
@@ -112,3 +116,6 @@ class _InAnotherCatalog(Pins):
 
     def instant(self, read: Callable[[], int]) -> int:
         return self._run.instant(read)
+
+    def forget_instant(self) -> None:
+        self._run.forget_instant()

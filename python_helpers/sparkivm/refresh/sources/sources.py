@@ -160,6 +160,15 @@ class Sources:
         """Literals of some moments at the run's instant, by their keys."""
         return {key: self._moments[key] for key in sorted(keys)}
 
+    def not_before(self, known: Mapping[str, str]) -> None:
+        """Let the run's instant be the time now if a view knows a later one, from another driver's refresh.
+
+        known  literals of moments, by their keys; those of one key are in the order of their texts
+        """
+        if any(self._moments[key] < literal for key, literal in known.items()):
+            self._pins.forget_instant()
+            del self._moments
+
     @cached_property
     def _moments(self) -> Mapping[str, str]:
         return moments_at(self._engine, self._pins.instant(lambda: now(self._engine)))
