@@ -167,6 +167,23 @@ def test_compaction_changes_nothing():
     assert (found.how, found.rows, found.append_only) == ("feed", 4, True)
 
 
+@pytest.mark.parametrize(
+    ("counts", "how"),
+    [
+        ({"total_data_files": 1}, "none"),
+        ({"total_data_files": 1, "added_data_files": 0}, "none"),
+        ({}, "feed"),
+        ({"total_data_files": 1, "added_data_files": 1}, "feed"),
+        ({"total_data_files": 1, "deleted_data_files": 1}, "feed"),
+        ({"total_data_files": 1, "added_delete_files": 1}, "feed"),
+        ({"total_data_files": 1, "removed_delete_files": 1}, "feed"),
+    ],
+)
+def test_a_commit_of_no_files_changes_nothing(counts, how):
+    """If a commit does not say how many files there are, it does not say what it did."""
+    assert change(BEFORE, table(FIRST, snapshot(2, 1, "overwrite", **counts))).how == how
+
+
 def test_unknown_counts_of_delete_files_are_left_to_spark():
     plain = snapshot(2, 1)
     del plain["summary"]["total-delete-files"]

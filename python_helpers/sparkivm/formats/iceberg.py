@@ -16,14 +16,13 @@ from dataclasses import replace
 from sparkivm.changes.frontier import SourceFrontier
 from sparkivm.engine import Commit, Field, RelationFacts, snapshot_of
 from sparkivm.errors import NotIncremental
-from sparkivm.formats.iceberg_metadata import PARENT, columns_of_commit, nothing_of
+from sparkivm.formats.iceberg_metadata import COMPACTION, PARENT, columns_of_commit, keeps_rows, nothing_of
 from sparkivm.formats.source_change import SourceChange, conflated
 from sparkivm.formats.table_format import TableFormat
 from sparkivm.formats.waiting import NOTHING, Waiting
 from sparkivm.names import WEIGHT, TableName
 from sparkivm.reasons import Reason
 
-_COMPACTION = "replace"  # new files, same rows
 _APPEND = "append"
 _OF_CHANGES = {"_change_type", "_change_ordinal", "_commit_snapshot_id"}  # columns of `.changes`
 RETENTION = "history.expire.max-snapshot-age-ms"
@@ -50,7 +49,7 @@ class Iceberg(TableFormat):
             what = f"columns of {source.source} were altered after snapshot {old}"
             raise NotIncremental(Reason.SOURCE_SCHEMA_CHANGED, what)
         later = list(_back_to(old, new, by_id))
-        if later and all(commit.operation == _COMPACTION for commit in later):
+        if later and all(map(keeps_rows, later)):
             return SourceChange("none", old, new)
         rows = sum(_rows(commit) for commit in later)
         columns = conflated(source.fields)
@@ -60,7 +59,7 @@ class Iceberg(TableFormat):
             return SourceChange(
                 "diff", old, new, rows, counted=False, whole_files=True, nets=True, scans=2, conflated=columns
             )
-        appends = all(commit.operation in (_APPEND, _COMPACTION) for commit in later)
+        appends = all(commit.operation == _APPEND or keeps_rows(commit) for commit in later)
         before = by_id[old].count("total-records") if old else 0
         after = by_id[new].count("total-records")
         growth = None if before is None or after is None else after - before
@@ -76,7 +75,7 @@ class Iceberg(TableFormat):
         if old == new:
             return NOTHING
         path = list(_back_to(old, new, {snapshot_of(commit.id): commit for commit in commits}))
-        changing = tuple(commit for commit in reversed(path) if commit.operation != _COMPACTION)
+        changing = tuple(commit for commit in reversed(path) if not keeps_rows(commit))
         fewest = int(source.properties.get(_FEWEST_KEPT, 1))
         if not old or len(path) < fewest:  # it is among the newest ones
             return Waiting(changing)
@@ -132,6 +131,6 @@ def _has_columns(commit: Commit, known: SourceFrontier) -> bool:
 
 def _rows(commit: Commit) -> int:
     """Rows in the data files that a commit added or removed: changed rows, and others in the same files."""
-    if commit.operation == _COMPACTION:
+    if commit.operation == COMPACTION:
         return 0
     return (commit.count("added-records") or 0) + (commit.count("deleted-records") or 0)

@@ -19,8 +19,18 @@ from sparkivm.names import TableName, quoted
 # Parameters of a commit: the parent snapshot (0 for none), and its columns with their identities.
 PARENT, _COLUMNS = "parent", "columns"
 FRONTIER = "sparkivm"  # property of snapshots that a refresh wrote
+COMPACTION = "replace"  # operation of a snapshot with new files and the same rows
+_FILES = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
 _MAIN = "main"
 _OLDEST_FORMAT = 2
+
+
+def keeps_rows(commit: Commit) -> bool:
+    """Whether a snapshot has its parent's rows: a compaction, or a commit of no files."""
+    if commit.operation == COMPACTION:
+        return True
+    counted = commit.count("total-data-files") is not None  # otherwise it reports no files at all
+    return counted and not any(map(commit.count, _FILES))
 
 
 class NotReadable(Exception):

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 
 from sparkivm.engine import SNAPSHOT, Commit, EngineError, RelationFacts
 from sparkivm.formats.iceberg import RETENTION
-from sparkivm.formats.iceberg_metadata import FRONTIER, PARENT, columns_of_commit
+from sparkivm.formats.iceberg_metadata import COMPACTION, FRONTIER, PARENT, columns_of_commit, keeps_rows
 from sparkivm.formats.state_format import (
     AS_WE_WRITE,
     Done,
@@ -29,7 +29,6 @@ from sparkivm.formats.waiting import span_ms
 from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import INT, STRING, SparkType
 
-_COMPACTION = "replace"  # new files, same rows
 _BY_OPTIONS = ("append_state", "rewrite_state")
 _GUARD = "someone else wrote to the state"
 _CONFLICTS = (
@@ -149,7 +148,7 @@ class IcebergStates(StateFormat):
         return _back_from(commit.parameters[PARENT], commits)
 
     def changes_rows(self, commit: Commit) -> bool:
-        return commit.operation != _COMPACTION
+        return not keeps_rows(commit)
 
     def changes_columns(self, commit: Commit) -> bool:
         return False  # an ALTER makes no snapshot; column ids show the change
@@ -158,7 +157,7 @@ class IcebergStates(StateFormat):
         return columns_of_commit(commit)
 
     def is_compaction(self, commit: Commit) -> bool:
-        return commit.operation == _COMPACTION
+        return commit.operation == COMPACTION
 
     def row_counts(self, commit: Commit) -> RowCounts:
         """Not known if files were rewritten, because these contain unchanged rows too."""
