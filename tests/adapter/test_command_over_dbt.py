@@ -96,6 +96,32 @@ def test_a_selection_of_a_view_with_tests(project):
     assert [view["model"] for view in told("status", "--select", "m")] == ["model.shop.m"]
 
 
+TABLE = "{{ config(materialized='table') }} select 1 as k"
+
+
+@pytest.mark.parametrize("selection", [("stg", "m"), ("stg m",), ("m", "stg m")])
+def test_a_selection_with_a_table(project, selection):
+    """The option splits its first value at blanks; dbt then splits all values."""
+    Path("models", "stg.sql").write_text(TABLE)
+    assert [view["model"] for view in told("status", "--select", *selection)] == ["model.shop.m"]
+
+
+def test_a_run_builds_no_table(project, monkeypatch):
+    Path("models", "stg.sql").write_text(TABLE)
+    assert dbtRunner().invoke(["parse", "--profiles-dir", "."]).success
+    invoke, commands = dbtRunner.invoke, list[list[str]]()
+
+    def lists(self: dbtRunner, command: list[str]) -> Any:
+        """What the run would build."""
+        commands.append(command)
+        return invoke(self, ["list", "--resource-types", "model", *command[1:]])
+
+    monkeypatch.setattr(dbtRunner, "invoke", lists)
+    listed = said("run", "--select", "m", "stg m", "--exclude", "wrong never_built", "--quiet")
+    assert [command[0] for command in commands] == ["run"]
+    assert listed.split() == ["shop.m"]
+
+
 def let_the_model_print() -> None:
     model = Path("models", "m.sql")
     model.write_text("{% do print('building ' ~ this) %}{% do print('[1') %}" + model.read_text())

@@ -147,7 +147,7 @@ class Project:
 
         Raises: click.ClickException.
         """
-        return self.models("--select", *(f"{one},{VIEWS}" for one in select))
+        return self.models("--select", *views_of(select))
 
     def dbt(self, command: Sequence[str], *listeners: Callable[[Any], None]) -> Any:
         """The result of a dbt command that prints nothing, and leaves the results of the last run alone.
@@ -162,6 +162,14 @@ class Project:
         if done.exception is not None:
             raise NotStarted(str(done.exception))
         return done
+
+
+def views_of(select: Sequence[str]) -> list[str]:
+    """A selection in dbt's syntax, limited to incremental views.
+
+    dbt splits each value at blanks, so each part needs the limit. An empty part selects nothing.
+    """
+    return [f"{part},{VIEWS}" for one in select for part in one.split(" ")]
 
 
 def json_in(text: str) -> Any:

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from dbt.adapters.sparkivm.command.project import VIEWS, NotStarted, Project, project_options, select_option
+from dbt.adapters.sparkivm.command.project import (
+    VIEWS,
+    NotStarted,
+    Project,
+    project_options,
+    select_option,
+    views_of,
+)
 
 _MATERIALIZATION = "macro.dbt_sparkivm.materialization_incremental_view_spark"
 
@@ -55,8 +62,7 @@ def run(
             why = "its type has to be spark, databricks or sparkivm, and DBT_SPARKIVM must not be off"
             raise NotStarted(f"the profile's adapter has no incremental views: {why}")
         manifest.macros.update(macros)
-    views = [f"{one},{VIEWS}" for one in select] or [VIEWS]
-    command = ["run", *project.options(), *rest, "--select", *views]
+    command = ["run", *project.options(), *rest, "--select", *(views_of(select) if select else (VIEWS,))]
     done = dbtRunner(manifest=manifest).invoke(command)
     if done.exception is not None:
         raise NotStarted(str(done.exception))
