@@ -50,7 +50,9 @@ class Project:
     @property
     def target_path(self) -> Path:
         """Where dbt writes its artifacts. Raises: NotStarted."""
-        own = os.environ.get("DBT_TARGET_PATH") or self.described().get("target-path") or "target"
+        own = os.environ.get("DBT_TARGET_PATH") or self._rendered(
+            self.described().get("target-path") or "target"
+        )
         return self.directory / own
 
     @property
@@ -59,14 +61,33 @@ class Project:
         return str(self.described()["name"])
 
     def described(self) -> dict[str, Any]:
-        """Its dbt_project.yml. Raises: NotStarted."""
+        """Its dbt_project.yml as it is written. Raises: NotStarted."""
         from dbt.clients.yaml_helper import load_yaml_text
+        from dbt_common.exceptions import DbtBaseException
 
+        path = self.directory / "dbt_project.yml"
         try:
-            text = (self.directory / "dbt_project.yml").read_text()
-        except OSError as error:
+            found = load_yaml_text(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeError) as error:
             raise NotStarted(f"{self.directory} has no dbt_project.yml that can be read: {error}") from error
-        return load_yaml_text(text) or {}
+        except DbtBaseException as error:
+            raise NotStarted(f"{path} is not YAML: {_first_line(error)}") from error
+        if not isinstance(found, dict) or "name" not in found:
+            raise NotStarted(f"{path} does not name the project")
+        return found
+
+    def _rendered(self, text: str) -> str:
+        """A text of dbt_project.yml as dbt renders it. Raises: NotStarted."""
+        from dbt.config.renderer import DbtProjectYamlRenderer
+        from dbt_common.exceptions import DbtBaseException
+
+        if "{{" not in text and "{%" not in text:  # then a report needs no profile
+            return text
+        flags, profile = self._flags_and_profile()
+        try:
+            return str(DbtProjectYamlRenderer(profile, flags.VARS).render_value(text))
+        except DbtBaseException as error:
+            raise NotStarted(f"dbt_project.yml of {self.directory}: {_first_line(error)}") from error
 
     def options(self, *, with_project: bool = True) -> list[str]:
         """The same as options of a dbt command."""
@@ -82,19 +103,26 @@ class Project:
 
         Raises: NotStarted if dbt would not find or accept them.
         """
+        flags, profile = self._flags_and_profile()
+        return Path(flags.PROJECT_DIR), profile.credentials
+
+    def _flags_and_profile(self) -> tuple[Any, Any]:
+        """Raises: NotStarted."""
         from dbt.cli.flags import Flags
         from dbt.cli.types import Command
         from dbt.config.runtime import load_profile
         from dbt.flags import set_flags
+        from dbt_common.context import set_invocation_context
         from dbt_common.exceptions import DbtBaseException
 
+        set_invocation_context(os.environ)  # where `env_var` looks
         try:
             flags = Flags.from_dict(Command.PARSE, dict[str, Any](self._given))
             set_flags(flags)
             profile = load_profile(flags.PROJECT_DIR, flags.VARS, flags.PROFILE, flags.TARGET)
         except (DbtBaseException, click.UsageError) as error:
             raise NotStarted(str(error)) from error
-        return Path(flags.PROJECT_DIR), profile.credentials
+        return flags, profile
 
     def operation(
         self,
@@ -178,6 +206,12 @@ def json_in(text: str) -> Any:
         found = json.loads(text)
         return found if isinstance(found, (dict, list)) else None
     return None
+
+
+def _first_line(error: Exception) -> str:
+    """What an error of dbt says, without an excerpt of the text and without its own kind of error."""
+    lines = str(getattr(error, "msg", None) or error).splitlines()
+    return lines[0].strip() if lines else type(error).__name__
 
 
 class NotStarted(click.ClickException):
