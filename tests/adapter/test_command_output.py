@@ -54,9 +54,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-def said(*arguments: str) -> str:
+def said(*arguments: str, exit_code: int = 0) -> str:
     done = CliRunner().invoke(main, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == exit_code, done.output
     return done.output
 
 
@@ -133,13 +133,40 @@ def test_changes(told):
     assert "no row of the view changed" in said("changes", "sales")
 
 
+LEFT = {
+    "relation": "shop.old__ivm", "role": "state", "model": "model.shop.old", "why": "it is not built",
+    "dropped": False, "problem": "",
+}  # fmt: skip
+UNREAD = {
+    **LEFT,
+    "relation": "shop.x__ivm",
+    "role": None,
+    "model": None,
+    "why": "",
+    "problem": "it cannot be read",
+}
+
+
 def test_leftovers(told):
-    one = {"relation": "shop.old__ivm", "role": "state", "model": "model.shop.old", "why": "it is not built"}
-    told["incremental_view_leftovers"] = [one]
+    told["incremental_view_leftovers"] = [LEFT]
     assert "--drop` drops them" in said("leftovers")
-    assert "they were dropped" in said("leftovers", "--drop")
-    assert json.loads(said("leftovers", "--drop", "--format", "json")) == [{**one, "dropped": True}]
-    assert [arguments["drop"] for _, arguments in told["calls"]] == [False, True, True]
+    assert json.loads(said("leftovers", "--format", "json")) == [LEFT]
+    dropped = {**LEFT, "dropped": True}
+    told["incremental_view_leftovers"] = [dropped]
+    assert said("leftovers", "--drop").split()[-1] == "yes"
+    assert json.loads(said("leftovers", "--drop", "--format", "json")) == [dropped]
+    assert [arguments["drop"] for _, arguments in told["calls"]] == [False, False, True, True]
+
+
+def test_leftovers_with_problems(told):
+    stays = {**LEFT, "problem": "it cannot be dropped: no permission"}
+    told["incremental_view_leftovers"] = [{**LEFT, "dropped": True, "problem": "a tag stays"}, stays, UNREAD]
+    for options in ((), ("--format", "json")):
+        text = said("leftovers", "--drop", *options, exit_code=1)
+        for one in ("a tag stays", "it cannot be dropped: no permission", "it cannot be read"):
+            assert one in text
+    told["incremental_view_leftovers"] = [UNREAD]
+    assert said("leftovers", "--drop") == "there are no leftovers\n\nshop.x__ivm: it cannot be read\n"
 
 
 def test_formats_of_explain(told):

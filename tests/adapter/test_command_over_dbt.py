@@ -87,6 +87,20 @@ def test_what_is_going_on(project):
     assert told("leftovers") == []  # in spite of the view with a wrong option
 
 
+def test_a_leftover_that_cannot_be_dropped(project):
+    """The operation and the command say so, of each relation."""
+    Path("models", "m.sql").unlink()
+    project.engine.fails("drop view", "no permission", times=2)
+    text = operation("incremental_view_leftovers", "{drop: true}")
+    assert "shop.m: public view, model.shop.m is not built as the view shop.m; it cannot be dropped" in text
+    found = json.loads(said("leftovers", "--drop", "--format", "json", exit_code=1))
+    assert [(one["relation"], one["dropped"], bool(one["problem"])) for one in found] == [
+        ("shop.m", False, True), ("shop.m__ivm", False, True),
+    ]  # fmt: skip
+    assert [one["dropped"] for one in told("leftovers", "--drop")] == [True, True]
+    assert told("leftovers") == []
+
+
 def test_a_selection_of_a_view_with_tests(project):
     """dbt selects the tests of a model with it."""
     Path("models", "tests.yml").write_text(

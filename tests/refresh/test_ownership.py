@@ -9,11 +9,10 @@ import pytest
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
-from sparkivm.marker import PROPERTIES, Owner, Role, owner_of, read_marker
+from sparkivm.marker import PROPERTIES, Owner, owner_of, read_marker
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.history import history
-from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.fake_engine.engine import Killed
@@ -163,7 +162,7 @@ def _changing(make: str) -> View:
     return lab.view("m", BY_K, takes_over=True)
 
 
-# auxiliary views, files, leftovers
+# auxiliary views, files
 
 
 @pytest.mark.parametrize("name", ["m__ivm_aux_1", "m__ivm_aux_1__ivm"])
@@ -223,36 +222,6 @@ def test_a_state_whose_files_are_still_there_is_taken_up_again(lab):
     view.must_be("incremental")
 
 
-def test_leftovers_of_models_that_are_gone_or_moved(lab, view):
-    stays = lab.view("stays", BY_K).build()
-    views = {"shop.stays": "model.lab.stays", "shop.new_name": "model.lab.m"}
-    assert leftovers(lab.engine, "another", SCHEMA, {}, ()) == []
-    found = leftovers(lab.engine, "lab", SCHEMA, views, ())
-    assert [one.relation.name.identifier for one in found] == ["m", "m__ivm"]
-    assert "model.lab.m is not built as the view shop.m" in str(found[0])
-    assert found[1].as_json() == {
-        "relation": "shop.m__ivm",
-        "role": "state",
-        "model": "model.lab.m",
-        "why": "model.lab.m is not built as the view shop.m",
-    }
-    drop_leftovers(lab.engine, found)
-    stays.must_be("no_op")
-    assert names(lab) == ["stays", "stays__ivm"]
-
-
-def test_leftovers_of_what_was_put_aside_and_of_mirrors(lab):
-    lab.run(THEIRS["delta"].format(name="m"), "create table p using parquet as select 1 as k")
-    lab.view("m", BY_K, takes_over=True).build()
-    lab.view("v", "select k from p", declared=DeclaredSources("shop", project="lab")).build()
-    views = {"shop.m": "model.lab.m", "shop.v": "model.lab.v"}
-    found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.p", "shop.t"})
-    assert [str(one) for one in found] == ["shop.m__ivm_replaced: put aside, was shop.m before the view"]
-    del views["shop.v"]
-    found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.t"})
-    assert "shop.p__ivm_mirror: mirror, the project does not read shop.p" in map(str, found)
-
-
 def test_a_no_op_looks_at_each_relation_once(lab):
     """The name check adds no catalog lookup, if the model names the schemas of what it reads."""
     view = lab.view("m", BY_K.replace("from t", "from shop.t")).build()
@@ -279,20 +248,6 @@ def test_a_name_that_is_taken_while_the_view_is_built(lab):
         view.refresh()
     assert lab.rows("select * from m") == [(7,)]
     assert not lab.has("m__ivm_replaced")
-
-
-def test_a_mirror_that_a_view_reads_through_a_plain_view_is_no_leftover(lab):
-    lab.run(
-        "create table base using parquet as select 1 as k, 2 as x", "create view ext as select k, x from base"
-    )
-    view = lab.view(
-        "w", "select k, sum(x) as s from ext group by k", declared=DeclaredSources("shop", {}, "lab")
-    )
-    view.refresh()
-    assert "base__ivm_mirror" in lab.names()
-    assert leftovers(lab.engine, "lab", SCHEMA, {"shop.w": "model.lab.w"}, {"shop.ext"}) == []
-    found = leftovers(lab.engine, "lab", SCHEMA, {}, {"shop.ext"})
-    assert {one.marker.role for one in found} == {Role.STATE, Role.PUBLIC_VIEW, Role.MIRROR}
 
 
 def test_a_project_that_was_renamed(lab, view):

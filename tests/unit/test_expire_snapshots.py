@@ -147,6 +147,19 @@ def test_a_state_that_cannot_be_read_stops_it_all():
     )
     with pytest.raises(EngineError, match=r"s\.b__ivm cannot be read"):
         expired(tables)
+
+
+def test_a_relation_whose_metadata_cannot_be_read_stops_it_all_by_its_name(monkeypatch):
+    tables = Tables()
+    tables.add("a__ivm", Role.STATE, (1, 50, 99), frontier=reading())
+
+    def fails(name: TableName) -> None:
+        raise EngineError("its directory is gone", "PATH_NOT_FOUND")
+
+    monkeypatch.setattr(tables, "describe", fails)
+    with pytest.raises(EngineError, match=r"s\.a__ivm cannot be read, .* its directory is gone") as raised:
+        expired(tables)
+    assert raised.value.condition == "PATH_NOT_FOUND"
     assert tables.executed == []
 
 

@@ -187,7 +187,7 @@ class OperationsMixin(IncrementalViewMixin):
     def incremental_view_leftovers(self, drop: bool = False, format: str = "text") -> str:
         """List relations that this package made for the project and no model needs; `drop` drops them.
 
-        format  text; json: the relations, dropped or not
+        format  text or json
         """
         from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 
@@ -198,10 +198,11 @@ class OperationsMixin(IncrementalViewMixin):
             found = leftovers(
                 engine, self.config.project_name, self._schemas(built=True), self._views(), read
             )
-            lines = drop_leftovers(engine, found) if drops else [str(one) for one in found]
+            if drops:
+                found = drop_leftovers(engine, found)
         if format == "json":
             return as_json([one.as_json() for one in found])
-        return "\n".join(lines) or "there are no leftovers"
+        return "\n".join(map(str, found)) or "there are no leftovers"
 
     @available.parse(lambda *args, **kwargs: "")
     def expire_incremental_view_snapshots(self, days: float = 5) -> str:

@@ -33,7 +33,7 @@ def expire_snapshots(
     Raises: EngineError if a state cannot be read, so that we do not know what it needs.
     """
     recording, lines = RecordingEngine(engine), list[str]()
-    found = [one for schema in schemas for one in marked_relations(engine, schema)]
+    found = [one for schema in schemas for one in marked_relations(engine, schema, _cannot_read)]
     needed = _needed(engine, [facts for facts, marker in found if marker.role in _STATES])
     for facts, marker in found:
         ours = marker.owner.project == project and marker.role in (*_STATES, Role.MIRROR)
@@ -52,6 +52,12 @@ def expire_snapshots(
             else:
                 lines.append(f"{facts.name}: expired the snapshots older than {_time(expiry.before_ms)}")
     return lines
+
+
+def _cannot_read(name: TableName, error: EngineError) -> None:
+    """Raises: EngineError."""
+    what = f"{name} cannot be read, so the snapshots that it needs are unknown: {error}"
+    raise EngineError(what, error.condition) from error
 
 
 def _needed(engine: Engine, states: Iterable[RelationFacts]) -> dict[str, int]:

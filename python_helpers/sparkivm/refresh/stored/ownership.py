@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from sparkivm.engine import Engine, RelationFacts
+from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import Marker, Role, read_marker
@@ -84,14 +84,23 @@ def relations_kept_for(
             yield facts, marker
 
 
-def marked_relations(engine: Engine, schema: TableName) -> Iterator[tuple[RelationFacts, Marker]]:
-    """Marked relations of a schema: those with our suffixes, and the public views of the states."""
+def marked_relations(
+    engine: Engine, schema: TableName, cannot_read: Callable[[TableName, EngineError], None]
+) -> Iterator[tuple[RelationFacts, Marker]]:
+    """Marked relations of a schema: those with our suffixes, and the public views of the states.
+
+    cannot_read  gets the name of each relation that cannot be read; it may raise
+    """
     names = {name.key: name for name in engine.names_like(schema) if "__ivm" in name.identifier.lower()}
     seen: set[str] = set()
     while names:
         key, name = names.popitem()
         seen.add(key)
-        facts = engine.describe(name)
+        try:
+            facts = engine.describe(name)
+        except EngineError as error:
+            cannot_read(name, error)
+            continue
         marker = read_marker(facts.properties) if facts else None
         if facts is None or marker is None or not marker.fits(facts.name):
             continue
