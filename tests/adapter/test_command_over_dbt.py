@@ -13,6 +13,7 @@ from dbt.adapters.sparkivm.command import main
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
 from dbt.cli.main import dbtRunner
 
+from sparkivm.engine import EngineError, EngineLost
 from sparkivm.marker import owner_of
 from sparkivm.names import TableName
 from tests.dbt.spark_project import parse, write_files
@@ -198,6 +199,33 @@ def test_one_name_is_a_list_of_one(project, name, arguments):
     printed = operation(name, arguments)
     assert '"model.shop.m"' in printed
     assert "model.shop.wrong" not in printed.partition("left_out")[0]
+
+
+def test_the_query_of_a_consistency_test_fails_in_place_of_its_compilation(project, monkeypatch):
+    """dbt compiles tests in commands that do not run them, such as `docs generate`."""
+    write_files(Path("."), {"macros/shown.sql": SHOWN})
+
+    def fails(error: Exception) -> None:
+        def describe(name: TableName) -> None:
+            raise error
+
+        monkeypatch.setattr(project.engine, "describe", describe)
+
+    assert "raise_error" not in operation("shown", "{}")
+    fails(EngineError("no permission on shop.m__ivm"))
+    assert "where raise_error('no permission on shop.m__ivm') is null" in operation("shown", "{}")
+    fails(EngineLost("there is no Spark"))
+    text = operation("shown", "{}")
+    assert "there is no Spark" in text
+    assert "raise_error" not in text, "nothing else would run either"
+
+
+SHOWN = """
+{% macro shown() %}
+  {% set m = api.Relation.create(schema='shop', identifier='m') %}
+  {% do print(adapter.incremental_view_consistency_sql(m)) %}
+{% endmacro %}
+"""
 
 
 def test_errors(project):

@@ -248,7 +248,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 self._execute_header(options)
                 request = self._request(view, model.unique_id, model.compiled_code, options)
                 return str(consistency_sql(self.ivm_engine(), request))
-            except (ModelError, DeclarationError, CompilationError) as error:
+            except (ModelError, DeclarationError, CompilationError, EngineError) as error:
                 return _failing_sql(str(error))
 
     @available.parse(lambda *args, **kwargs: "")
