@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sparkivm.changes.frontier import SourceFrontier
-from sparkivm.engine import Commit, Field, RelationFacts
+from sparkivm.engine import Commit, Field, RelationFacts, SnapshotTag
 from sparkivm.formats.delta import DELTA
 from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.formats.iceberg import ICEBERG
@@ -89,7 +89,7 @@ def test_delta_keeps_it_as_long_as_the_table_says():
     assert delta(UPDATE, **{log: "interval 1 month", files: "interval 1 month"})[1] is None, "not understood"
 
 
-def iceberg(*operations: str, at: int = 1, **properties: str) -> Waiting:
+def iceberg(*operations: str, at: int = 1, tags: tuple[SnapshotTag, ...] = (), **properties: str) -> Waiting:
     """The operations made the snapshots from 2 on, a day each; the frontier is at snapshot `at`."""
     numbers = range(1, len(operations) + 2)
     commits = [
@@ -99,7 +99,7 @@ def iceberg(*operations: str, at: int = 1, **properties: str) -> Waiting:
     newest = len(commits)
     table = RelationFacts(
         TableName("s", "t"), "iceberg", (), table_id="id", version=newest, commit_id=f"snapshot:{newest}:0",
-        properties=properties,
+        properties=properties, tags=dict(enumerate(tags)),
     )  # fmt: skip
     known = SourceFrontier("s.t", "id", at, f"snapshot:{at}:0", at * DAY_MS, {})
     return ICEBERG.waiting(table, known, commits)
@@ -117,6 +117,21 @@ def test_iceberg_keeps_snapshots_for_some_days():
 @pytest.mark.parametrize(("fewest", "until"), [(2, None), (1, 6 * DAY_MS)])
 def test_iceberg_keeps_the_newest_snapshots(fewest, until):
     assert iceberg("append", **{"history.expire.min-snapshots-to-keep": str(fewest)}).kept_until_ms == until
+
+
+@pytest.mark.parametrize(
+    ("tags", "until"),
+    [
+        ((SnapshotTag(1, 15 * DAY_MS),), 15 * DAY_MS),
+        ((SnapshotTag(1, 2 * DAY_MS),), 6 * DAY_MS),
+        ((SnapshotTag(1, 9 * DAY_MS), SnapshotTag(1, 8 * DAY_MS)), 9 * DAY_MS),
+        ((SnapshotTag(1, 9 * DAY_MS), SnapshotTag(1, None)), None),
+        ((SnapshotTag(2, 15 * DAY_MS), SnapshotTag(2, None)), 6 * DAY_MS),
+    ],
+)
+def test_tags_keep_the_snapshot_longer(tags, until):
+    """Those of `keep_snapshots`, and other people's."""
+    assert iceberg("append", tags=tags).kept_until_ms == until
 
 
 def test_a_table_that_had_no_snapshot_has_nothing_to_keep():

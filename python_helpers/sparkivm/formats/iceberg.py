@@ -70,7 +70,10 @@ class Iceberg(TableFormat):
         )  # fmt: skip
 
     def waiting(self, source: RelationFacts, known: SourceFrontier, commits: Sequence[Commit]) -> Waiting:
-        """The table has to keep the frontier's snapshot, until somebody calls `expire_snapshots`."""
+        """The table has to keep the frontier's snapshot, until somebody calls `expire_snapshots`.
+
+        It does so for the table's own time, and as long as a tag is on the snapshot, whichever is longer.
+        """
         old, new = snapshot_of(known.commit_id), source.snapshot
         if old == new:
             return NOTHING
@@ -79,7 +82,12 @@ class Iceberg(TableFormat):
         fewest = int(source.properties.get(_FEWEST_KEPT, 1))
         if not old or len(path) < fewest:  # it is among the newest ones
             return Waiting(changing)
-        return Waiting(changing, known.timestamp_ms + int(source.properties.get(RETENTION, _RETENTION_MS)))
+        kept_ms = known.timestamp_ms + int(source.properties.get(RETENTION, _RETENTION_MS))
+        for tag in (tag for tag in source.tags.values() if tag.snapshot == old):
+            if tag.until_ms is None:
+                return Waiting(changing)
+            kept_ms = max(kept_ms, tag.until_ms)
+        return Waiting(changing, kept_ms)
 
     def at(self, source: RelationFacts, known: SourceFrontier) -> RelationFacts:
         if source.commit_id == known.commit_id or source.table_id != known.table_id:
