@@ -163,3 +163,18 @@ def test_a_view_that_is_not_incremental(lab):
     view.refresh()
     found = of(view)
     assert (found.incremental, found.last_refresh.reason) == (False, "NON_DETERMINISTIC_EXPRESSION")
+
+
+def test_a_view_that_is_not_incremental_needs_no_history(lab):
+    """Each of its refreshes is a rebuild, which reads the newest version."""
+    view = lab.view("m", "select k, rand() as r from t")
+    view.refresh()
+    lab.run("insert into t values (4, 3, 8)", "delete from t where id = 1")
+    found = source_of(view)
+    assert (found.behind, found.commits_behind, found.history_days) == (True, 2, None)
+    lab.forget_commits("t", 2)
+    found = of(view)
+    assert (found.condition, found.problem) == ("behind", "")
+    assert (found.sources[0].behind, found.sources[0].problem) == (True, "")
+    lab.run("drop table t")
+    assert "there is no table shop.t" in of(view).problem

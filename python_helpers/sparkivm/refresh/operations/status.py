@@ -42,12 +42,13 @@ class SourceStatus:
     version         that the view reflects
     newest_version  of the source; None if it cannot be read
     behind          whether the next refresh has something to read
-    commits_behind  since then, that may have changed rows; 0 after a rollback to an earlier snapshot
+    commits_behind  since then, that may have changed rows; 0 after a rollback to an earlier snapshot, or if
+                    the source has forgotten them and the view does not need them
     changed_rows    in these commits, updates counted twice; None if they do not say
     behind_since    time of the first of them
     minutes_behind  since then
     history_days    until maintenance of the source may remove what the next refresh reads, which makes it a
-                    rebuild; None if it reads nothing, or nothing is removed
+                    rebuild; None if it reads nothing, if nothing is removed, or if it is a rebuild anyway
     problem         why the next refresh is a rebuild; "" without one
     """
 
@@ -127,8 +128,11 @@ def _status(
         return replace(found, condition="rebuild", problem=str(stored.problem))
     known = stored.frontier.sources
     sources.look_ahead(name_of(source.name) for source in known.values())
-    read = tuple(_source(engine, sources, known[key], now_ms) for key in sorted(known))
-    found = replace(found, incremental=stored.frontier.kind != "full", sources=read)
+    incremental = stored.frontier.kind != "full"
+    read = tuple(
+        _source(engine, sources, known[key], now_ms, needs_history=incremental) for key in sorted(known)
+    )
+    found = replace(found, incremental=incremental, sources=read)
     problem = next((source.problem for source in read if source.problem), "")
     if problem:
         return replace(found, condition="rebuild", problem=problem)
@@ -154,7 +158,10 @@ def _with_state(engine: Engine, state: RelationFacts, found: ViewStatus) -> View
     return replace(found, last_refresh=last, rebuild_seconds=rebuild_s, saved_seconds=saved_s)
 
 
-def _source(engine: Engine, sources: Sources, known: SourceFrontier, now_ms: int) -> SourceStatus:
+def _source(
+    engine: Engine, sources: Sources, known: SourceFrontier, now_ms: int, *, needs_history: bool
+) -> SourceStatus:
+    """needs_history  whether a refresh reads changes: one that is always a rebuild does not"""
     unread = SourceStatus(known.name, None, known.version, None)
     try:
         facts = sources.facts(name_of(known.name))
@@ -165,8 +172,11 @@ def _source(engine: Engine, sources: Sources, known: SourceFrontier, now_ms: int
         unread = replace(unread, mirror=mirror, newest_version=facts.version)
         if facts.at == known.at:
             return unread
-        return _compared(facts, known, engine.commits(facts.name, known.version - 1), now_ms, unread)
+        found = _compared(facts, known, engine.commits(facts.name, known.version - 1), now_ms, unread)
+        return found if needs_history else replace(found, history_days=None)
     except NotIncremental as error:
+        if error.fallback.reason is Reason.HISTORY_UNAVAILABLE and not needs_history:
+            return replace(unread, behind=True)
         return replace(unread, problem=str(error.fallback))
     except DeclarationError as error:
         return replace(unread, problem=str(error))
