@@ -8,6 +8,7 @@ import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError
+from sparkivm.names import TableName
 from sparkivm.refresh.operations.status import SourceStatus, ViewStatus, view_status
 from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.conftest import BY_K
@@ -178,3 +179,21 @@ def test_a_view_that_is_not_incremental_needs_no_history(lab):
     assert (found.sources[0].behind, found.sources[0].problem) == (True, "")
     lab.run("drop table t")
     assert "there is no table shop.t" in of(view).problem
+
+
+def test_the_log_of_a_state_is_read_once_for_the_frontier_and_once_for_the_rows(lab, view, monkeypatch):
+    """Over SQL each is a DESCRIBE HISTORY. The second reads one commit, then ten."""
+    commits, asked = lab.engine.commits, list[int]()
+
+    def counted(name: TableName, after: int) -> object:
+        if name.identifier == "m__ivm":
+            asked.append(after)
+        return commits(name, after)
+
+    for k in range(12):
+        lab.run(f"insert into t values ({10 + k}, 3, 8)")
+        view.must_be("incremental")
+    newest = lab.version("m__ivm")
+    monkeypatch.setattr(lab.engine, "commits", counted)
+    assert of(view).last_refresh.version == newest
+    assert asked == [newest - 1, newest - 1, newest - 10]

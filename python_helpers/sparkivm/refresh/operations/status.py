@@ -25,7 +25,7 @@ from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.ownership import check_state_is_ours
-from sparkivm.refresh.stored.stored_state import all_commits, newest_frontier, read_state
+from sparkivm.refresh.stored.stored_state import StoredState, all_commits, newest_frontier, read_state
 
 Condition = Literal["current", "behind", "rebuild", "not_built", "broken"]
 _MINUTE_MS = 60 * 1000
@@ -119,7 +119,7 @@ def _status(
         return replace(found, condition="rebuild", problem=str(public.moved))
     check_state_is_ours(engine, request, stored.facts)
     public.check_name()
-    found = _with_state(engine, stored.facts, found)
+    found = _with_state(engine, stored, stored.facts, found)
     if stored.built_empty:
         return replace(found, condition="not_built", problem=str(stored.problem))
     if not public.is_there:
@@ -139,7 +139,7 @@ def _status(
     return replace(found, condition="behind" if any(one.behind for one in read) else "current")
 
 
-def _with_state(engine: Engine, state: RelationFacts, found: ViewStatus) -> ViewStatus:
+def _with_state(engine: Engine, stored: StoredState, state: RelationFacts, found: ViewStatus) -> ViewStatus:
     """Sizes, and the last refresh."""
     found = replace(found, format=state.kind, files=state.files, bytes=state.size_bytes)
     format = STATE_FORMATS.get(state.kind)
@@ -147,10 +147,12 @@ def _with_state(engine: Engine, state: RelationFacts, found: ViewStatus) -> View
         return found
     commits = list(islice(all_commits(engine, state), _COMMITS_READ))
     found = replace(found, rows=format.rows(format.line(state, commits)))
-    newest = newest_frontier(engine, state)
-    if newest is None:
-        return found
-    commit, frontier = newest
+    commit, frontier = stored.frontier_commit, stored.frontier
+    if commit is None or frontier is None:
+        newest = newest_frontier(engine, state)  # of a state that cannot be refreshed incrementally
+        if newest is None:
+            return found
+        commit, frontier = newest
     last, rebuild_s = refresh_of(format, commit, frontier), rebuild_ms(frontier, commit) / 1000 or None
     saved_s = None
     if last.mode == "incremental" and rebuild_s is not None and last.seconds is not None:
