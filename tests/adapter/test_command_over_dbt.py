@@ -88,6 +88,38 @@ def test_what_is_going_on(project):
     assert told("leftovers") == []  # in spite of the view with a wrong option
 
 
+@pytest.mark.parametrize(
+    ("file", "former", "text", "catalog"),
+    [
+        (
+            "dbt_project.yml",
+            "{+materialized",
+            "{+meta: {sparkivm: {file_format: iceberg, state_catalog: states}}, +materialized",
+            "states",
+        ),
+        ("profiles.yml", "method: session,", "method: session, state_format: iceberg,", "sparkivm"),
+    ],
+)
+def test_a_catalog_of_states_is_looked_at_if_no_model_is_a_view(
+    project, monkeypatch, file, former, text, catalog
+):
+    """After the last view with a state there has gone back to a table."""
+    Path("dbt_project.yml").write_text(FILES["dbt_project.yml"].replace("incremental_view", "table"))
+    Path(file).write_text(Path(file).read_text().replace(former, text))
+    listed, looked_at = project.engine.names_like, list[str]()
+
+    def names_like(prefix: TableName) -> Any:
+        looked_at.append(str(prefix))
+        return listed(prefix)
+
+    monkeypatch.setattr(project.engine, "names_like", names_like)
+    said("leftovers")
+    assert looked_at == ["shop", f"{catalog}.shop"]
+    looked_at.clear()
+    operation("drop_incremental_view", "{view: m}")
+    assert looked_at == ["shop.m__ivm", f"{catalog}.shop.m__ivm"]
+
+
 def test_a_leftover_that_cannot_be_dropped(project):
     """The operation and the command say so, of each relation."""
     Path("models", "m.sql").unlink()

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 from dbt.adapters.sparkivm.column_docs import ColumnDoc, ColumnDocs
-from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of
+from dbt.adapters.sparkivm.model_config import IncrementalViewOptions, declaration_of, named_catalogs
 from dbt.adapters.sparkivm.option_names import OPTIONS
 from dbt.artifacts.resources.v1.model import ModelConfig
 from dbt_common.exceptions import CompilationError
@@ -26,6 +26,23 @@ def test_defaults():
     assert options.full_refresh_allowed
     assert options.comment == ""
     assert options.column_docs == ColumnDocs()
+
+
+@pytest.mark.parametrize(
+    ("config", "catalogs"),
+    [
+        ({}, set()),
+        ({"meta": None, "state_catalog": None}, set()),
+        (
+            {"state_catalog": "a", "meta": {"state_catalog": "b", "sparkivm": {"state_catalog": "c"}}},
+            {"a", "b", "c"},
+        ),
+        ({"state_catalog": 5, "meta": {"sparkivm": "wrong", "state_catalog": " "}}, set()),
+    ],
+)
+def test_catalogs_that_a_config_names(config, catalogs):
+    """Those without effect too: an earlier version of the config may have used them."""
+    assert named_catalogs(config) == catalogs
 
 
 def test_options_may_be_in_meta():

@@ -123,6 +123,15 @@ def declaration_of(meta: object) -> object:
     return {name: value for name, value in meta.items() if name not in OPTIONS}
 
 
+def named_catalogs(config: Any) -> frozenset[str]:
+    """The catalogs for states that a model's config names, also if the model is no incremental view."""
+    meta = config.get("meta") or {}
+    own = meta.get("sparkivm")
+    places = (config, own if isinstance(own, Mapping) else {}, meta)
+    given = (place.get("state_catalog") for place in places)
+    return frozenset(one for one in given if isinstance(one, str) and one.strip())
+
+
 _ENTRY = re.compile(r"(?:`[^`]*`|\([^)]*\)|[^,`(])+")  # of a list with commas
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin, author_errors
-from dbt.adapters.sparkivm.log import logger
+from dbt.adapters.sparkivm.model_config import named_catalogs
 from dbt.adapters.sparkivm.project_nodes import name_of_node, names_in_project, relations
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -113,11 +113,10 @@ class OperationsMixin(IncrementalViewMixin):
 
         name, own = self._relation_named(view), self.config.project_name
         model = self._views().get(name.key)
-        catalogs = self._state_catalogs([model] if model else [])
         owner = project or own
         kept_for = model if owner == own and str(view).lower() != name.key else None
         with author_errors():
-            return drop_incremental_view(self.ivm_engine(), name, owner, kept_for, catalogs)
+            return drop_incremental_view(self.ivm_engine(), name, owner, kept_for, self._state_catalogs())
 
     @available.parse(lambda *args, **kwargs: "")
     def incremental_view_status(self, views: Sequence[str] | None = None) -> str:
@@ -231,25 +230,18 @@ class OperationsMixin(IncrementalViewMixin):
         ]
         homes = [TableName(declared.home, ""), *(mirror for _, mirror in self._mirrors())]
         schemas = {name.schema.lower(): TableName(name.schema, "") for name in (*named, *homes)}
-        catalogs = self._known_state_catalogs()
+        catalogs = self._state_catalogs()
         elsewhere = [replace(schema, catalog=catalog) for schema in schemas.values() for catalog in catalogs]
         return [*schemas.values(), *elsewhere]
 
-    def _known_state_catalogs(self) -> frozenset[str]:
-        """The catalogs of all states, except of models whose options are wrong."""
-        found: set[str] = set()
-        for model in self._views().values():
-            try:
-                found |= self._state_catalogs([model])
-            except CompilationError as error:
-                logger.warning(f"relations of {model} in another catalog are not looked at: {error.msg}")
-        return frozenset(found)
+    def _state_catalogs(self) -> list[str]:
+        """The catalogs that may contain states of the project.
 
-    def _state_catalogs(self, models: Iterable[str]) -> frozenset[str]:
-        """The catalogs that contain states of models, given by unique_id."""
-        nodes = self.get_macro_resolver().nodes  # type: ignore[union-attr]  # dbt's manifest
-        layouts = [self._options(nodes[model].to_dict()).layout for model in models]
-        return frozenset(layout.catalog for layout in layouts if layout.catalog)
+        A model that was a view, and the folder of one that is gone, may still name the catalog of its state.
+        """
+        default = self.default_layout().catalog
+        named = {catalog for node in self._models() for catalog in named_catalogs(node.config)}
+        return sorted(named if default is None else named | {default})
 
     def _views(self) -> dict[str, str]:
         """The project's incremental views: view key → unique_id of the model."""
