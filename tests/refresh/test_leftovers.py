@@ -103,6 +103,20 @@ def test_a_relation_that_cannot_be_read_is_listed(lab, view, monkeypatch):
     assert made(lab) == ["other", "other__ivm"]
 
 
+def test_a_schema_that_cannot_be_listed(lab, view, monkeypatch):
+    """For example in a catalog that this Spark does not have."""
+    listed_in = lab.engine.names_like
+
+    def names_like(prefix: TableName) -> object:
+        if prefix.catalog:
+            raise EngineError("there is no such catalog")
+        return listed_in(prefix)
+
+    monkeypatch.setattr(lab.engine, "names_like", names_like)
+    found = leftovers(lab.engine, "lab", [TableName("shop", "", "states"), *SCHEMA], {}, ())
+    assert [str(one) for one in found[2:]] == ["states.shop: it cannot be read: there is no such catalog"]
+
+
 @pytest.mark.parametrize("method", ["describe", "commits"])
 def test_a_mirror_stays_while_a_state_cannot_be_read(lab, monkeypatch, method):
     """The state may read it."""

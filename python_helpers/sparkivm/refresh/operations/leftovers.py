@@ -48,7 +48,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Unread:
-    """A relation with a name like ours that cannot be read, so it is not known whose it is."""
+    """A relation with a name like ours that cannot be read, so it is not known whose it is; or a schema."""
 
     name: TableName
     error: str

@@ -89,9 +89,14 @@ def marked_relations(
 ) -> Iterator[tuple[RelationFacts, Marker]]:
     """Marked relations of a schema: those with our suffixes, and the public views of the states.
 
-    cannot_read  gets the name of each relation that cannot be read; it may raise
+    cannot_read  gets the name of each relation that cannot be read, or of the schema; it may raise
     """
-    names = {name.key: name for name in engine.names_like(schema) if "__ivm" in name.identifier.lower()}
+    try:
+        listed = engine.names_like(schema)
+    except EngineError as error:
+        cannot_read(schema, error)
+        return
+    names = {name.key: name for name in listed if "__ivm" in name.identifier.lower()}
     seen: set[str] = set()
     while names:
         key, name = names.popitem()
