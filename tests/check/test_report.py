@@ -41,8 +41,29 @@ def test_json_and_back():
     assert found.counts == {"incremental": 1, "full": 1, "unknown": 1}
 
 
+def test_fields_of_a_later_version_are_accepted():
+    """The version of the JSON stays the same when a field is added."""
+    edits = (Edit("is_incremental() is false", "remove it", (4, 7)),)
+    found = report(model("b", RANDOM, edits=edits))
+    later = json.loads(json.dumps(found.json))
+    (one,) = later["models"]
+    for part in (later, one, one["cause"], one["edits"][0]):
+        part["severity"] = "new"
+    assert Report.of(later) == found
+
+
 @pytest.mark.parametrize(
-    "found", [[], {}, {"version": 2, "models": []}, {"version": 1, "models": [{}]}, None, "x"]
+    "found",
+    [
+        [],
+        {},
+        {"version": 2, "models": []},
+        {"version": 1, "models": [{}]},
+        {"version": 1, "models": ["x"]},
+        {"version": 1, "models": [{"edits": [], "cause": "x"}]},
+        None,
+        "x",
+    ],
 )
 def test_what_is_no_report(found):
     with pytest.raises(ValueError, match=r"^it (has version 2, not 1|is not a report)"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from sparkivm.errors import DeclarationError, ModelError
@@ -78,10 +78,14 @@ class ModelReport:
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> ModelReport:
-        """From its JSON. Raises: KeyError, TypeError."""
-        edits = tuple(Edit(**{**one, "lines": tuple(one["lines"])}) for one in found["edits"])
-        cause = None if found["cause"] is None else Cause(**found["cause"])
-        return cls(**{**found, "cause": cause, "edits": edits, "remarks": tuple(found["remarks"])})
+        """From its JSON, which may have fields of a later version.
+
+        Raises: KeyError, TypeError, AttributeError.
+        """
+        edits = tuple(Edit(**{**_known(Edit, one), "lines": tuple(one["lines"])}) for one in found["edits"])
+        cause = None if found["cause"] is None else Cause(**_known(Cause, found["cause"]))
+        parts = {"cause": cause, "edits": edits, "remarks": tuple(found["remarks"])}
+        return cls(**{**_known(cls, found), **parts})
 
 
 @dataclass(frozen=True)
@@ -105,14 +109,19 @@ class Report:
 
     @classmethod
     def of(cls, found: Any) -> Report:
-        """From its JSON. Raises: ValueError."""
+        """From its JSON, which may have fields of a later version. Raises: ValueError."""
         try:
             if found["version"] != VERSION:
                 raise ValueError(f"it has version {found['version']}, not {VERSION}")
             models = tuple(map(ModelReport.of, found["models"]))
             return cls(found["project"], found["package"], models)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is not a report of sparkivm check: {error!r}") from None
+
+
+def _known(kind: type[Cause | Edit | ModelReport], found: Mapping[str, Any]) -> dict[str, Any]:
+    names = {one.name for one in fields(kind)}
+    return {name: value for name, value in found.items() if name in names}
 
 
 def cause_of(why: Fallback, compiled: str, raw: str) -> Cause:
