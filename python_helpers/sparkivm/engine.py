@@ -14,6 +14,7 @@ from sparkivm.spark.data_types import SparkType, spark_type
 Row = Mapping[str, Any]
 _POSITION = re.compile(r"\bline (\d+),? pos (\d+)")
 _SUBSTITUTE = "spark.sql.variable.substitute"
+_KINDS = {"delta": "a Delta table", "iceberg": "an Iceberg table", "view": "a view", "other": "a table"}
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ class RelationFacts:
     def at(self) -> tuple[str, int, str]:
         """The table, its version and commit: if these are equal, the rows are too."""
         return self.table_id, self.version, self.commit_id
+
+    @property
+    def is_a(self) -> str:
+        """Its kind as a message says it."""
+        return _KINDS[self.kind]
 
     @property
     def has_versions(self) -> bool:

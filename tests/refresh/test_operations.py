@@ -7,8 +7,9 @@ import json
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
-from sparkivm.engine import EngineError
+from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import DeclarationError, ModelError
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import FEED, View, refused
@@ -329,6 +330,12 @@ def test_capture_switches_a_feed_on_once(lab):
     assert lab.properties("p")["delta.enableChangeDataFeed"] == "true"
     assert "is a Delta table and records its changes" in lab.capture("p")
     assert lab.version("p") == 1
+
+
+def test_an_iceberg_table_records_its_changes_already(lab, monkeypatch):
+    facts = RelationFacts(TableName("shop", "p"), "iceberg", ())
+    monkeypatch.setattr(lab.engine, "describe", lambda name: facts)
+    assert lab.capture("p") == "shop.p is an Iceberg table and records its changes"
 
 
 def test_capture_of_what_needs_none(lab):

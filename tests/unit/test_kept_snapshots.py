@@ -137,7 +137,7 @@ def test_sources_that_keep_nothing():
 def test_sources_that_are_not_iceberg():
     delta = RelationFacts(ORDERS, "delta", ())
     mirror = RelationFacts(TableName("s", "mirror"), "iceberg", (), mirror_of=ORDERS)
-    for found, words in ((delta, "a delta table"), (mirror, "a mirror of it")):
+    for found, words in ((delta, "a Delta table"), (mirror, "a mirror of it")):
         assert kept(found, frontier()) == ([], [])
         statements, (warning,) = kept(found, frontier(), names_others=True)
         assert not statements

@@ -57,6 +57,6 @@ def _switched_on(engine: Engine, source: RelationFacts) -> str:
     if source.kind == "other":
         return f"{source.name} is declared to have no mirror"
     if format_of(source).records_changes(source):
-        return f"{source.name} is a {source.kind.title()} table and records its changes"
+        return f"{source.name} is {source.is_a} and records its changes"
     engine.execute(engine.render("enable_change_capture", table=source.name.sql))
     return f"{source.name} records its changes from now on ({CHANGE_FEED} = true)"

@@ -58,7 +58,7 @@ def keep_snapshots(
             continue
         if source.kind != "iceberg" or source.mirror_of is not None:
             if names_others:
-                kind = "a mirror of it" if source.mirror_of else f"a {source.kind} table"
+                kind = "a mirror of it" if source.mirror_of else source.is_a
                 engine.warn(f"keep_snapshots has no effect on {known.name}: the view reads {kind}")
             continue
         # The source may change, and expire its snapshots, at any time before the tag is renewed.

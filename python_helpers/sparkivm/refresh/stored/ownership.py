@@ -21,7 +21,6 @@ from sparkivm.refresh.stored.kept_snapshots import release_snapshots
 from sparkivm.refresh.stored.stored_state import is_state_of
 
 ROLES_OF_A_VIEW = (Role.PUBLIC_VIEW, Role.AUXILIARY_VIEW, Role.STEP, Role.AUXILIARY_STATE, Role.STATE)
-_KINDS = {"delta": "a Delta table", "iceberg": "an Iceberg table", "view": "a view", "other": "a table"}
 
 
 def check_state_is_ours(engine: Engine, request: RefreshRequest, found: RelationFacts | None) -> None:
@@ -53,8 +52,7 @@ def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> Mod
         do += f"; if project {marker.owner.project} was renamed, drop_incremental_view has an argument for it"
     return ModelError(
         request.view,
-        f"{found.name}, the name of its {role.value}, is taken by "
-        f"{_whose(found.properties, _KINDS[found.kind])}",
+        f"{found.name}, the name of its {role.value}, is taken by {_whose(found.properties, found.is_a)}",
         do,
     )
 
