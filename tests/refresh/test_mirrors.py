@@ -10,6 +10,7 @@ from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.errors import DeclarationError
 from sparkivm.formats.delta_states import DeltaStates
 from sparkivm.reasons import Reason
+from sparkivm.refresh.operations.status import view_status
 from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View, refused
 
@@ -287,6 +288,11 @@ def test_remove_leaves_a_table_of_somebody(lab):
 def test_explain_and_status_of_a_view_whose_mirror_was_removed(lab, view):
     lab.capture("p", remove=True)
     assert "SOURCE_REPLACED: the mirror of shop.p was removed" in view.explain()
+    found = view_status(lab.engine, view.request, Pins(), now_ms=0)
+    assert (found.condition, found.problem) == (
+        "rebuild",
+        "SOURCE_REPLACED: the mirror of shop.p was removed",
+    )
     view.must_be("full", Reason.SOURCE_REPLACED)
 
 

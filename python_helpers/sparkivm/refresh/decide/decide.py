@@ -242,13 +242,18 @@ def _change_of(engine: Engine, seen: Observation, key: str) -> SourceChange:
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
     if source.awaits_mirror:
-        raise NotIncremental(Reason.SOURCE_REPLACED, f"the mirror of {source.name} was removed")
+        raise mirror_is_gone(source)
     format = format_of(source)
     change = format.change(source, known, engine.commits(source.name, known.version - 1))
     may_alter = seen.request.change_capture != "never_alter"
     if change.how == "diff" and not may_alter and not format.records_changes(source):
         raise NotIncremental(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes")
     return change
+
+
+def mirror_is_gone(source: RelationFacts) -> NotIncremental:
+    """The reason for a rebuild if the mirror that the view read was removed."""
+    return NotIncremental(Reason.SOURCE_REPLACED, f"the mirror of {source.name} was removed")
 
 
 def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Changes) -> Sizes:
