@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 
-from benchmarks.result import Result
+from benchmarks.result import WHOLE, Result
 from benchmarks.table import text_table
 
 _COUNTS = ("statements", "jobs", "tasks", "plan_nodes", "rows_read")
@@ -26,7 +26,13 @@ def report(results: Sequence[Result]) -> str:
     ]
     if strategies:
         parts.append(text_table(("case", "strategy per operator"), strategies))
-    return "\n\n".join([*parts, summary(results)])
+    views = [one for one in results if one.case != WHOLE]
+    groups = {tuple(one.labels.items()): one.labels for one in views}
+    for labels in groups.values():
+        said = ", ".join(f"{key} {value}" for key, value in labels.items())
+        of_group = summary([one for one in views if one.labels == labels])
+        parts.append(f"{said}\n{of_group}" if len(groups) > 1 else of_group)
+    return "\n\n".join(parts)
 
 
 def summary(results: Sequence[Result]) -> str:

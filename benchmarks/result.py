@@ -11,6 +11,8 @@ from typing import Any
 from benchmarks.dbt_runner import Execution
 from benchmarks.event_log import Work
 
+WHOLE = "dbt run"  # the case of a run of all models beside the models' own cases
+
 
 @dataclass
 class Timings:

@@ -10,9 +10,7 @@ from benchmarks.demo import Comparison, compare, drawn, summary
 from benchmarks.demo_arms import Conditions
 from benchmarks.errors import BenchmarkError
 from benchmarks.event_log import Work
-from benchmarks.result import Result, Timings
-
-WHOLE = "dbt run"
+from benchmarks.result import WHOLE, Result, Timings
 
 
 def run(bench: Bench) -> Outcome:

@@ -3,7 +3,7 @@
 from benchmarks.dbt_runner import Execution, NodeRun
 from benchmarks.event_log import Work
 from benchmarks.report import report, strategy_text, summary
-from benchmarks.result import Result, Timings
+from benchmarks.result import WHOLE, Result, Timings
 from benchmarks.suites.growth import growth
 
 
@@ -44,6 +44,15 @@ def test_report_has_a_line_per_case_and_its_strategies():
     assert lines[0].split()[:2] == ["case", "rows"]
     assert lines[2].split()[:5] == ["q01", "1000", "10", "2", "0.200"]
     assert "q01, rows 1000  Filter linear" in lines
+
+
+def test_each_start_has_its_summary_without_the_whole_run():
+    results = [
+        result(case, s, start=start) for start, s in (("fresh", 5), ("warm", 2)) for case in (WHOLE, "a")
+    ]
+    *_, fresh, warm = report(results).split("\n\n")
+    assert fresh.startswith("start fresh\ngeometric mean of the 1 ratios: 0.500\nincremental: 1 of 1,")
+    assert warm.startswith("start warm\ngeometric mean of the 1 ratios: 0.200\n")
 
 
 def test_growth_compares_the_smallest_with_the_largest_scale():
