@@ -18,7 +18,7 @@ import pytest
 
 from tests.mutants.coverage import LineTrace
 
-FAST = "not spark and not dbt and not thrift and not slow"
+FAST = "not spark and not dbt and not thrift and not slow and not nightly"
 # Tests that compare texts: they show only that a mutant changes a text.
 TEXTS = ("tests/golden/", "tests/docs/")
 _CPU_LIMIT_S = 20.0  # for a test that takes no time, in case a mutant never ends
