@@ -5,9 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
+from dbt.adapters.sparkivm.model_config import IncrementalViewOptions
 from dbt.adapters.sparkivm.project_nodes import shared_relations
 from dbt.artifacts.resources import NodeConfig
+
+from sparkivm.refresh.request import StateLayout
 
 
 def node(kind: str, *read: str) -> Any:
@@ -53,6 +57,19 @@ def test_relations_with_several_readers_in_the_run():
     )
     manifest = SimpleNamespace(nodes={one.unique_id: one for one in models}, sources={raw.unique_id: raw})
     selected = set(manifest.nodes)
-    assert shared_relations(manifest, selected) == {"shop.lines", "shop.built", "shop.a__ivm", "lake.s.raw"}
-    assert shared_relations(manifest, selected - {"model.p.b", "model.p.beside"}) == frozenset()
-    assert shared_relations(manifest, {"test.p.of_a", "source.p.s.raw"}) == frozenset()
+
+    def shared(selected):
+        return shared_relations(manifest, selected, lambda node: {"a": "states"}.get(node.alias))
+
+    assert shared(selected) == {"shop.lines", "shop.built", "states.shop.a__ivm", "lake.s.raw"}
+    assert shared(selected - {"model.p.b", "model.p.beside"}) == frozenset()
+    assert shared({"test.p.of_a", "source.p.s.raw"}) == frozenset()
+
+
+@pytest.mark.parametrize(("options", "catalog"), [({}, "sparkivm"), ({"file_format": "delta"}, None)])
+def test_the_catalog_of_a_state_may_be_the_profiles(options, catalog):
+    """Other views read the state there."""
+    layout = StateLayout(file_format="iceberg", catalog="sparkivm")
+    adapter: Any = SimpleNamespace(_options=lambda model: IncrementalViewOptions.of(model, layout))
+    read = SimpleNamespace(to_dict=lambda: {"name": "a", "unique_id": "model.p.a", "config": options})
+    assert IncrementalViewMixin._state_catalog(adapter, read) == catalog

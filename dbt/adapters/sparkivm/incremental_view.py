@@ -336,8 +336,15 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
     def _shared_relations(self, selected: Collection[str]) -> frozenset[str]:
         if self._shared is None:
-            self._shared = shared_relations(self.get_macro_resolver(), selected)
+            self._shared = shared_relations(self.get_macro_resolver(), selected, self._state_catalog)
         return self._shared
+
+    def _state_catalog(self, node: Any) -> str | None:
+        """The catalog of a view's state; None for its own, and if its options are wrong."""
+        try:
+            return self._options(node.to_dict()).layout.catalog
+        except CompilationError:
+            return None  # its own refresh says what is wrong
 
     @cached_property
     def _declared_sources(self) -> DeclaredSources:

@@ -6,7 +6,7 @@ tested  tests/adapter/test_names_in_project.py
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from dbt.adapters.base.relation import BaseRelation
@@ -49,12 +49,15 @@ def table_name(schema: Any, identifier: Any) -> TableName:
     return TableName(".".join(rest), name, first) if rest else TableName(first, name)
 
 
-def shared_relations(manifest: Any, selected: Collection[str]) -> frozenset[str]:
+def shared_relations(
+    manifest: Any, selected: Collection[str], catalog_of: Callable[[Any], str | None]
+) -> frozenset[str]:
     """Keys of the relations that several incremental views read, also through plain views.
 
     Of an incremental view it is the key of its state, which is read instead.
 
-    selected  the unique_ids of the run's nodes
+    selected    the unique_ids of the run's nodes
+    catalog_of  the catalog of an incremental view's state, by the view's node; None for the view's own
     """
     nodes = {**manifest.nodes, **manifest.sources}
     readers: defaultdict[str, set[str]] = defaultdict(set)
@@ -69,13 +72,11 @@ def shared_relations(manifest: Any, selected: Collection[str]) -> frozenset[str]
                 if _materialized(nodes[name]) in ("view", "ephemeral"):
                     below += nodes[name].depends_on_nodes
     shared = {name for name, models in readers.items() if len(models) > 1}
-    return frozenset(_read(node, name).key for node, name in relations(manifest) if node.unique_id in shared)
-
-
-def _read(node: Any, name: TableName) -> TableName:
-    """The relation that views over a node read."""
-    is_view = _materialized(node) == "incremental_view"
-    return state_table(name, node.config.get("state_catalog")) if is_view else name
+    read = ((node, name) for node, name in relations(manifest) if node.unique_id in shared)
+    return frozenset(
+        state_table(name, catalog_of(node)).key if _materialized(node) == "incremental_view" else name.key
+        for node, name in read
+    )
 
 
 def _materialized(node: Any) -> str:
