@@ -88,3 +88,22 @@ def test_a_row_that_a_join_drops(spark):
     lab.run("insert into t values (5, 2, 1)", "update u set name = 'y' where k = 1")
     view.must_be("incremental")
     lab.view("n", sql, auxiliary_views="always").build()
+
+
+TWO_FOR_NO_ROW = (
+    "select k, count(*) as n from t where (select u.a from u where u.k = t.k) > 0 group by k",
+    "select k, a from t where (select u.a from u where u.k = t.k) > 0",
+    "select k from t group by k having (select u.a from u where u.k = t.k) > 0",
+)
+
+
+def test_a_scalar_subquery_with_two_rows_for_no_outer_row(spark):
+    """Spark tests a condition before the join if it reads only the subquery's columns."""
+    lab = Lab(spark, "two_for_no_row")
+    lab.table("t", "k int, a int", "(1, 1)")
+    lab.table("u", "k int, a int", "(1, 1)", "(9, 1)", "(9, 2)")
+    views = [lab.view(f"v{number}", sql) for number, sql in enumerate(TWO_FOR_NO_ROW)]
+    side_by_side(lab, views, View.build)
+    lab.run("insert into t values (2, 2)", "insert into u values (2, 5), (8, 1), (8, 2)")
+    for view in views:
+        view.must_be("incremental")
