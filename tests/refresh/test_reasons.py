@@ -124,6 +124,13 @@ def ansi_mode(lab):
 
 
 @leads_to(Reason.CONFIG_CHANGED)
+def another_type_of_histograms(lab):
+    view = changed(lab)
+    lab.engine.set({"spark.sql.legacy.histogramNumericPropagateInputType": "false"})
+    return view.refresh()
+
+
+@leads_to(Reason.CONFIG_CHANGED)
 def a_setting_that_was_at_its_default(lab):
     view = built(lab)
     lab.engine.set({"spark.sql.legacy.sizeOfNull": "true"})

@@ -39,7 +39,6 @@ OTHERS = frozenset(
     execution.pythonUDF.pandas.conversion.enabled
     execution.pythonUDTF.pandas.conversion.enabled
     extraOptionsBehavior.enabled
-    histogramNumericPropagateInputType
     identifierClause
     inSubqueryNullability
     inlineCTEInCommands

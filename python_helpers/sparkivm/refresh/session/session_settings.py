@@ -83,6 +83,7 @@ SEMANTIC: Mapping[str, str | None] = {
     "spark.sql.legacy.csv.enableDateTimeParsingFallback": "",
     "spark.sql.legacy.disableMapKeyNormalization": "false",
     "spark.sql.legacy.fromDayTimeString.enabled": "false",
+    "spark.sql.legacy.histogramNumericPropagateInputType": "true",
     "spark.sql.legacy.integerGroupingId": "false",
     "spark.sql.legacy.interval.enabled": "false",
     "spark.sql.legacy.json.allowEmptyString.enabled": "false",
