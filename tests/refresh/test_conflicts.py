@@ -196,6 +196,16 @@ def test_a_conflict_is_known_by_its_class_wherever_it_is_named(lab, view):
     view.must_be("incremental")
 
 
+@pytest.mark.parametrize("form", ["replace", "merge"])
+def test_two_drivers_that_prepare_a_large_state_at_the_same_time(lab, form):
+    """Both switch on deletion vectors; Delta refuses the second one."""
+    view = in_form(lab, form)
+    prepares = "alter table `shop`.`m__ivm` set"
+    lab.engine.before(prepares, view.on(lab.another()).refresh)
+    lab.engine.fails(prepares, "[DELTA_METADATA_CHANGED] the metadata changed")
+    view.must_be("no_op", refresh_mode="strict")
+
+
 @pytest.mark.parametrize("options", [{}, {"full_refresh": True}], ids=["from changes", "in full"])
 def test_four_conflicts_are_an_error(lab, view, options):
     before = view.content()

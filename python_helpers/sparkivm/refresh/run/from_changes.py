@@ -12,7 +12,7 @@ from functools import partial
 from sparkivm.algebra import Empty
 from sparkivm.changes.frontier import Frontier, Outcome
 from sparkivm.changes.state_columns import columns_of
-from sparkivm.formats.state_format import StateFormat
+from sparkivm.formats.state_format import StateFormat, Write
 from sparkivm.plan.state import STAGED, GroupState
 from sparkivm.plan.state_change import StateChange, staged_change
 from sparkivm.plan.steps import Steps
@@ -27,6 +27,7 @@ from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
 from sparkivm.refresh.session.planning_settings import planned_for_changes
+from sparkivm.refresh.stored.commit import conflicts_of
 from sparkivm.refresh.stored.staging import Staging
 from sparkivm.refresh.stored.stored_state import check_files
 from sparkivm.spark_sql.relations import select_text
@@ -73,7 +74,7 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
         first = format.before_change(state, seen.request.layout.tblproperties)
         if first is not None:
             label = f"prepare the state: {first.macro.replace('_', ' ')}"
-            steps.append(Step(label, lambda progress: progress.attempt.engine.write(first)))
+            steps.append(Step(label, lambda progress: _prepare(progress, first)))
     if change.staged is not None:
         label = f"compute the changes as {STAGED}{_in_tables(cut[0])}"
         steps.append(Step(label, lambda progress: _stage(progress, cut[0])))
@@ -87,6 +88,12 @@ def script_of(seen: Observation, decision: Decision, format: StateFormat) -> Scr
     if seen.request.declared.keeps_snapshots:
         afterwards.append(Step(KEEP_SNAPSHOTS, _keep_snapshots))
     return Script(tuple(steps), tuple(afterwards))
+
+
+def _prepare(progress: FromChanges, first: Write) -> None:
+    """Change the state's properties. Another driver may do so at the same time."""
+    with conflicts_of(progress.attempt.format):
+        progress.attempt.engine.write(first)
 
 
 def _stage(progress: FromChanges, changes: Steps) -> None:

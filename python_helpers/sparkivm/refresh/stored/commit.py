@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sparkivm.changes.frontier import Frontier
@@ -16,6 +18,17 @@ from sparkivm.refresh.stored.stored_state import StoredState, foreign_commit
 
 class Conflict(Exception):
     """Another refresh, or maintenance of the state, committed first. This one committed nothing."""
+
+
+@contextmanager
+def conflicts_of(format: StateFormat) -> Generator[None, None, None]:
+    """Raises: Conflict if a statement on the state failed because another commit came first; EngineError."""
+    try:
+        yield
+    except EngineError as error:
+        if format.is_conflict(error):
+            raise Conflict(str(error)) from error
+        raise
 
 
 def commit_statement(
@@ -52,13 +65,8 @@ def commit_tagged(
     Raises: Conflict if the format accepted another one; EngineError.
     """
     write, settings = format.tagged(write, tag)
-    with session_with(engine, {**OF_EACH_STATEMENT, **settings}):
-        try:
-            engine.write(write)
-        except EngineError as error:
-            if format.is_conflict(error):
-                raise Conflict(str(error)) from error
-            raise
+    with session_with(engine, {**OF_EACH_STATEMENT, **settings}), conflicts_of(format):
+        engine.write(write)
     if format.commits_as_described:
         engine.describe(table)
     for commit in engine.commits(table, version):
