@@ -120,6 +120,18 @@ def test_an_unchanged_file_changes_no_view(lab, seed):
 
 
 @pytest.mark.parametrize(
+    ("setting", "value"),
+    [("spark.sql.session.timeZone", "Europe/Berlin"), ("spark.sql.ansi.enabled", "true")],
+)
+def test_a_session_that_reads_the_file_otherwise_loads_it_again(lab, seed, setting, value):
+    lab.engine.set({setting: value})
+    applied = seed.table(THREE).follow(lambda name: seed._load(name, OTHERS))
+    assert (applied.came, applied.gone) == (2, 1)
+    assert seed.holds(*OTHERS)
+    assert seed.run(*THREE) == "same"
+
+
+@pytest.mark.parametrize(
     "write",
     [
         "insert into s values (7, 'mine')",

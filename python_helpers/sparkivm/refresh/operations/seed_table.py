@@ -2,7 +2,8 @@
 
 dbt-spark drops and creates the table in each run, so each view over it would be rebuilt. We keep the table
 that dbt created, as long as the file has the same columns and the seed the same options. We leave it as it is
-only if it had the rows of this very file at some commit, and no later one may have changed a row or a column.
+only if it had the rows of this very file at some commit, as a session with these settings loads them, and no
+later one may have changed a row or a column.
 
 tested  tests/refresh/test_seed_table.py, tests/dbt/test_seeds.py
 """
@@ -14,6 +15,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sparkivm.changes.mirror_texts import MirrorTexts
 from sparkivm.digest import digest
@@ -24,6 +26,7 @@ from sparkivm.formats.source_change import conflated
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import TableName, step_table
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.session.session_settings import decisive, semantic_settings
 from sparkivm.refresh.sources.row_differences import Applied, apply_differences
 from sparkivm.refresh.stored.commit import Conflict
 
@@ -52,7 +55,7 @@ class SeedRecord:
 
     layout        of the file for which dbt created it
     columns       of the table at that time
-    rows          of the file whose rows the table had at a commit, if known
+    rows          of the values that the table had at a commit, as a session reads them, if known
     version, id   of that commit
     """
 
@@ -127,7 +130,7 @@ class SeedTable:
                 "run it again with --full-refresh, and see whether a pre_hook alters it",
             )
         table, record = found
-        if record.rows == self.file.rows and self._is_as_compared(table, record):
+        if record.rows == self._rows and self._is_as_compared(table, record):
             return Applied(table.version)
         try:
             applied = self._with_loaded(table, load)
@@ -138,9 +141,15 @@ class SeedTable:
         self._record(record if own is None else self._with_rows(record, own))
         return applied
 
+    @cached_property
+    def _rows(self) -> str:
+        """Of the file's values as this session reads them: in its time zone, for example."""
+        settings = decisive(semantic_settings(self.engine))
+        return digest(repr((self.file.rows, sorted(settings.items()))))
+
     def _with_rows(self, record: SeedRecord, commit: Commit) -> SeedRecord:
         """The record of a table that has the file's rows at a commit."""
-        return replace(record, rows=self.file.rows, version=commit.version, id=commit.id or _UNKNOWN)
+        return replace(record, rows=self._rows, version=commit.version, id=commit.id or _UNKNOWN)
 
     def _kept(self) -> tuple[RelationFacts, SeedRecord] | None:
         table = self.engine.describe(self.name)
