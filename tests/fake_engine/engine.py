@@ -63,6 +63,7 @@ class FakeEngine(Engine):
         self.reads_as: dict[str, str] = {}
         self.shows: dict[str, tuple[Field, ...]] = {}
         self.moving: set[str] = set()
+        self.lost: set[str] = set()
         self._events: list[Event] = []
         self._dead = False
 
@@ -116,6 +117,7 @@ class FakeEngine(Engine):
 
     def describe(self, name: TableName) -> RelationFacts | None:
         self._check()
+        self._check_catalog(name)
         temporary = self.session.temporary.get(name.identifier) if not name.schema else None
         if isinstance(temporary, View):
             return self._facts(temporary)
@@ -130,6 +132,7 @@ class FakeEngine(Engine):
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
         self._check()
+        self._check_catalog(prefix)
         return self.lake.names_like(prefix)
 
     def properties_at(self, location: str) -> Mapping[str, str] | None:
@@ -207,6 +210,11 @@ class FakeEngine(Engine):
         for text, error in self.refuses.items():
             if text in sql:
                 raise error
+
+    def _check_catalog(self, name: TableName) -> None:
+        """Spark takes the name of an unknown catalog for a part of the schema's name."""
+        if name.catalog in self.lost:
+            raise error_of(f"[REQUIRES_SINGLE_PART_NAMESPACE] {name}")
 
     def _happen(self, when: When, number: int, sql: str) -> None:
         for event in self._events:

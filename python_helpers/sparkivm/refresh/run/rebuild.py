@@ -93,10 +93,17 @@ def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Scri
 
 
 def drop_former_state(attempt: Attempt, state: TableName) -> None:
-    """Drop the state that the view had in another catalog, if it is still there."""
-    found = attempt.engine.describe(state)
-    if found is not None and is_ours(found, attempt.request.state_marker):
-        drop_own(attempt.engine, found)
+    """Drop the state that the view had in another catalog, if it is still there.
+
+    What stays is a warning, because Spark may not have the catalog any more. The next frontier forgets it.
+    """
+    engine = attempt.engine
+    try:
+        found = engine.describe(state)
+        if found is not None and is_ours(found, attempt.request.state_marker):
+            drop_own(engine, found)
+    except EngineError as error:
+        engine.warn(f"the former state {state} stays: {error}; drop it in a session that has its catalog")
 
 
 def rebuild(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResult:
