@@ -7,6 +7,7 @@ import pytest
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
+from tests.fake_engine.engine import Killed
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab, View
 
@@ -47,3 +48,47 @@ def test_a_former_catalog_that_the_session_does_not_have(lab, moved):
     assert moved.must_be("no_op").warnings == ()
     assert moved.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True).warnings == ()
     assert lab.lake.relations.keys() >= {TableName("shop", "m__ivm", "a").key}
+
+
+TWICE = "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n"
+
+
+@pytest.mark.parametrize("catalog", ["a", None])
+def test_the_former_states_of_auxiliary_views_are_dropped(lab, catalog):
+    lab.view("m", TWICE, layout=StateLayout(catalog=catalog), auxiliary_views="always").build()
+    assert len(states(lab)) == 2
+    view = lab.view("m", TWICE, layout=there("b"), auxiliary_views="never")
+    view.must_be("full", Reason.CONFIG_CHANGED)
+    assert lab.names() == ["m", "m__ivm", "t"]
+    assert states(lab) == ["b.shop.m__ivm"]
+
+
+def test_auxiliary_views_move_with_their_view(lab):
+    lab.view("m", TWICE, layout=there("a"), auxiliary_views="always").build()
+    view = lab.view("m", TWICE, layout=there("b"), auxiliary_views="always")
+    view.must_be("full", Reason.CONFIG_CHANGED)
+    assert states(lab) == ["b.shop.m__ivm", "b.shop.m__ivm_aux_1__ivm"]
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+
+
+def test_a_move_that_dies_anywhere(lab):
+    """The next runs drop what it left."""
+
+    def moves(lab: Lab) -> View:
+        return lab.view("m", TWICE, layout=there("b"), auxiliary_views="never")
+
+    lab.view("m", TWICE, layout=there("a"), auxiliary_views="always").build()
+    whole = moves(lab.fork())
+    whole.refresh()
+    for at in range(1, len(whole.lab.engine.ran) + 1):
+        for when in ("before", "after"):
+            view = moves(lab.fork())
+            view.lab.engine.is_killed(at, when)
+            with pytest.raises(Killed):
+                view.refresh()
+            again = view.on(view.lab.another())
+            again.refresh()
+            again.check()
+            assert again.lab.names() == ["m", "m__ivm", "t"], (at, when)
+            assert states(again.lab) == ["b.shop.m__ivm"], (at, when)

@@ -31,7 +31,8 @@ from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
 from sparkivm.refresh.stored.commit import Conflict
-from sparkivm.refresh.stored.ownership import drop_own, is_ours
+from sparkivm.refresh.stored.drop_view import drop_former_states
+from sparkivm.refresh.stored.ownership import drop_own
 from sparkivm.refresh.stored.stored_state import StoredState
 from sparkivm.spark_sql.relations import select_text
 
@@ -66,9 +67,7 @@ class Rebuild(Progress):
     def drops_auxiliaries(self) -> bool:
         """Whether there may be auxiliary views that the new state is not computed from."""
         stored, kept = self.seen.stored, len(self.seen.compiled.auxiliaries)
-        return stored.facts is not None and (
-            stored.frontier is None or len(stored.frontier.auxiliaries) > kept
-        )
+        return not stored.is_missing and (stored.frontier is None or len(stored.frontier.auxiliaries) > kept)
 
 
 def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Script[Rebuild]:
@@ -93,15 +92,13 @@ def script_of_rebuild(seen: Observation, former_state: TableName | None) -> Scri
 
 
 def drop_former_state(attempt: Attempt, state: TableName) -> None:
-    """Drop the state that the view had in another catalog, if it is still there.
+    """Drop the state that the view had in another catalog, with those of its auxiliary views.
 
     What stays is a warning, because Spark may not have the catalog any more. The next frontier forgets it.
     """
     engine = attempt.engine
     try:
-        found = engine.describe(state)
-        if found is not None and is_ours(found, attempt.request.state_marker):
-            drop_own(engine, found)
+        drop_former_states(engine, attempt.request, state)
     except EngineError as error:
         engine.warn(f"the former state {state} stays: {error}; drop it in a session that has its catalog")
 

@@ -7,10 +7,16 @@ from collections.abc import Iterable
 from sparkivm.engine import Engine
 from sparkivm.errors import ModelError
 from sparkivm.marker import Marker, Role, state_catalog
-from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table
+from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table, stem_of
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.stored.ownership import ROLES_OF_A_VIEW, drop_in_order, relations_kept_for
+from sparkivm.refresh.stored.ownership import (
+    ROLES_OF_A_VIEW,
+    drop_in_order,
+    drop_own,
+    is_ours,
+    relations_kept_for,
+)
 
 
 def drop_incremental_view(
@@ -51,3 +57,20 @@ def drop_auxiliaries(engine: RecordingEngine, request: RefreshRequest, first: in
     wanted = {Marker(request.owner, role) for role in (Role.AUXILIARY_VIEW, Role.AUXILIARY_STATE)}
     found = relations_kept_for(engine, view, wanted.__contains__, [catalog] if catalog else ())
     drop_in_order(engine, (one for one in found if one[0].name.key in keys))
+
+
+def drop_former_states(engine: RecordingEngine, request: RefreshRequest, state: TableName) -> None:
+    """Drop the state that a view had in another catalog, and those that its auxiliary views had there.
+
+    Raises: EngineError.
+    """
+    view, catalog = request.view, state.catalog
+    of_auxiliaries = Marker(request.owner, Role.AUXILIARY_STATE)
+    numbers = range(1, MOST_NUMBERED + 1)
+    keys = {state_table(auxiliary_view(view, number), catalog).key for number in numbers}
+    among = engine.names_like(TableName(view.schema, stem_of(view.identifier), catalog))
+    found = [(state, request.state_marker), *((name, of_auxiliaries) for name in among if name.key in keys)]
+    for name, marker in found:
+        facts = engine.describe(name)
+        if facts is not None and is_ours(facts, marker):
+            drop_own(engine, facts)

@@ -35,6 +35,11 @@ class StoredState:
     def version(self) -> int:
         return self.facts.version if self.facts else -1
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the view has no state, also not in another catalog."""
+        return self.facts is None and self.problem == Fallback(Reason.STATE_MISSING)
+
 
 def read_state(engine: Engine, request: RefreshRequest) -> StoredState:
     """The state of a view as of its newest version; the frontier has to name its owner."""
