@@ -30,6 +30,17 @@ def test_strict_creates_and_refreshes_and_refuses_the_rest(lab):
     view.must_be("no_op")
 
 
+def test_strict_says_that_the_rebuild_has_to_be_asked_for(lab):
+    view = lab.view("m", BY_K, refresh_mode="strict").build()
+    for sql in (BY_K.replace("sum", "max"), "select rand() as r from t"):
+        asks = "do     run it once with --full-refresh; the view is rebuilt once" in refused(view, sql=sql)
+        assert asks is ("rand" not in sql)
+    lab.engine.set({"spark.sql.session.timeZone": "Asia/Tokyo"})
+    assert "run it once with --full-refresh if the change was intended" in refused(view)
+    lab.run("delete from m__ivm")
+    assert "never to its state; run it once with --full-refresh" in refused(view)
+
+
 def test_strict_takes_a_full_refresh_that_is_asked_for(lab):
     view = lab.view("m", BY_K, refresh_mode="strict").build()
     view.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)

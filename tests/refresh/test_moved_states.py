@@ -9,7 +9,7 @@ from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
 from tests.fake_engine.engine import Killed
 from tests.refresh.conftest import BY_K
-from tests.refresh.lab import Lab, View
+from tests.refresh.lab import Lab, View, refused
 
 HERE = StateLayout()
 
@@ -48,6 +48,14 @@ def test_a_former_catalog_that_the_session_does_not_have(lab, moved):
     assert moved.must_be("no_op").warnings == ()
     assert moved.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True).warnings == ()
     assert lab.lake.relations.keys() >= {TableName("shop", "m__ivm", "a").key}
+
+
+@pytest.mark.parametrize("forbids", [{"refresh_mode": "strict"}, {"full_refresh_allowed": False}])
+def test_a_move_that_is_not_allowed_can_be_asked_for(lab, moved, forbids):
+    assert "CONFIG_CHANGED" in refused(moved, **forbids)
+    assert states(lab) == ["a.shop.m__ivm"]
+    moved.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True, **forbids)
+    moved.must_be("no_op", **forbids)
 
 
 TWICE = "select n, count(*) as c from (select k, count(*) as n from t group by k) group by n"

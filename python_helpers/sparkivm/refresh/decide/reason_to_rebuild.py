@@ -15,7 +15,7 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
     """The first reason that holds, None if the view may be refreshed from changes."""
     request, stored, compiled, settings = seen.request, seen.stored, seen.compiled, seen.settings
     frontier = stored.frontier
-    if stored.facts is not None and (request.full_refresh or request.refresh_mode == "full"):
+    if not stored.is_missing and (request.full_refresh or request.refresh_mode == "full"):
         return Fallback(Reason.FULL_REFRESH_REQUESTED)
     if stored.problem is not None:
         return stored.problem

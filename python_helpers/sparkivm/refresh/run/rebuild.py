@@ -39,6 +39,7 @@ from sparkivm.spark_sql.relations import select_text
 # Spark may fail on a plan but not on another text with the same meaning. Other classes, like
 # INTERNAL_ERROR_SHUFFLE, are failures of the cluster.
 _MISTAKE_OF_SPARK = re.compile(r"\[INTERNAL_ERROR(?:_ATTRIBUTE_NOT_FOUND)?\]")
+_NO_ACTION, _ONCE = "no action needed", "run it once with --full-refresh"
 _LONGEST_DETAIL = 500  # characters of a reason that a frontier keeps: messages of Spark can be long
 
 
@@ -203,9 +204,8 @@ def refused(request: RefreshRequest, why: Fallback, unmaintainable: Fallback | N
     asked = why.reason is Reason.FULL_REFRESH_REQUESTED
     if request.refresh_mode == "strict" and (unmaintainable is not None or not (first or asked)):
         cause = unmaintainable or why
-        return ModelError(
-            request.view, f"{cause}, but refresh_mode is strict", cause.reason.way_out, cause.place
-        )
+        do = cause.reason.way_out if unmaintainable is not None else _also_once(why.reason)
+        return ModelError(request.view, f"{cause}, but refresh_mode is strict", do, cause.place)
     if not first and not request.full_refresh_allowed and not asked:
         return ModelError(
             request.view,
@@ -213,6 +213,13 @@ def refused(request: RefreshRequest, why: Fallback, unmaintainable: Fallback | N
             "remove full_refresh: false for one run",
         )
     return None
+
+
+def _also_once(reason: Reason) -> str:
+    """What to do if the rebuild was refused: other modes would have done it by themselves."""
+    if _NO_ACTION in reason.way_out:
+        return reason.way_out.replace(_NO_ACTION, _ONCE)
+    return f"{reason.way_out}; {_ONCE}"
 
 
 def _reported(progress: Rebuild) -> Fallback | None:
