@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.reasons import Reason
 from tests.refresh.lab import Lab, View, kinds
 from tests.refresh.two_tables import changes, two_tables
@@ -115,6 +116,26 @@ def test_new_columns_come_from_the_stored_ones(lab, name):
 @pytest.mark.parametrize("name", REBUILT)
 def test_what_needs_the_sources_is_rebuilt(lab, name):
     edited(lab, REBUILT[name]).must_be("full", Reason.QUERY_CHANGED)
+
+
+@pytest.mark.parametrize(
+    ("texts", "replaced"),
+    [
+        (KEPT["a formula over a sum"], False),
+        (DERIVED["a formula"], True),
+        (REBUILT["a column of the source"], True),
+    ],
+    ids=["kept", "derived", "rebuilt"],
+)
+def test_tags_on_sources_go_with_the_state_for_which_they_are_kept(lab, monkeypatch, texts, replaced):
+    released = []
+    monkeypatch.setattr(
+        "sparkivm.refresh.run.attempt.release_snapshots", lambda _engine, state, _: released.append(state)
+    )
+    view = edited(lab, texts)
+    former = lab.delta("m__ivm").newest.table_id
+    view.refresh(declared=DeclaredSources("shop", {"shop.t": {"keep_snapshots": "14 days"}}))
+    assert [state.table_id for state in released] == ([former] if replaced else [])
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,8 @@ def try_tags(lab: Lab, catalog: str) -> None:
     assert f"create or replace tag `{tag}`" in text
     assert kept.must_be("no_op").statements == ()
     assert sorted(tags()) == sorted([tag, "theirs"])
+    kept.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
+    assert len(tags()) == 2, "the tag of the former state is gone"
     drop(kept)
     assert tags() == ["theirs"]
 

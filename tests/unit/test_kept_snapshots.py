@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +15,13 @@ from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import Commit, EngineError, RelationFacts, SnapshotTag
 from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
+from sparkivm.reasons import Fallback, Reason
+from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
 from sparkivm.refresh.stored.ownership import drop_own
+from sparkivm.refresh.stored.stored_state import StoredState
 from tests.bare_macros import BareMacros
 
 HOUR_MS, DAY_MS = 3_600_000, 24 * 3_600_000
@@ -41,7 +46,7 @@ class Tables:
         self._macros = BareMacros()
 
     def describe(self, name: TableName) -> RelationFacts | None:
-        return self.source if name.key == ORDERS.key else None
+        return {ORDERS.key: self.source, STATE.name.key: STATE}.get(name.key)
 
     def describe_all(self, names: Sequence[TableName]) -> list[RelationFacts | None]:
         return [self.describe(name) for name in names]
@@ -168,3 +173,33 @@ def test_dropping_a_state_without_tags():
     engine: Any = Tables(source(tags={"audit": SnapshotTag(7, None)}), frontier())
     drop_own(RecordingEngine(engine), STATE)
     assert engine.executed == ["drop table if exists `s`.`m__ivm`"]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_state_that_was_replaced_by_one_with_another_id(known):
+    """Delta gives each replaced table another id. The tag of the former one would stay until it expires."""
+    former = replace(STATE, table_id="of the former state")
+    problem = None if known else Fallback(Reason.STATE_MODIFIED)
+    replaced = StoredState(former, frontier() if known else None, problem)
+    tags = {tag_of(former, OWNER): SnapshotTag(6, None), "audit": SnapshotTag(7, None)}
+    statements = moved(replaced, tags)
+    assert [statement.split("retain")[0].split("as of")[0].strip() for statement in statements] == [
+        f"alter table `lake`.`shop`.`orders` create or replace tag `{TAG}`",
+        f"alter table `lake`.`shop`.`orders` drop tag if exists `{tag_of(former, OWNER)}`",
+    ]
+
+
+def test_a_state_that_was_replaced_with_its_id():
+    """As Iceberg does."""
+    assert moved(StoredState(STATE, frontier(6), None), {TAG: SnapshotTag(7, None)}) == []
+    assert moved(StoredState(None, None, Fallback(Reason.STATE_MISSING)), {TAG: SnapshotTag(7, None)}) == []
+
+
+def moved(replaced: StoredState, tags: Mapping[str, SnapshotTag]) -> list[str]:
+    """The statements after another state was replaced by `STATE`."""
+    engine: Any = Tables(source(tags=tags), frontier())
+    sources: Any = SimpleNamespace(known=engine.describe)
+    request = RefreshRequest(TableName("s", "m"), "", OWNER, declared=KEPT)
+    no_refresh: Any = None
+    Attempt(RecordingEngine(engine), request, sources, no_refresh, 0).move_snapshots(frontier(), replaced)
+    return list(engine.executed)

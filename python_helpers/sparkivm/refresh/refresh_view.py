@@ -155,10 +155,12 @@ def _evolved(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
     if found is None:
         return None
     try:
-        _evolve(attempt, found)
+        frontier = _evolve(attempt, found)
     except EngineError as error:
         attempt.engine.warn(f"its state is computed again: {found.label} failed: {error}")
         return None
+    if found.content is not None:
+        attempt.move_snapshots(frontier, found.seen.stored)
     result = _attempted(replace(attempt))  # as after any commit
     mode = "incremental" if result.mode == "no_op" else result.mode
     return replace(
@@ -166,9 +168,10 @@ def _evolved(attempt: Attempt, seen: Observation, why: Fallback) -> RefreshResul
     )
 
 
-def _evolve(attempt: Attempt, evolution: Evolution) -> None:
+def _evolve(attempt: Attempt, evolution: Evolution) -> Frontier:
     """Commit the frontier of the edited query, with the new columns if there are any. A refresh follows.
 
+    Returns: the frontier.
     Raises: EngineError, with the state unchanged; Conflict.
     """
     seen = evolution.seen
@@ -181,13 +184,14 @@ def _evolve(attempt: Attempt, evolution: Evolution) -> None:
     if evolution.content is not None:
         select = select_text(evolution.content, attempt.texts(seen))
         replace_state(attempt, stored, frontier, select, seen.compiled)
-        return
+        return frontier
     frontier = replace(
         frontier, base=stored.version, several=old.several, appended=old.appended, columns=old.columns
     )
     columns = [quoted(field.name) for field in seen.state.fields]
     write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.query": frontier.text})
     attempt.commit(stored, frontier, write)
+    return frontier
 
 
 def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:

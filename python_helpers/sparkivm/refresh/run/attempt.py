@@ -32,7 +32,7 @@ from sparkivm.refresh.run.next_frontier import next_frontier
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.commit import Conflict, commit_statement
-from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
+from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, release_snapshots, tag_of
 from sparkivm.refresh.stored.stored_state import StoredState
 
 _NO_ROWS = RowCounts()
@@ -165,6 +165,15 @@ class Attempt:
         if declared.keeps_snapshots:
             tag, now_ms = tag_of(state, self.request.owner), int(1000 * time.time())
             keep_snapshots(self.engine, declared, tag, frontier, facts, now_ms, names_others=names_others)
+
+    def move_snapshots(self, frontier: Frontier, replaced: StoredState) -> None:
+        """The same after the state was replaced: in Delta it has another id then, and so another tag."""
+        if not self.request.declared.keeps_snapshots:
+            return
+        state, former = self.state_facts(), replaced.facts
+        self.keep_snapshots(frontier, state, names_others=True)
+        if former is not None and former.table_id != state.table_id:
+            release_snapshots(self.engine, former, replaced.frontier or frontier)
 
     def result(
         self,

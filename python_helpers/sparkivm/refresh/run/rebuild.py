@@ -184,7 +184,7 @@ def _publish(progress: Rebuild) -> None:
 def _keep_snapshots(progress: Rebuild) -> None:
     attempt, frontier = progress.attempt, progress.frontier
     assert frontier is not None
-    attempt.keep_snapshots(frontier, attempt.state_facts(), names_others=True)
+    attempt.move_snapshots(frontier, progress.seen.stored)
 
 
 def _drop_auxiliaries(progress: Rebuild) -> None:

@@ -74,16 +74,20 @@ def keep_snapshots(
             engine.warn(f"{source.name} does not keep the snapshot that the view has read: {_why(error)}")
 
 
-def release_snapshots(engine: RecordingEngine, state: RelationFacts) -> None:
-    """Remove the tags that are kept for a state, before it is dropped. What stays is a warning."""
+def release_snapshots(engine: RecordingEngine, state: RelationFacts, frontier: Frontier | None) -> None:
+    """Remove the tags that are kept for a state that goes. What stays is a warning.
+
+    frontier  of the state; None before it is dropped, to read it from there
+    """
     marker = read_marker(state.properties)
     if marker is None or marker.role not in (Role.STATE, Role.AUXILIARY_STATE):
         return
     tag = tag_of(state, marker.owner)
     try:
-        found = newest_frontier(engine, state)
-        names = [known.name for known in found[1].sources.values() if _is_snapshot(known)] if found else []
-        for source in engine.describe_all([*map(name_of, names)]):
+        if frontier is None and (found := newest_frontier(engine, state)) is not None:
+            frontier = found[1]
+        sources = frontier.sources.values() if frontier is not None else ()
+        for source in engine.describe_all([name_of(known.name) for known in sources if _is_snapshot(known)]):
             if source is not None and tag in source.tags:
                 engine.run("drop_tag", table=source.name.sql, tag=quoted(tag))
     except EngineError as error:

@@ -126,7 +126,7 @@ def drop_own(engine: RecordingEngine, relation: RelationFacts) -> None:
     if relation.kind == "view":
         engine.run("drop_own_view", view=relation.name.sql)
     elif relation.kind in STATE_FORMATS:
-        release_snapshots(engine, relation)
+        release_snapshots(engine, relation, None)
         engine.write(STATE_FORMATS[relation.kind].drop(relation.name))
     else:
         engine.run("drop_own_table", table=relation.name.sql)
