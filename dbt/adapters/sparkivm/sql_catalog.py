@@ -30,6 +30,7 @@ _NO_DELTA_TABLE = (
 _PROPERTY = re.compile(r"(sparkivm\.\w+)=([^,\]]*)")  # our properties, in a list of all
 _HIDDEN = "*********(redacted)"
 _READINGS = 3  # attempts, for a table that is replaced while it is read
+_OPTIMIZED = "== Optimized Logical Plan =="  # a query that Spark cannot analyze has none
 _ENTRY = re.compile(r'"([^"]+)":"(.*?)"(?=,"[^"]+":|\}$)', re.DOTALL)
 # A CHAR column in an analyzed plan: its length and name.
 _PADDED = re.compile(r"readSidePadding\([^\n]+?#\d+, (\d+)\)\) AS ([^\n]+?)#\d+")
@@ -74,10 +75,12 @@ class SqlCatalog:
         self._metadata.pop(name.key, None)  # the name may belong to another kind of table now
         columns, table = _columns_and_facts(rows)
         provider = table.get("Provider", "").lower()
-        fields = self._fields(columns, sql, of_delta=provider == "delta")
         if not name.schema and table:
             schema = table.get("Database") or self._query("select current_schema() as name")[0]["name"]
             name = TableName(schema, name.identifier, name.catalog)
+        if provider == "delta" and table.get("Type") != "VIEW":
+            return self._delta(name, sql, columns)
+        fields = self._fields(columns, sql)
         if table.get("Type") == "VIEW" or not table:
             return RelationFacts(
                 name,
@@ -96,17 +99,34 @@ class SqlCatalog:
             is_ours = read_marker(properties) is not None
             if (found := self._iceberg(name, fields, must_be_readable=is_ours)) is not None:
                 return found
-        if provider != "delta":
-            return RelationFacts(name, "other", fields, properties=properties, provider=provider)
-        newest, detail = self._newest_and_detail(sql)
-        self._versions[name.key] = newest.version
+        return RelationFacts(name, "other", fields, properties=properties, provider=provider)
+
+    def _delta(self, name: TableName, sql: str, columns: Sequence[tuple[str, str]]) -> RelationFacts:
+        """A Delta table at one version: HISTORY and DETAIL have the time of its commit.
+
+        EXPLAIN, between them, fails if the table does not have as many columns as DESCRIBE said before. So a
+        column that somebody adds meanwhile is noticed without another statement.
+        """
+        for reading in range(_READINGS):
+            if reading:
+                columns, _ = _columns_and_facts(self._query(f"describe table extended {sql}"))
+            newest = self._query(f"describe history {sql} limit 1")[0]
+            explained = self._explanation(_null_tests(columns, sql))
+            detail = self._query(f"describe detail {sql}")[0]
+            is_of_one = self._milliseconds(newest["timestamp"]) == self._milliseconds(detail["lastModified"])
+            if is_of_one and _OPTIMIZED in explained:
+                break
+        if _OPTIMIZED not in explained:
+            raise EngineError(explained)
+        commit = self._commit(newest)
+        self._versions[name.key] = commit.version
         return RelationFacts(
             name,
             "delta",
-            fields,
+            _fields_of(columns, explained, of_delta=True),
             table_id=str(detail["id"]),
-            version=newest.version,
-            commit_id=newest.id,
+            version=commit.version,
+            commit_id=commit.id,
             size_bytes=int(detail["sizeInBytes"]),
             files=int(detail["numFiles"]),
             properties=_mapping(detail["properties"]),
@@ -206,7 +226,7 @@ class SqlCatalog:
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
         columns = [(row["col_name"], row["data_type"]) for row in self._described(sql)]
-        return self._fields(columns, f"(\n{sql}\n)", of_delta=False)
+        return self._fields(columns, f"(\n{sql}\n)")
 
     def analyzed_plan(self, sql: str) -> str:
         self._described(sql)  # EXPLAIN accepts commands, and runs some of them
@@ -252,41 +272,17 @@ class SqlCatalog:
             raise error.below(1) from None
 
     def _explained(self, sql: str) -> str:
-        text = str(next(iter(self._query(f"explain extended\n{sql}")[0].values())))
+        text = self._explanation(sql)
         if "== Analyzed Logical Plan ==" not in text:
             raise EngineError(text)
         return text
 
-    def _fields(
-        self, columns: Sequence[tuple[str, str]], relation: str, *, of_delta: bool
-    ) -> tuple[Field, ...]:
-        """No statement reports nullability, but Spark replaces `x is null` by false if x is never NULL.
+    def _explanation(self, sql: str) -> str:
+        """The plans, or an error in their place."""
+        return str(next(iter(self._query(f"explain extended\n{sql}")[0].values())))
 
-        of_delta  whether it is a Delta table: for its CHAR(n) DESCRIBE says string, but the plan shows n
-        """
-        names = ", ".join(f"c{i}" for i in range(len(columns)))
-        tests = ", ".join(f"c{i} is null as n{i}" for i in range(len(columns)))
-        explained = self._explained(f"select {tests} from {relation} as q({names})")
-        plan = _section(explained, "Optimized Logical Plan")
-        never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
-        types = [printed_type(type_) for _, type_ in columns]
-        lengths = {name: type_.char_length for (name, _), type_ in zip(columns, types, strict=True)}
-        if of_delta:
-            padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
-            lengths = {name: int(length) for length, name in padded}
-        return tuple(
-            Field(name, str(types[i].in_queries), i not in never, lengths.get(name))
-            for i, (name, _) in enumerate(columns)
-        )
-
-    def _newest_and_detail(self, sql: str) -> tuple[Commit, Row]:
-        """Both for the same commit, whose time is in both."""
-        for _ in range(_READINGS):
-            newest = self._query(f"describe history {sql} limit 1")[0]
-            detail = self._query(f"describe detail {sql}")[0]
-            if self._milliseconds(newest["timestamp"]) == self._milliseconds(detail["lastModified"]):
-                break
-        return self._commit(newest), detail
+    def _fields(self, columns: Sequence[tuple[str, str]], relation: str) -> tuple[Field, ...]:
+        return _fields_of(columns, self._explained(_null_tests(columns, relation)), of_delta=False)
 
     def _commit(self, row: Row) -> Commit:
         commit = Commit(
@@ -333,6 +329,32 @@ def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict
     )
     columns = [(row["col_name"], row["data_type"]) for row in rows[:end]]
     return columns, {row["col_name"]: row["data_type"] for row in rows[start + 1 :]}
+
+
+def _null_tests(columns: Sequence[tuple[str, str]], relation: str) -> str:
+    """A query whose plan says which columns are never NULL. It fails if these are not all columns."""
+    names = ", ".join(f"c{i}" for i in range(len(columns)))
+    tests = ", ".join(f"c{i} is null as n{i}" for i in range(len(columns)))
+    return f"select {tests} from {relation} as q({names})"
+
+
+def _fields_of(columns: Sequence[tuple[str, str]], explained: str, *, of_delta: bool) -> tuple[Field, ...]:
+    """No statement reports nullability, but Spark replaces `x is null` by false if x is never NULL.
+
+    explained  the plans of `_null_tests`
+    of_delta   whether it is a Delta table: for its CHAR(n) DESCRIBE says string, but the plan shows n
+    """
+    plan = _section(explained, "Optimized Logical Plan")
+    never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
+    types = [printed_type(type_) for _, type_ in columns]
+    lengths = {name: type_.char_length for (name, _), type_ in zip(columns, types, strict=True)}
+    if of_delta:
+        padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
+        lengths = {name: int(length) for length, name in padded}
+    return tuple(
+        Field(name, str(types[i].in_queries), i not in never, lengths.get(name))
+        for i, (name, _) in enumerate(columns)
+    )
 
 
 def hash_of(commit: Commit) -> str:

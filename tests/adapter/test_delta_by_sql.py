@@ -1,0 +1,79 @@
+"""A Delta table described by SQL: its columns are those of its version, whatever somebody writes meanwhile."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from dbt.adapters.sparkivm.sql_catalog import SqlCatalog
+
+from sparkivm.engine import EngineError, Row
+from sparkivm.names import TableName
+
+TABLE = TableName("s", "t")
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+PLANS = (
+    "== Analyzed Logical Plan ==\n== Optimized Logical Plan ==\nProject [false AS n0#1]\n== Physical Plan =="
+)
+# What EXPLAIN may say of a query that Spark cannot analyze.
+FAILURES = (
+    "== Analyzed Logical Plan ==\norg.apache.spark.sql.AnalysisException: Number of column aliases",
+    "Error occurred during query planning: ",
+)
+
+
+class Server:
+    """Has one table with a column more than its version says. Somebody appends and adds a column at a statement.
+
+    at  the number of this statement, from 0
+    """
+
+    def __init__(self, at: int = -1, failure: str = FAILURES[0]) -> None:
+        self.at, self.failure, self.version = at, failure, 1
+        self.ran: list[str] = []
+
+    def query(self, sql: str) -> list[Row]:
+        if len(self.ran) == self.at:
+            self.version += 1
+        self.ran.append(sql)
+        columns, time = self.version + 1, START + timedelta(seconds=self.version)
+        match sql.split()[:2]:
+            case ["describe", "table"]:
+                names = [(f"x{i}", "int") for i in range(columns)]
+                facts = [("", ""), ("# Detailed Table Information", ""), ("Provider", "delta")]
+                return [{"col_name": name, "data_type": text} for name, text in (*names, *facts)]
+            case ["describe", "history"]:
+                of_commit = {"operationMetrics": {}, "operationParameters": {}, "userMetadata": None}
+                return [{"version": self.version, "timestamp": time, "operation": "WRITE", **of_commit}]
+            case ["explain", "extended"]:
+                (aliases,) = re.findall(r"q\((.*)\)", sql)
+                return [{"plan": PLANS if aliases.count(",") + 1 == columns else self.failure}]
+            case ["describe", "detail"]:
+                known = {"id": "the id", "sizeInBytes": 1, "numFiles": 1, "properties": {}}
+                return [{**known, "lastModified": time, "partitionColumns": []}]
+        raise AssertionError(sql)
+
+
+def test_four_statements_if_nobody_writes():
+    server = Server()
+    found = SqlCatalog(server.query).describe(TABLE)
+    assert (found.kind, found.version, found.table_id) == ("delta", 1, "the id")
+    assert [(field.name, field.nullable) for field in found.fields] == [("x0", False), ("x1", True)]
+    assert [" ".join(sql.split()[:2]) for sql in server.ran] == [
+        "describe table", "describe history", "explain extended", "describe detail",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("failure", FAILURES, ids=["a section less", "no plans"])
+def test_a_column_that_is_added_while_the_table_is_described(at, failure):
+    found = SqlCatalog(Server(at, failure).query).describe(TABLE)
+    assert (found.version, len(found.fields)) == ((2, 3) if at < 4 else (1, 2))
+
+
+def test_a_table_that_spark_cannot_analyze():
+    server = Server()
+    server.version = -1  # without columns, which our query cannot name
+    with pytest.raises(EngineError, match="Number of column aliases"):
+        SqlCatalog(server.query).describe(TABLE)
