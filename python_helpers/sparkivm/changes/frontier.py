@@ -12,7 +12,7 @@ from sparkivm.changes.typed_values import WrongType, typed
 from sparkivm.digest import digest
 
 # Increase it when older states could be misread.
-STATE_FORMAT = 14
+STATE_FORMAT = 15
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that have a meaning in SQL statements or session settings.

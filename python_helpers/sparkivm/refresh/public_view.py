@@ -117,7 +117,8 @@ class PublicView:
         stays = not in_any_case and self.is_there
         adds_up = frontier.several or (self._adds_up if stays else takes_entries)
         text = adding if adds_up else one
-        if not stays or text != self._text or not self._is_made_for(frontier):
+        is_as_wanted = text == self._text and adds_up == self._adds_up and self._is_made_for(frontier)
+        if not (stays and is_as_wanted):
             self.create(text, frontier, adds_up=adds_up)
 
     def create(self, select: str, frontier: Frontier, *, adds_up: bool) -> None:
