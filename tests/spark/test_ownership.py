@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
-from sparkivm.marker import Owner, read_marker
+from sparkivm.marker import read_marker
 from sparkivm.names import TableName
-from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.leftovers import drop_leftovers, leftovers
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
@@ -90,34 +88,6 @@ def test_somebody_elses_relation_is_in_the_way(lab, kind, suffix):
     lab.run(f"drop {'view' if kind == 'view' else 'table'} {name}")
 
 
-@pytest.mark.nightly
-def test_the_state_of_another_model(lab):
-    first = view(lab, "shared").build()
-    second = View(lab, replace(first.request, owner=Owner("lab", "model.lab.other", "ownership.shared")))
-    assert "taken by the state of model.lab.shared of project lab" in refused(second)
-    other_project = View(lab, replace(first.request, owner=replace(first.request.owner, project="else")))
-    assert "of project lab" in refused(other_project, full_refresh=True)
-    with pytest.raises(ModelError, match="there is nothing that project else keeps"):
-        drop(other_project)
-    first.must_be("no_op")
-    drop(first)
-
-
-def test_a_state_whose_frontier_is_another_models(lab):
-    """As after a clone, which copies the properties, when somebody added a marker."""
-    one, other = view(lab, "one").build(), view(lab, "other").build()
-    properties = ", ".join(f"'{k}' = '{v}'" for k, v in one.request.state_marker.properties.items())
-    metadata = other.history()[-1]["userMetadata"]
-    lab.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", metadata)
-    lab.run(f"alter table one__ivm set tblproperties ({properties})")
-    lab.session.conf.unset("spark.databricks.delta.commitInfo.userMetadata")
-    result = one.must_be("full", Reason.STATE_MODIFIED)
-    assert "was written for model.lab.other" in str(result.fallback)
-    one.must_be("no_op")
-    for each in (one, other):
-        drop(each)
-
-
 @pytest.mark.parametrize("kind", few_of(THEIRS, ["delta"]))
 def test_what_the_model_was_before_is_kept(lab, kind, monkeypatch):
     """It is put aside under a free name. A failure brings it back; after a kill, the next run completes the work."""
@@ -183,31 +153,6 @@ def _without_public_view(render):
     )
 
 
-@pytest.mark.nightly
-def test_a_public_view_of_another_model_is_never_put_aside(lab):
-    first = view(lab, "kept").build()
-    lab.run("drop table kept__ivm")
-    second = View(lab, replace(first.request, owner=Owner("lab", "model.lab.b", "ownership.kept")))
-    assert "the public view of model.lab.kept" in refused(second, takes_over=True)
-    first.must_be("create")
-    drop(first)
-
-
-@pytest.mark.parametrize("name", ["aux__ivm_aux_1", "aux__ivm_aux_1__ivm"])
-def test_somebody_elses_relation_by_the_name_of_an_auxiliary_view(lab, name):
-    """The view is built without it, and a warning says so."""
-    lab.run(f"create table {name} using delta as select 7 as mine")
-    one = view(lab, "aux", INNER, auxiliary_views="always")
-    result = one.must_be("create")
-    assert any(f"ownership.{name}, the name of its" in warning for warning in result.warnings)
-    lab.run("insert into t values (9, 1, 1)")
-    one.must_be("incremental")
-    one.must_be("full", Reason.FULL_REFRESH_REQUESTED, full_refresh=True)
-    drop(one)
-    assert lab.rows(f"select * from {name}") == [(7,)]
-    lab.run(f"drop table {name}")
-
-
 def test_a_drop_finds_what_an_interrupted_one_left(lab):
     one = view(lab, "gone", INNER, auxiliary_views="always").build()
     made = {"gone", "gone__ivm", "gone__ivm_aux_1", "gone__ivm_aux_1__ivm"}
@@ -234,32 +179,3 @@ def test_files_of_others_where_a_state_would_be(lab, tmp_path):
     lab.run("insert into t values (8, 8, 8)")
     own.must_be("incremental")
     drop(own)
-
-
-@pytest.mark.nightly
-def test_leftovers_of_models_that_are_gone_or_moved(lab):
-    stays, _ = view(lab, "stays").build(), view(lab, "moved").build()
-    views = {"ownership.stays": "model.lab.stays", "ownership.new_name": "model.lab.moved"}
-    schema = [TableName("ownership", "")]
-    assert leftovers(lab.engine, "another", schema, {}, ()) == []
-    found = leftovers(lab.engine, "lab", schema, views, ())
-    assert [one.relation.name.identifier for one in found] == ["moved", "moved__ivm"]
-    assert "model.lab.moved is not built as the view ownership.moved" in str(found[0])
-    drop_leftovers(lab.engine, found)
-    stays.must_be("no_op")
-    assert names(lab, "moved") == set()
-    drop(stays)
-
-
-def test_the_public_view_is_asked_for_once(lab):
-    """The check of its name adds no catalog lookup to a no-op."""
-    one = view(lab, "cheap").build()
-    asked = []
-    describe = lab.engine.describe
-    lab.engine.describe = lambda name: asked.append(name.identifier) or describe(name)
-    try:
-        one.must_be("no_op")
-    finally:
-        lab.engine.describe = describe
-    assert asked.count("cheap") == 1
-    drop(one)
