@@ -28,9 +28,9 @@ def report(results: Sequence[Result]) -> str:
         parts.append(text_table(("case", "strategy per operator"), strategies))
     views = [one for one in results if one.case != WHOLE]
     groups = {tuple(one.labels.items()): one.labels for one in views}
-    for labels in groups.values():
-        said = ", ".join(f"{key} {value}" for key, value in labels.items())
-        of_group = summary([one for one in views if one.labels == labels])
+    for own in groups.values():
+        said = ", ".join(f"{key} {value}" for key, value in own.items())
+        of_group = summary([one for one in views if one.labels == own])
         parts.append(f"{said}\n{of_group}" if len(groups) > 1 else of_group)
     return "\n\n".join(parts)
 

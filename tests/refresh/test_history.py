@@ -83,3 +83,16 @@ def test_seconds_are_those_until_the_commit(lab, view):
 def test_a_view_that_is_not_built(lab):
     with pytest.raises(ModelError, match="run the model"):
         of(lab.view("m", BY_K))
+
+
+def test_a_state_whose_versions_cannot_be_read(lab, view, monkeypatch):
+    """As of an Iceberg table whose metadata is compressed."""
+    described = lab.engine.describe
+
+    def without_versions(name):
+        facts = described(name)
+        return replace(facts, kind="other") if facts and name == view.request.state else facts
+
+    monkeypatch.setattr(lab.engine, "describe", without_versions)
+    with pytest.raises(ModelError, match="cannot be read"):
+        of(view)

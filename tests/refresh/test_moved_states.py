@@ -7,6 +7,7 @@ import pytest
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
+from sparkivm.refresh.stored.drop_view import drop_incremental_view
 from tests.fake_engine.engine import Killed
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab, View, refused
@@ -100,3 +101,12 @@ def test_a_move_that_dies_anywhere(lab):
             again.check()
             assert again.lab.names() == ["m", "m__ivm", "t"], (at, when)
             assert states(again.lab) == ["b.shop.m__ivm"], (at, when)
+
+
+def test_a_view_is_dropped_though_another_models_catalog_is_lost(lab, view):
+    """A catalog that only other models name is not needed."""
+    lab.engine.lost.add("a")
+    owner = view.request.owner
+    said = drop_incremental_view(lab.engine, view.request.view, owner.project, owner.model, ["a"])
+    assert "catalog a was not searched" in said
+    assert lab.names() == ["t"]

@@ -97,3 +97,11 @@ def test_a_plain_view_by_the_name_of_a_former_model_stays(lab, view, text):
     assert "view" not in view.drop()
     assert not lab.has("m__ivm")
     assert len(lab.rows("select * from m")) == 3
+
+
+def test_a_query_that_becomes_a_group_view_appends_like_a_new_one(lab):
+    lab.view("m", "select k, x from t").build()
+    view = lab.view("m", BY_K)
+    view.must_be("full", Reason.QUERY_CHANGED)
+    lab.run("insert into t values (4, 3, 8)")
+    assert view.must_be("incremental").apply_form == "append"

@@ -24,7 +24,7 @@ from sparkivm.refresh.model.model_query import check_is_query, query_text
 from sparkivm.refresh.observation import Observation, observe, own_state
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
-from sparkivm.refresh.run.auxiliaries import auxiliaries_of
+from sparkivm.refresh.run.auxiliaries import auxiliaries_of, queries_kept
 from sparkivm.refresh.run.from_changes import script_of
 from sparkivm.refresh.run.rebuild import refused, script_of_rebuild
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -55,7 +55,7 @@ def explain_view(engine: Engine, request: RefreshRequest, format: str = "text") 
     settings = semantic_settings(engine, request.header, request.stamp_columns)
     seen = observe(
         recording, sources, request, stored, settings, public,
-        auxiliaries_of(view, stored.frontier.auxiliaries if stored.frontier else ()),
+        auxiliaries_of(view, queries_kept(request, stored.frontier)),
     )  # fmt: skip
     compiled = seen.compiled
     root = plan_tree(compiled.plan) if compiled.plan else None

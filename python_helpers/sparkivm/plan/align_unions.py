@@ -47,8 +47,9 @@ def _check_float(rows: Sequence[tuple[SparkType, ...]]) -> None:
 
     With ANSI on, Spark makes FLOAT of INT and FLOAT there, but DOUBLE in a UNION.
     """
-    for types in zip(*rows, strict=True):
-        if len(set(types)) > 1 and any(type_.holds("float") for type_ in types):
+    for column_types in zip(*rows, strict=True):
+        types = {*column_types} - {VOID}
+        if len(types) > 1 and any(type_.holds("float") for type_ in types):
             raise not_understood("VALUES that mix FLOAT with other types")
 
 

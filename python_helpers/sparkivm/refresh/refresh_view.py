@@ -280,6 +280,8 @@ def _renewed(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms
     assert stored.facts is not None
     columns = [quoted(field.name) for field in stored.facts.fields]
     write = attempt.format.unchanged(attempt.state, columns, {"sparkivm.renewed": str(int(now_ms))})
+    if attempt.public.former_state is None:  # this run has dropped what a rebuild left
+        frontier = replace(frontier, former_state="", drops_auxiliaries=False)
     renewed = replace(frontier, base=stored.version, timing=learned(stored), outcome=Outcome("no_op"))
     attempt.commit(stored, renewed, write)
     return frontier

@@ -71,6 +71,8 @@ def built_state(engine: Engine, request: RefreshRequest) -> RelationFacts:
     if state is None:
         raise ModelError(request.view, f"it has no state {request.state}", "run the model")
     check_state_is_ours(engine, request, state)
+    if state.kind not in STATE_FORMATS:
+        raise ModelError(request.view, f"the versions of {state.name} cannot be read", "run the model")
     return state
 
 

@@ -26,12 +26,20 @@ from sparkivm.formats.source_change import conflated
 from sparkivm.marker import Marker, Owner, Role
 from sparkivm.names import TableName, step_table
 from sparkivm.refresh.session.recording_engine import RecordingEngine
-from sparkivm.refresh.session.session_settings import decisive, semantic_settings
 from sparkivm.refresh.sources.row_differences import Applied, apply_differences
 from sparkivm.refresh.stored.commit import Conflict
 
 _PROPERTY = "sparkivm.seed"
 _UNKNOWN = "-"
+# Settings that decide what dbt's INSERT makes of the texts in a file.
+_OF_CASTS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.storeAssignmentPolicy",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.timestampType",
+    "spark.sql.parser.escapedStringLiterals",
+)
 _CREATES = "CREATE TABLE"  # Delta's commit of a table without rows; Iceberg has none
 
 
@@ -144,8 +152,7 @@ class SeedTable:
     @cached_property
     def _rows(self) -> str:
         """Of the file's values as this session reads them: in its time zone, for example."""
-        settings = decisive(semantic_settings(self.engine))
-        return digest(repr((self.file.rows, sorted(settings.items()))))
+        return digest(repr((self.file.rows, sorted(self.engine.settings(_OF_CASTS).items()))))
 
     def _with_rows(self, record: SeedRecord, commit: Commit) -> SeedRecord:
         """The record of a table that has the file's rows at a commit."""

@@ -32,6 +32,13 @@ def auxiliaries_of(view: TableName, queries: Sequence[str]) -> dict[str, TableNa
     return {query: auxiliary_view(view, number) for number, query in enumerate(queries, 1)}
 
 
+def queries_kept(request: RefreshRequest, frontier: Frontier | None) -> tuple[str, ...]:
+    """The queries of the auxiliary views that a refresh reads and first brings up to date."""
+    if frontier is None or not request.may_keep_views or request.refresh_mode == "full":
+        return ()
+    return frontier.auxiliaries
+
+
 class Auxiliaries:
     """The auxiliary views of one view, numbered from 1; each is an incremental view itself.
 
@@ -58,10 +65,11 @@ class Auxiliaries:
         Raises: ModelError; EngineError; Conflict.
         """
         request = self._request
-        if frontier is None or not request.may_keep_views or request.refresh_mode == "full":
+        queries = queries_kept(request, frontier)
+        if frontier is None or not queries:
             return {}
         try:
-            return self._refreshed(frontier.auxiliaries, as_entries=frontier.adds_up_auxiliary)
+            return self._refreshed(queries, as_entries=frontier.adds_up_auxiliary)
         except (ModelError, EngineError) as error:
             is_same = frontier.text == digest(request.sql) and has_same_meaning(self._sources, frontier)
             if is_same and not request.full_refresh:

@@ -177,8 +177,9 @@ def _commit_rows(progress: Rebuild) -> None:
 def _publish(progress: Rebuild) -> None:
     attempt, frontier = progress.attempt, progress.frontier
     assert frontier is not None
-    full = attempt.request.full_refresh
-    attempt.publish(progress.seen, frontier, attempt.state_facts(), in_any_case=full)
+    before = progress.seen.stored.frontier
+    again = attempt.request.full_refresh or (before is not None and before.plan != frontier.plan)
+    attempt.publish(progress.seen, frontier, attempt.state_facts(), in_any_case=again)
 
 
 def _keep_snapshots(progress: Rebuild) -> None:

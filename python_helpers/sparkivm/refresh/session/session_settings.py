@@ -97,7 +97,7 @@ _LOSES_ROWS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorr
 def semantic_settings(
     engine: Engine, header: SqlHeader = NO_HEADER, stamp_columns: Collection[str] = ()
 ) -> dict[str, str]:
-    """Those that are set; defaults are left out until they are changed.
+    """Those that have a value, also by default.
 
     header, stamp_columns  of the model; each counts as one more setting
     """

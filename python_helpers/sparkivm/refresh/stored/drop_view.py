@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from sparkivm.engine import Engine
+from sparkivm.engine import Engine, EngineError
 from sparkivm.errors import ModelError
 from sparkivm.marker import Marker, Role, state_catalog
 from sparkivm.names import MOST_NUMBERED, TableName, auxiliary_view, state_table, stem_of
@@ -42,8 +43,15 @@ def drop_incremental_view(
     recording = RecordingEngine(engine)
     found = engine.describe(view)
     catalog = state_catalog(found.properties) if found is not None else None
-    among = dict.fromkeys((*catalogs, *([catalog] if catalog else ())))
-    drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, among))
+    among = {catalog} if catalog else set[str]()
+    for other in {*catalogs} - among:
+        try:
+            engine.names_like(replace(view, catalog=other))
+        except EngineError as error:
+            recording.warn(f"catalog {other} was not searched: {error}")
+        else:
+            among.add(other)
+    drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, sorted(among)))
     if not recording.statements:
         raise ModelError(view, f"there is nothing that project {project} keeps for it", "check the name")
     return "\n".join((*recording.statements, *recording.warnings))
