@@ -114,12 +114,8 @@ class PublicView:
         takes_entries  whether the state of a new view may have several entries per group
         """
         one, adding = public_texts(compiled, self._request)
-        stays = (
-            not in_any_case
-            and self.is_there
-            and self._found is not None
-            and _ADDS_UP in self._found.properties
-        )
+        known = self.is_there and self._found is not None and _ADDS_UP in self._found.properties
+        stays = known and not in_any_case
         adds_up = frontier.several or (self._adds_up if stays else takes_entries)
         text = adding if adds_up else one
         is_as_wanted = text == self._text and adds_up == self._adds_up and self._is_made_for(frontier)

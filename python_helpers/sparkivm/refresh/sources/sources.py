@@ -163,8 +163,8 @@ class Sources:
     def not_before(self, known: Mapping[str, str]) -> None:
         """Let the run's instant be the time now if a view knows a later one, from another driver's refresh.
 
-        known  literals of moments, by their keys. Those of one key are in the order of their texts, except for
-               local times when the clocks go back: then the time is only read once more.
+        known  literals of moments, by their keys. Those of one key are in the order of their texts, except
+               for local times when the clocks go back: then the time is only read once more.
         """
         if any(self._moments[key] < literal for key, literal in known.items()):
             self._pins.forget_instant()
