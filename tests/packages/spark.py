@@ -53,8 +53,8 @@ class SparkWarehouse:
 
     def at_refresh(self, view: TableName, sql: str) -> str:
         """The query with the dates and times of the last commit that says them."""
-        history = f"select userMetadata from (describe history {state_table(view).sql}) order by version desc"
-        frontiers = (read_frontier(metadata) for (metadata,) in self.rows(history))
+        commits = self._session.sql(f"describe history {state_table(view).sql}").collect()  # newest first
+        frontiers = (read_frontier(commit["userMetadata"]) for commit in commits)
         newest = next(filter(None, frontiers))
         return replace_moments(sql, newest.moments)
 
