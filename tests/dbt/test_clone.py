@@ -29,6 +29,7 @@ class TestClone(TwoEnvironments):
 
     @pytest.mark.nightly
     def test_of_an_edited_model(self, project):
+        run_sql(project, "insert into {schema}.orders values (6, 1, 4)")  # production does not have it yet
         edit(project, "lines", LINES.replace("o.amount,", "o.amount, o.amount * 2 as double_amount,"))
         run_dbt([*CLONE, "--full-refresh"])
         run_dbt(["run", *CI, "--select", "state:modified+"])
