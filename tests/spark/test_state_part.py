@@ -145,13 +145,12 @@ def test_views_over_it_follow(lab):
 def test_nothing_is_left_in_the_session(lab):
     view = lab.view("v", "select id, x from t").build()
     session = lab.engine.session
-    session.conf.set("spark.sql.shuffle.partitions", "3")
-    names = ["spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"]
-    before = lab.engine.settings(names)
-    assert before == {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.enabled": "true"}
+    before = {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.enabled": "true"}
+    for name, value in before.items():
+        session.conf.set(name, value)
     lab.run("delete from t where id = 1")
     view.must_be("incremental")
-    assert lab.engine.settings(names) == before
+    assert lab.engine.settings([*before]) == before
     assert [row.viewName for row in session.sql("show views").collect() if row.isTemporary] == []
 
 
