@@ -84,6 +84,14 @@ def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture(scope="module")
+def spark_with_ansi(spark: Any) -> Any:
+    """A session in which overflow is an error, also where `spark` has ANSI off."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "true")
+    return session
+
+
+@pytest.fixture(scope="module")
 def spark_without_ansi(spark: Any) -> Any:
     """A session in which overflow gives NULL instead of an error."""
     session = spark.newSession()

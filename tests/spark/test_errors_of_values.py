@@ -26,9 +26,9 @@ HOLDS = {
 
 
 @pytest.mark.nightly
-def test_a_refresh_fails_where_the_query_does(spark):
+def test_a_refresh_fails_where_the_query_does(spark_with_ansi):
     """The view keeps its rows. Once the value is gone, the next refreshes succeed."""
-    lab = Lab(spark, "errors_of_values")
+    lab = Lab(spark_with_ansi, "errors_of_values")
     lab.table("t", "id int, k int, x int, n bigint, note string", "(1, 1, 1, 1, '1')", "(2, 1, 2, 2, '2')")
     lab.table("u", "id int, good boolean", "(1, true)", "(2, true)", "(3, false)")
     failing = [lab.view(name, sql) for name, (sql, _) in FAILS.items()]
@@ -51,9 +51,9 @@ def test_a_refresh_fails_where_the_query_does(spark):
         assert not view.state_differences()
 
 
-def test_sums_that_overflow_when_they_are_read(spark):
+def test_sums_that_overflow_when_they_are_read(spark_with_ansi):
     """Readers of the view add up a group's entries; a full refresh leaves one entry."""
-    lab = Lab(spark, "overflow_of_entries")
+    lab = Lab(spark_with_ansi, "overflow_of_entries")
     lab.table("t", "k int, n bigint", "(1, 1)", "(1, 2)")
     view = lab.view("m", "select k, sum(n) as s from t group by k").build()
     lab.run(f"insert into t values (1, {LARGEST})")
@@ -65,9 +65,9 @@ def test_sums_that_overflow_when_they_are_read(spark):
     view.check()
 
 
-def test_what_overflows_only_among_the_changes(spark):
+def test_what_overflows_only_among_the_changes(spark_with_ansi):
     """All stored and shown sums fit, but the smallest BIGINT cannot be negated."""
-    lab = Lab(spark, "overflow_of_changes")
+    lab = Lab(spark_with_ansi, "overflow_of_changes")
     lab.table("t", "id int, k int, n bigint", f"(1, 1, -{LARGEST} - 1)", "(2, 1, 5)")
     view = lab.view("m", "select k, sum(n) as s from t group by k").build()
     lab.run("delete from t where id = 1")
@@ -76,9 +76,9 @@ def test_what_overflows_only_among_the_changes(spark):
     view.must_be("incremental")
 
 
-def test_a_row_that_a_join_drops(spark):
+def test_a_row_that_a_join_drops(spark_with_ansi):
     """Groups below a join have it, the query's groups do not."""
-    lab = Lab(spark, "error_below_join")
+    lab = Lab(spark_with_ansi, "error_below_join")
     lab.table("t", "id int, k int, x int", "(1, 1, 2)", "(2, 1, 5)", "(3, 2, 10)")
     lab.table("u", "k int, name string", "(1, 'a')", "(2, 'b')")
     sql = "select u.name, sum(cast(10 / t.x as int)) as s from u join t on t.k = u.k group by u.name"
