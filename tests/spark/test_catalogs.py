@@ -40,5 +40,5 @@ def test_each_catalog(tried, catalog):
 
 def test_credentials_are_not_logged(tried):
     found, said = tried
-    assert "9" in found["nowhere"], "the error names the address"
+    assert "127.0.0.1:9" in found["nowhere"], "the error names the address"
     assert SECRET not in said
