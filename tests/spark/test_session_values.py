@@ -78,8 +78,10 @@ def test_substituted_values_are_part_of_the_text(lab):
     consistent(view)
 
 
+@pytest.mark.parametrize("lab", [True], ids=["by_sql"], indirect=True)
 @pytest.mark.parametrize("value", ["it\\'s", "a b", " <x> ", "-- c"])
 def test_values_come_as_spark_puts_them(lab, value):
+    """Asked by SQL. Calls into the JVM have the answer from Spark's own parser, so they are what is compared with."""
     lab.engine.session.conf.set("my.value", value)
     lab.engine.session.conf.set("my.other", "<${my.value}>")
     text = (
