@@ -128,7 +128,8 @@ def change(cluster: Cluster, batch: int) -> None:
 def test_views_follow_their_sources(cluster, project):
     change(cluster, 1)
     project.run()
-    assert "incremental" in project.modes().values()
+    modes = project.modes()
+    assert {name: modes[name] for name in LAYERS} == dict.fromkeys(LAYERS, "incremental")
     project.run("test")
 
 
