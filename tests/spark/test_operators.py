@@ -320,9 +320,9 @@ _NOT_ANSI = {"rows__unions_of_types", "recomputed__of_spread"}
 _QUERIES = {f"{family}__{name}": sql for family, queries in FAMILIES.items() for name, sql in queries.items()}
 
 
-@pytest.mark.parametrize("ansi", few_of([True, False], [True]))
-def test_each_operator_in_each_form(spark, monkeypatch, ansi):
-    lab = Lab(spark, "operators").another(ansi=ansi)
+@pytest.mark.parametrize("either_spark", few_of(["true", "false"], ["true"]), indirect=True)
+def test_each_operator_in_each_form(either_spark, monkeypatch):
+    lab = Lab(either_spark, "operators")
     open_shop(lab)
     views: list[View] = []
     for size, names in (("large", CREATED_LARGE), ("small", EACH_OPERATOR)):
