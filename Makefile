@@ -47,8 +47,9 @@ nightly-later: .venv java seed  ## part of it: the Spark tests that `make test` 
 nightly-marked: .venv java seed  ## part of it: tests marked `nightly`
 	$(AT_NIGHT) $(LONG_TEST) --dist loadgroup -m nightly
 
-nightly-ansi-off: .venv java seed  ## part of it: the Spark tests of `make test` with ANSI off
-	$(AT_NIGHT) SPARKIVM_ANSI=false $(LONG_TEST) --dist loadfile --no-loadscope-reorder -m "spark and not nightly"
+nightly-ansi-off: .venv java seed  ## part of it: the Spark tests of `make test` with ANSI off, except those that set it
+	$(AT_NIGHT) SPARKIVM_ANSI=false $(LONG_TEST) --dist loadfile --no-loadscope-reorder -m "spark and not nightly" \
+	  $(addprefix --ignore=,$(LATER))
 
 nightly-formats: .venv java seed  ## part of it: tests that compare rows, with Iceberg as format of sources, of states, of both
 	for formats in delta:iceberg iceberg:delta iceberg:iceberg; do \

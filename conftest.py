@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,10 @@ from tests.seeds import DEFAULT_SEED, SEED
 from tests.spark_settings import LAKE, SETTINGS, catalog_of_iceberg
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
+
+ANSI = "spark.sql.ansi.enabled"
+# The tests that use them are the same whether the run has ANSI on or off.
+SETTING_ANSI = frozenset({"either_spark", "spark_with_ansi", "spark_without_ansi"})
 
 # The same examples in each run with the default seed, and no failure because a machine is slow.
 settings.register_profile(
@@ -29,22 +33,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write the golden files instead of comparing")
 
 
-def pytest_report_header() -> str:
-    return f"drawn from SPARKIVM_SEED={SEED}"
+def pytest_report_header() -> list[str]:
+    header = [f"drawn from SPARKIVM_SEED={SEED}"]
+    if SETTINGS[ANSI] == "false":
+        header.append("ANSI is off; without the tests that set it themselves")
+    return header
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run slow tests first, so that workers that share the files end at the same time.
 
     With `--dist loadgroup`, one worker runs the tests of a class: they share its project.
+    With ANSI off, tests that set it themselves are left out: other runs have them.
     """
 
     def needs_java(item: pytest.Item) -> bool:
         return any(map(item.get_closest_marker, ("spark", "dbt", "thrift")))
 
+    def fixtures(item: pytest.Item) -> Sequence[str]:
+        return getattr(item, "fixturenames", ())
+
+    if SETTINGS[ANSI] == "false":
+        config.hook.pytest_deselected(items=[i for i in items if not SETTING_ANSI.isdisjoint(fixtures(i))])
+        items[:] = [item for item in items if SETTING_ANSI.isdisjoint(fixtures(item))]
     for item in items:
-        if "root_session" in getattr(item, "fixturenames", ()) and not needs_java(item):
+        if "root_session" in fixtures(item) and not needs_java(item):
             raise pytest.UsageError(f"{item.nodeid} uses Spark, but is not marked `spark`, `dbt` or `thrift`")
         if (of_class := item.getparent(pytest.Class)) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(of_class.nodeid))
@@ -79,7 +93,7 @@ def spark(root_session: Any) -> Any:
 def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
     """A session with ANSI on, as most servers have it, then one with ANSI off, as dbt-spark has it."""
     session = spark.newSession()
-    session.conf.set("spark.sql.ansi.enabled", request.param)
+    session.conf.set(ANSI, request.param)
     return session
 
 
@@ -87,7 +101,7 @@ def either_spark(spark: Any, request: pytest.FixtureRequest) -> Any:
 def spark_with_ansi(spark: Any) -> Any:
     """A session in which overflow is an error, also where `spark` has ANSI off."""
     session = spark.newSession()
-    session.conf.set("spark.sql.ansi.enabled", "true")
+    session.conf.set(ANSI, "true")
     return session
 
 
@@ -95,7 +109,7 @@ def spark_with_ansi(spark: Any) -> Any:
 def spark_without_ansi(spark: Any) -> Any:
     """A session in which overflow gives NULL instead of an error."""
     session = spark.newSession()
-    session.conf.set("spark.sql.ansi.enabled", "false")
+    session.conf.set(ANSI, "false")
     return session
 
 
