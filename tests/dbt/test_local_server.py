@@ -11,7 +11,11 @@ from tests.dbt.lost_spark import endless_run, errors_in, lines_of, started, writ
 from tests.one_at_a_time import starting_spark
 from tests.spark_settings import SHORTCUTS
 
-pytestmark = [pytest.mark.dbt, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.dbt,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("local_server"),  # one server for all tests
+]
 
 # One core: while an endless statement runs, no other can end.
 SETTINGS = {**SHORTCUTS, "spark.master": "local[1]", "spark.driver.memory": "700m"}

@@ -15,7 +15,11 @@ from tests.dbt.test_sql_header import YAML as HEADERS
 from tests.dbt.test_type_spark import SparkProject
 from tests.dbt.thrift_server import profile, start_server
 
-pytestmark = [pytest.mark.thrift, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.thrift,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("thrift"),  # one server for all tests
+]
 
 
 @pytest.fixture(scope="module")

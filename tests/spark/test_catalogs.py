@@ -12,7 +12,12 @@ import pytest
 
 from tests.spark.in_catalogs import CATALOGS
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.nightly]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.nightly,
+    pytest.mark.xdist_group("catalogs"),  # what all tests read takes two JVMs
+]
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hunter2-9b1e"
