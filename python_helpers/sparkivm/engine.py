@@ -28,7 +28,6 @@ class Field:
 
     name: str
     type: str
-    nullable: bool = True
     char_length: int | None = None
     mapped_to: str = field(default="", compare=False)
 
@@ -228,7 +227,7 @@ class Engine(Protocol):
         """Raises: EngineError, with its position, if the text is not one query for Spark. Runs nothing."""
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        """Names, types and nullability of a query's columns, by analysis only. Commands: EngineError."""
+        """Names and types of a query's columns, by analysis only. Commands: EngineError."""
 
     def analyzed_plan(self, sql: str) -> str:
         """Spark's analyzed logical plan of a query as text, with all columns. Commands: EngineError."""

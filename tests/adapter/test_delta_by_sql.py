@@ -13,9 +13,11 @@ from sparkivm.names import TableName
 
 TABLE = TableName("s", "t")
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
-PLANS = (
-    "== Analyzed Logical Plan ==\n== Optimized Logical Plan ==\nProject [false AS n0#1]\n== Physical Plan =="
-)
+PLANS = """\
+== Analyzed Logical Plan ==
+      +- Project [static_invoke(CharVarcharCodegenUtils.readSidePadding(x0#1, 3)) AS x0#5, x1#2]
+== Optimized Logical Plan ==
+== Physical Plan =="""
 # What EXPLAIN may say of a query that Spark cannot analyze.
 FAILURES = (
     "== Analyzed Logical Plan ==\norg.apache.spark.sql.AnalysisException: Number of column aliases",
@@ -40,7 +42,7 @@ class Server:
         columns, time = self.version + 1, START + timedelta(seconds=self.version)
         match sql.split()[:2]:
             case ["describe", "table"]:
-                names = [(f"x{i}", "int") for i in range(columns)]
+                names = [(f"x{i}", "string") for i in range(columns)]
                 facts = [("", ""), ("# Detailed Table Information", ""), ("Provider", "delta")]
                 return [{"col_name": name, "data_type": text} for name, text in (*names, *facts)]
             case ["describe", "history"]:
@@ -59,7 +61,7 @@ def test_four_statements_if_nobody_writes():
     server = Server()
     found = SqlCatalog(server.query).describe(TABLE)
     assert (found.kind, found.version, found.table_id) == ("delta", 1, "the id")
-    assert [(field.name, field.nullable) for field in found.fields] == [("x0", False), ("x1", True)]
+    assert [(field.name, field.char_length) for field in found.fields] == [("x0", 3), ("x1", None)]
     assert [" ".join(sql.split()[:2]) for sql in server.ran] == [
         "describe table", "describe history", "explain extended", "describe detail",
     ]  # fmt: skip

@@ -49,7 +49,7 @@ def test_delta_table(engines, schema):
     assert (facts.kind, facts.version, facts.partition_columns) == ("delta", 0, ("a",))
     assert facts.properties["delta.enableChangeDataFeed"] == "true"
     assert facts.fields == (
-        Field("a", "int", nullable=False),
+        Field("a", "int"),
         Field("b", "string"),
         Field("c", "decimal(10,2)"),
         Field("s", "struct<x:int,y:array<string>>"),
@@ -125,7 +125,7 @@ def test_view(spark, engines, schema):
     assert facts.view_namespace == ("spark_catalog", "default")
     ansi = "spark.sql.ansi.enabled"
     assert facts.view_settings[ansi] == spark.conf.get(ansi)
-    assert facts.fields == (Field("k", "int", nullable=False), Field("other name", "string"))
+    assert facts.fields == (Field("k", "int"), Field("other name", "string"))
     assert facts.properties["mine"] == "x"
 
 
@@ -142,7 +142,7 @@ def test_temporary_view(spark):
         engine.execute("create temporary view tv as select 1 as x")
         facts = engine.describe(TableName("", "tv"))
         assert (facts.kind, facts.temporary) == ("view", True)
-        assert facts.fields == (Field("x", "int", nullable=False),)
+        assert facts.fields == (Field("x", "int"),)
 
 
 def test_commits(engines, schema, spark):
@@ -188,9 +188,9 @@ def test_schema_of_a_query(engines, schema):
         lambda e: e.schema_of("with x as (select * from metadata.d) select a, c * 2 as c, a from x -- end"),
     )
     assert fields == (
-        Field("a", "int", nullable=False),
+        Field("a", "int"),
         Field("c", "decimal(12,2)"),
-        Field("a", "int", nullable=False),
+        Field("a", "int"),
     )
 
 

@@ -37,7 +37,7 @@ def test_columns_of_a_schema():
     )
     fields = _fields(json.dumps(schema))
     assert fields == (
-        Field("k", "bigint", nullable=False),
+        Field("k", "bigint"),
         Field("c", "string collate UNICODE_CI"),
         Field("d", "decimal(10,2)"),
         Field("p", "string", char_length=3),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from dbt.adapters.sparkivm.sql_catalog import SqlCatalog, _mapping
 
-from sparkivm.engine import EngineError, Row
+from sparkivm.engine import EngineError, Field, Row
+from sparkivm.names import TableName
 
 
 class Server:
@@ -16,6 +17,8 @@ class Server:
 
     def query(self, sql: str) -> list[Row]:
         self.ran.append(sql)
+        if sql == "describe query\nselect 1 as a, 'x' as b":
+            return [{"col_name": "a", "data_type": "int"}, {"col_name": "b", "data_type": "string"}]
         if sql.startswith("describe function "):
             return self._function(sql.removeprefix("describe function ").strip("`"))
         if "nonsense" in sql:
@@ -73,6 +76,32 @@ def test_a_text_is_described_before_anything_else_is_done_with_it(server, catalo
         getattr(catalog, ask)("select nonsense")
     assert refused.value.position == (1, 8)  # below a comment and DESCRIBE QUERY
     assert server.ran == ["describe query\nselect nonsense"]
+
+
+def test_the_columns_of_a_query_are_one_statement(server, catalog):
+    assert catalog.schema_of("select 1 as a, 'x' as b") == (Field("a", "int"), Field("b", "string"))
+    assert len(server.ran) == 1
+
+
+@pytest.mark.parametrize(("type_", "statements"), [("VIEW", 3), ("MANAGED", 1)])
+def test_a_relation_is_described_although_spark_cannot_read_it(type_, statements):
+    """A plain view over a table that is gone, and a table without its files."""
+    ran = []
+
+    def query(sql: str) -> list[Row]:
+        ran.append(sql)
+        if sql.endswith(" as json"):
+            return [{"json_metadata": '{"view_creation_spark_configuration": {"a": "1"}}'}]
+        if sql.startswith("show tblproperties"):
+            return []
+        assert sql.startswith("describe table extended")
+        facts = [("# Detailed Table Information", ""), ("Type", type_), ("View Text", "select * from gone")]
+        return [{"col_name": name, "data_type": text} for name, text in (("a", "char(3)"), ("", ""), *facts)]
+
+    found = SqlCatalog(query).describe(TableName("s", "t"))
+    assert found.fields == (Field("a", "string", char_length=3),)
+    assert found.kind == ("view" if type_ == "VIEW" else "other")
+    assert len(ran) == statements
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ K, N = Field("k", "int", mapped_to="1"), Field("n", "bigint", mapped_to="2")
     ("now", "said"),
     [
         ([K, N], ""),
-        ([Field("k", "int", nullable=False, mapped_to="1"), N], ""),
         (
             [Field("k", "int"), Field("n", "bigint")],
             "",

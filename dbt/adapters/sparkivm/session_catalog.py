@@ -551,7 +551,6 @@ def _fields(schema_json: str) -> tuple[Field, ...]:
         Field(
             f.name,
             str(_type(f.dataType).in_queries),
-            f.nullable,
             char_length=spark_type(f.metadata.get(_DECLARED, "")).char_length,
             mapped_to=_mapped_to(f) if mapped else "",
         )

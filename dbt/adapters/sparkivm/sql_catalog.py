@@ -45,7 +45,7 @@ _OWN_FUNCTION = "Class: org.apache.spark.sql.catalyst."
 
 
 class SqlCatalog:
-    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; nullability and CHAR from the plan of `c is null`.
+    """DESCRIBE, DESCRIBE DETAIL and DESCRIBE HISTORY; for CHAR columns of Delta tables also EXPLAIN.
 
     query         runs a statement without substitution
     substituting  runs a statement in which Spark replaces `${name}`, if that needs another way
@@ -80,7 +80,7 @@ class SqlCatalog:
             name = TableName(schema, name.identifier, name.catalog)
         if provider == "delta" and table.get("Type") != "VIEW":
             return self._delta(name, sql, columns)
-        fields = self._fields(columns, sql)
+        fields = _fields(columns)
         if table.get("Type") == "VIEW" or not table:
             return RelationFacts(
                 name,
@@ -111,7 +111,7 @@ class SqlCatalog:
             if reading:
                 columns, _ = _columns_and_facts(self._query(f"describe table extended {sql}"))
             newest = self._query(f"describe history {sql} limit 1")[0]
-            explained = self._explanation(_null_tests(columns, sql))
+            explained = self._explanation(_columns_renamed(columns, sql))
             detail = self._query(f"describe detail {sql}")[0]
             is_of_one = self._milliseconds(newest["timestamp"]) == self._milliseconds(detail["lastModified"])
             if is_of_one and _OPTIMIZED in explained:
@@ -120,10 +120,13 @@ class SqlCatalog:
             raise EngineError(explained)
         commit = self._commit(newest)
         self._versions[name.key] = commit.version
+        # DESCRIBE says string for CHAR(n), but the plan shows n.
+        padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
+        lengths = {column: int(length) for length, column in padded}
         return RelationFacts(
             name,
             "delta",
-            _fields_of(columns, explained, of_delta=True),
+            tuple(replace(field, char_length=lengths.get(field.name)) for field in _fields(columns)),
             table_id=str(detail["id"]),
             version=commit.version,
             commit_id=commit.id,
@@ -225,8 +228,7 @@ class SqlCatalog:
         self._described(sql)
 
     def schema_of(self, sql: str) -> tuple[Field, ...]:
-        columns = [(row["col_name"], row["data_type"]) for row in self._described(sql)]
-        return self._fields(columns, f"(\n{sql}\n)")
+        return _fields([(row["col_name"], row["data_type"]) for row in self._described(sql)])
 
     def analyzed_plan(self, sql: str) -> str:
         self._described(sql)  # EXPLAIN accepts commands, and runs some of them
@@ -281,9 +283,6 @@ class SqlCatalog:
         """The plans, or an error in their place."""
         return str(next(iter(self._query(f"explain extended\n{sql}")[0].values())))
 
-    def _fields(self, columns: Sequence[tuple[str, str]], relation: str) -> tuple[Field, ...]:
-        return _fields_of(columns, self._explained(_null_tests(columns, relation)), of_delta=False)
-
     def _commit(self, row: Row) -> Commit:
         commit = Commit(
             version=int(row["version"]),
@@ -331,30 +330,15 @@ def _columns_and_facts(rows: Sequence[Row]) -> tuple[list[tuple[str, str]], dict
     return columns, {row["col_name"]: row["data_type"] for row in rows[start + 1 :]}
 
 
-def _null_tests(columns: Sequence[tuple[str, str]], relation: str) -> str:
-    """A query whose plan says which columns are never NULL. It fails if these are not all columns."""
+def _columns_renamed(columns: Sequence[tuple[str, str]], relation: str) -> str:
+    """A query that Spark cannot analyze if these are not all columns of a relation."""
     names = ", ".join(f"c{i}" for i in range(len(columns)))
-    tests = ", ".join(f"c{i} is null as n{i}" for i in range(len(columns)))
-    return f"select {tests} from {relation} as q({names})"
+    return f"select 1 from {relation} as q({names})"
 
 
-def _fields_of(columns: Sequence[tuple[str, str]], explained: str, *, of_delta: bool) -> tuple[Field, ...]:
-    """No statement reports nullability, but Spark replaces `x is null` by false if x is never NULL.
-
-    explained  the plans of `_null_tests`
-    of_delta   whether it is a Delta table: for its CHAR(n) DESCRIBE says string, but the plan shows n
-    """
-    plan = _section(explained, "Optimized Logical Plan")
-    never = {int(i) for i in re.findall(r"\bfalse AS n(\d+)#", plan)}
-    types = [printed_type(type_) for _, type_ in columns]
-    lengths = {name: type_.char_length for (name, _), type_ in zip(columns, types, strict=True)}
-    if of_delta:
-        padded = _PADDED.findall(_section(explained, "Analyzed Logical Plan"))
-        lengths = {name: int(length) for length, name in padded}
-    return tuple(
-        Field(name, str(types[i].in_queries), i not in never, lengths.get(name))
-        for i, (name, _) in enumerate(columns)
-    )
+def _fields(columns: Sequence[tuple[str, str]]) -> tuple[Field, ...]:
+    types = ((name, printed_type(type_)) for name, type_ in columns)
+    return tuple(Field(name, str(type_.in_queries), type_.char_length) for name, type_ in types)
 
 
 def hash_of(commit: Commit) -> str:

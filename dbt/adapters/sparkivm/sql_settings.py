@@ -12,7 +12,7 @@ from dbt.adapters.sparkivm.spark_errors import is_lost, sentence
 
 from sparkivm.names import quoted
 
-# We read plans as text (nullability, comparing two plans), so Spark must not truncate them.
+# We read types and plans as text, so Spark must not truncate them.
 WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000000", "spark.sql.maxPlanStringLength": "2000000000"}
 
 

@@ -112,4 +112,4 @@ def view_hash(facts: RelationFacts) -> str:
 
 def columns_hash(facts: RelationFacts) -> str:
     """A hash of a relation's columns in order."""
-    return digest(repr([(field.name, field.stored_type, field.nullable) for field in facts.fields]))
+    return digest(repr([(field.name, field.stored_type) for field in facts.fields]))
