@@ -288,9 +288,8 @@ def test_other_types():
         table(
             FIRST, schemas=[SCHEMA, [*SCHEMA, {"id": 3, "name": "y", "type": "int", "initial-default": 7}]]
         ),
-        table(FIRST, schemas=[SCHEMA, other((1, "id", "int"))]),
     ],
-    ids=["format 1", "a default that no snapshot has", "columns that Spark does not see"],
+    ids=["format 1", "a default that no snapshot has"],
 )
 def test_what_is_not_read_by_its_snapshots(text):
     fields = (*FIELDS, Field("y", "int")) if "initial-default" in text else FIELDS

@@ -80,12 +80,11 @@ class SqlCatalog:
             name = TableName(schema, name.identifier, name.catalog)
         if provider == "delta" and table.get("Type") != "VIEW":
             return self._delta(name, sql, columns)
-        fields = _fields(columns)
         if table.get("Type") == "VIEW" or not table:
             return RelationFacts(
                 name,
                 "view",
-                fields,
+                _fields(columns),
                 properties=self._view_properties(sql) if table else {},
                 view_text=table.get("View Text", ""),
                 comment=table.get("Comment", ""),
@@ -97,9 +96,9 @@ class SqlCatalog:
         properties = dict(_PROPERTY.findall(table.get("Table Properties", "")))
         if provider == "iceberg":
             is_ours = read_marker(properties) is not None
-            if (found := self._iceberg(name, fields, must_be_readable=is_ours)) is not None:
+            if (found := self._iceberg(name, sql, columns, must_be_readable=is_ours)) is not None:
                 return found
-        return RelationFacts(name, "other", fields, properties=properties, provider=provider)
+        return RelationFacts(name, "other", _fields(columns), properties=properties, provider=provider)
 
     def _delta(self, name: TableName, sql: str, columns: Sequence[tuple[str, str]]) -> RelationFacts:
         """A Delta table at one version: HISTORY and DETAIL have the time of its commit.
@@ -141,18 +140,24 @@ class SqlCatalog:
         self._query(f"refresh table {name.sql}")
 
     def _iceberg(
-        self, name: TableName, fields: Sequence[Field], *, must_be_readable: bool
+        self, name: TableName, sql: str, columns: Sequence[tuple[str, str]], *, must_be_readable: bool
     ) -> RelationFacts | None:
         """An Iceberg table according to its newest metadata file; None if it cannot be read.
 
         Raises: EngineError, if a state must be readable: one that is not is replaced.
         """
         try:
-            self.invalidate(name)
-            files = self._query(f"select file from {name.sql}.metadata_log_entries")
-            text = "".join(str(row["value"]) for row in self._query(metadata_query(files[-1]["file"])))
-            self._metadata[name.key] = metadata = IcebergMetadata.parse(text)
-            return metadata.facts(name, fields)
+            for reading in range(_READINGS):
+                if reading:
+                    columns, _ = _columns_and_facts(self._query(f"describe table extended {sql}"))
+                self.invalidate(name)
+                files = self._query(f"select file from {name.sql}.metadata_log_entries")
+                text = "".join(str(row["value"]) for row in self._query(metadata_query(files[-1]["file"])))
+                metadata = IcebergMetadata.parse(text)
+                if metadata.names == [column for column, _ in columns]:
+                    self._metadata[name.key] = metadata
+                    return metadata.facts(name, _fields(columns))
+            raise EngineError(f"the columns of {name} changed each time it was described; run dbt again")
         except (EngineError, NotReadable, ValueError, LookupError) as error:
             if must_be_readable and isinstance(error, EngineError):
                 raise

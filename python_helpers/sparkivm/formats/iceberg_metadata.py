@@ -57,15 +57,17 @@ class IcebergMetadata:
         main = self.values.get("refs", {}).get(_MAIN, {}).get("snapshot-id")
         return int(main or max(0, self.values.get("current-snapshot-id") or 0))
 
+    @property
+    def names(self) -> list[str]:
+        """Of its columns now."""
+        return [column["name"] for column in self._newest_columns]
+
     def facts(self, name: TableName, fields: Sequence[Field]) -> RelationFacts:
-        """fields  its columns as Spark reports them
+        """fields  its columns as Spark reports them: those of `names`
 
         Raises: NotReadable.
         """
-        columns = self._columns(self.values["current-schema-id"])
-        ids = {column["name"]: column for column in columns}
-        if any(field.name not in ids for field in fields):
-            raise NotReadable("its columns changed meanwhile")
+        ids = {column["name"]: column for column in self._newest_columns}
         found = RelationFacts(
             name,
             "iceberg",
@@ -136,6 +138,10 @@ class IcebergMetadata:
         made_ms = int(self._snapshots[snapshot]["timestamp-ms"])
         return SnapshotTag(snapshot, None if age_ms is None else made_ms + int(age_ms))
 
+    @property
+    def _newest_columns(self) -> Sequence[Mapping[str, Any]]:
+        return self._columns(self.values["current-schema-id"])
+
     def _columns(self, schema: int) -> Sequence[Mapping[str, Any]]:
         found = next(one for one in self.values["schemas"] if one["schema-id"] == schema)
         return found["fields"]  # type: ignore[no-any-return]
@@ -150,7 +156,7 @@ class IcebergMetadata:
         if own == current:
             return ""
         before = {column["id"]: column for column in self._columns(own)}
-        columns = {column["name"]: column for column in self._columns(current)}
+        columns = {column["name"]: column for column in self._newest_columns}
         items = []
         for field in table.fields:
             column = columns[field.name]
