@@ -151,7 +151,7 @@ class Commit:
 
     version: int
     timestamp_ms: int
-    operation: str  # "WRITE", "MERGE", "DELETE", "OPTIMIZE", "CREATE OR REPLACE TABLE AS SELECT" ...
+    operation: str  # "WRITE", "MERGE", "OPTIMIZE", "CREATE OR REPLACE TABLE AS SELECT" ...; "" if unknown
     metrics: Mapping[str, str]  # operationMetrics
     parameters: Mapping[str, str]  # operationParameters
     user_metadata: str | None = None

@@ -106,5 +106,16 @@ def test_times_without_a_zone_from_pyspark_are_in_this_machines():
     assert datetime.fromtimestamp(commit.timestamp_ms / 1000) == datetime(2024, 1, 1, 12)
 
 
+def test_a_commit_that_does_not_say_what_it_did():
+    """A writer may leave commitInfo out: then Delta reports NULL for what it would say."""
+
+    def query(sql):
+        nothing = dict.fromkeys(("operation", "operationMetrics", "operationParameters"))
+        return [{**row, **nothing} for row in History(1)(sql)]
+
+    (commit,) = SqlCatalog(query).commits(TABLE, -1)
+    assert (commit.operation, commit.metrics, commit.parameters) == ("", {}, {})
+
+
 def test_a_log_that_was_cleaned_up():
     assert [c.version for c in SqlCatalog(History(1, 2, first=7)).commits(TABLE, -1)] == [7, 8]

@@ -75,6 +75,13 @@ def test_an_overwrite_may_change_the_partition_columns(operation, parameters, me
     assert outcome(source(2), FRONTIER, commits) == how
 
 
+def test_a_commit_without_operation_may_have_done_anything():
+    """The feed may lack its changes, or have other columns than before it."""
+    commits = [Commit(1, 10, "WRITE", {}, {}), Commit(2, 11, "", {}, {})]
+    change = DELTA.change(source(2), FRONTIER, commits)
+    assert (change.how, change.counted, change.append_only) == ("diff", False, False)
+
+
 @pytest.mark.parametrize("operation", ["CHANGE COLUMN", "CHANGE COLUMNS"])
 def test_a_type_that_is_widened_after_a_write(operation):
     """Delta refuses to read such a feed."""

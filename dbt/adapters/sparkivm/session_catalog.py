@@ -527,7 +527,7 @@ def _commit(version: int, info: dict[str, Any]) -> Commit:
     commit = Commit(
         version=version,
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
-        operation=str(info.get("operation", "")),
+        operation=str(info.get("operation") or ""),
         metrics={k: str(v) for k, v in (info.get("operationMetrics") or {}).items()},
         parameters={k: _text(v) for k, v in (info.get("operationParameters") or {}).items() if v is not None},
         user_metadata=_text(metadata) if (metadata := info.get("userMetadata")) is not None else None,

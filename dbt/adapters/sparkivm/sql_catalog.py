@@ -292,7 +292,7 @@ class SqlCatalog:
         commit = Commit(
             version=int(row["version"]),
             timestamp_ms=self._milliseconds(row["timestamp"]),
-            operation=row["operation"],
+            operation=str(row["operation"] or ""),
             metrics=_mapping(row["operationMetrics"]),
             parameters=_mapping(row["operationParameters"]),
             user_metadata=row["userMetadata"],

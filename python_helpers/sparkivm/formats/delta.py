@@ -182,12 +182,12 @@ def _loses_columns(commit: Commit) -> bool:
 def _may_change_schema(commit: Commit) -> bool:
     """Whether a commit may have changed a column's type, or the partition columns, as an overwrite can.
 
-    A refresh overwrites a state without doing so.
+    A refresh overwrites a state without doing so. A commit without operation may have done anything.
     """
     overwrites = commit.operation == "WRITE" and _mode(commit) == "Overwrite"
     of_parts = replaces_a_part(commit) or commit.parameters.get("isDynamicPartitionOverwrite") == "true"
     whole = overwrites and not of_parts and not has_frontier(commit.user_metadata)
-    return whole or commit.operation in _CHANGES_TYPES
+    return whole or commit.operation in _CHANGES_TYPES or not commit.operation
 
 
 def _renames(commit: Commit, frontier: SourceFrontier) -> bool:

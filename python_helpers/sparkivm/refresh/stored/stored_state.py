@@ -120,7 +120,8 @@ def _as_of(
     if foreign is not None:
         if frontier is not None and not _changes_state(format, commit):
             return None  # it describes a state that another driver's refresh replaced meanwhile
-        return modified(f"version {foreign.version} of {facts.name} is a {foreign.operation}, not a refresh")
+        did = foreign.operation or "commit without operation"
+        return modified(f"version {foreign.version} of {facts.name} is a {did}, not a refresh")
     if frontier is None:
         return None
     if (frontier.project, frontier.model, frontier.view) != (owner.project, owner.model, view.key):
