@@ -285,8 +285,9 @@ class SqlCatalog:
         return text
 
     def _explanation(self, sql: str) -> str:
-        """The plans, or an error in their place."""
-        return str(next(iter(self._query(f"explain extended\n{sql}")[0].values())))
+        """The plans, or an error in their place, which may have several rows."""
+        rows = self._query(f"explain extended\n{sql}")
+        return "\n".join(str(value) for row in rows for value in row.values())
 
     def _commit(self, row: Row) -> Commit:
         commit = Commit(
