@@ -280,7 +280,7 @@ class EngineError(Exception):
 
 
 class EngineLost(Exception):
-    """Spark is gone. Not an `EngineError`, because no alternative could run either."""
+    """Spark is gone, or a timeout ended our work. Not an `EngineError`: no alternative may run."""
 
 
 @contextmanager

@@ -89,8 +89,8 @@ def test_what_spark_answers_is_an_error_of_the_statement():
         with Manager(THRIFT).exception_handler("select 1 / 0"):
             raise ValueError("[DIVIDE_BY_ZERO] no.\n\tat org.x.Y.z(Y.scala:1)")
     assert not isinstance(error.value, SparkLost)
-    with pytest.raises(DbtRuntimeError, match="timeout"), Manager(THRIFT).exception_handler("select 1"):
-        raise DbtRuntimeError("Query exceeded timeout of 3 seconds")
+    with pytest.raises(DbtRuntimeError, match="of dbt's"), Manager(THRIFT).exception_handler("select 1"):
+        raise DbtRuntimeError("an error of dbt's own")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
-from dbt.adapters.sparkivm.engine import AdapterEngine
+from dbt.adapters.sparkivm.engine import AdapterEngine, spark_errors
 from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt_common.exceptions import DbtRuntimeError
 from TCLIService.ttypes import TOperationState
+
+from sparkivm.engine import EngineError, EngineLost
 
 
 def connected(cursor, host="spark.example.org"):
@@ -48,6 +50,23 @@ def test_nothing_runs_after_a_cancel():
         connection.cursor().execute("create or replace table state …")
     assert cursor.ran == ["insert into state …"]
     assert cursor.canceled_by is threading.current_thread(), "the transport belongs to one thread"
+
+
+def test_a_statement_that_exceeds_the_timeout_is_ended_and_nothing_is_tried_in_place_of_it():
+    cursor = Cursor()
+    connection = connected(cursor)
+    connection.query_timeout = 0
+    with pytest.raises(EngineLost, match="raise query_timeout in"), spark_errors():
+        connection.cursor().execute("merge into state …")
+    assert cursor.state == TOperationState.CANCELED_STATE
+
+
+def test_a_statement_that_failed_has_ended():
+    cursor = Cursor()
+    cursor.state = TOperationState.ERROR_STATE
+    with pytest.raises(EngineError, match="ERROR_STATE"), spark_errors():
+        connected(cursor).cursor().execute("select 1 / 0")
+    assert cursor.state == TOperationState.ERROR_STATE
 
 
 class Commented:

@@ -24,7 +24,7 @@ _LOST_IN_WORDS = re.compile(
 
 
 class SparkLost(DbtDatabaseError):
-    """This Spark cannot be used any more: it stopped, does not answer, or the user stopped dbt."""
+    """Nothing else may be tried: Spark stopped, does not answer, or the user or a timeout ended its work."""
 
 
 def sentence(error: BaseException) -> str:

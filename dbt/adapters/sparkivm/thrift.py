@@ -9,6 +9,7 @@ from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt.adapters.sparkivm.log import logger
 from dbt.adapters.sparkivm.spark_errors import SparkLost, is_lost
 from dbt.adapters.sparkivm.sql_settings import default_by_sql, defaults_of, set_at_opening
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 _FIRST_PAUSE_S = 0.01
 _GROWTH = 1.3
@@ -43,7 +44,20 @@ class ThriftConnection(PyhiveConnectionWrapper):
         if self.canceled:
             raise SparkLost("canceled")
         self._pause_s = _FIRST_PAUSE_S
-        super().execute(sql, bindings)
+        try:
+            super().execute(sql, bindings)
+        except DbtDatabaseError:
+            raise
+        except DbtRuntimeError as error:
+            if is_lost(error):
+                raise
+            # dbt-spark's timeout leaves the statement running, and a rebuild would run beside it.
+            _unless_lost(super().cancel)
+            raise SparkLost(
+                f"a statement was canceled after {self.query_timeout} seconds, the profile's query_timeout\n"
+                "  do     raise query_timeout in profiles.yml, and run dbt again: until then each view shows "
+                "the result of its last complete refresh"
+            ) from error
 
     def cancel(self) -> None:
         """End the running statement; the thread's next statement is refused.
