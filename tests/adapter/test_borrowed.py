@@ -9,7 +9,10 @@ import pytest
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
 from dbt.adapters.sparkivm.borrowed import BorrowedConnections
 from dbt.adapters.sparkivm.spark_errors import SparkLost
+from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+OPENING = [f"set `{key}`=`{value}`" for key, value in WHOLE_PLANS.items()]
 
 
 class Cursor:
@@ -25,6 +28,7 @@ class Lender:
     def __init__(self) -> None:
         self.profile = SimpleNamespace(credentials=SimpleNamespace(method="odbc", type="spark"))
         self.ran: list[str] = []
+        self.refuses = ("fail",)
         self.connection = self.opened()
 
     def opened(self, handle: object = None) -> Connection:
@@ -40,7 +44,7 @@ class Lender:
         return f"/* shop */ {sql}"
 
     def add_query(self, sql: str, auto_begin: bool = True, bindings: Any = None) -> tuple[Connection, Cursor]:
-        if sql == "fail":
+        if sql in self.refuses:
             raise DbtRuntimeError("[TABLE_OR_VIEW_NOT_FOUND] no t\n\tat org.apache.spark")
         self.ran.append(sql)
         return self.connection, Cursor()
@@ -58,7 +62,7 @@ def borrowed(lender: Lender) -> BorrowedConnections:
 
 def test_statements_are_those_of_dbts_connection(lender, borrowed):
     _, cursor = borrowed.add_query("select 1", auto_begin=False)
-    assert lender.ran == ["select 1"]
+    assert lender.ran == [*OPENING, "select 1"]
     assert (cursor.fetchall(), cursor.description) == ([(1,)], Cursor.description)
     assert borrowed._add_query_comment("x") == "/* shop */ x"
 
@@ -78,7 +82,15 @@ def test_nothing_runs_after_a_cancel(lender, borrowed):
     borrowed.cancel(borrowed.get_thread_connection())
     with pytest.raises(SparkLost, match="canceled"):
         borrowed.add_query("select 1", auto_begin=False)
-    assert lender.ran == []
+    assert lender.ran == OPENING
+
+
+def test_types_and_plans_are_whole_unless_the_server_refuses_it(lender, borrowed):
+    """Otherwise Spark prints 25 columns of a plan, and 25 fields of a type."""
+    assert borrowed.get_thread_connection().handle.opened_with == WHOLE_PLANS
+    lender.refuses = (OPENING[0],)
+    lender.connection = lender.opened()
+    assert list(borrowed.get_thread_connection().handle.opened_with) == list(WHOLE_PLANS)[1:]
 
 
 def test_an_error_of_dbts_is_passed_on(borrowed):

@@ -26,7 +26,7 @@ from dbt.adapters.sparkivm.connections import (
 from dbt.adapters.sparkivm.operations import OperationsMixin
 from dbt.adapters.sparkivm.seeds import SeedMixin
 from dbt.adapters.sparkivm.spark_errors import SparkLost
-from dbt.adapters.sparkivm.sql_settings import default_by_sql
+from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS, default_by_sql, set_accepted
 from dbt.adapters.sparkivm.thrift import ThriftConnection
 from dbt.adapters.sql.connections import SQLConnectionManager
 
@@ -112,9 +112,9 @@ class OtherConnection(SparkConnectionWrapper):
         self._lender = lender
         self._cursor: Any = None
         self._defaults: dict[str, str | None] = {}
-        self.opened_with: dict[str, str] = {}
         self.label = "dbt"
         self.canceled = False
+        self.opened_with = set_accepted(self, WHOLE_PLANS)  # in the session of dbt, which prints more then
 
     def cursor(self) -> OtherConnection:
         return self

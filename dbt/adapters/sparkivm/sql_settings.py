@@ -35,13 +35,18 @@ def default_by_sql(connection: Any, key: str, known: MutableMapping[str, str | N
 def set_at_opening(connection: Any, settings: Mapping[str, str]) -> dict[str, str]:
     """SET these and our settings in a new session. Returns: those that the server accepts."""
     missing = {key: value for key, value in DEFAULTS_OF_DELTA.items() if connection.default(key) is None}
+    return set_accepted(connection, {**missing, **WHOLE_PLANS, **settings})
+
+
+def set_accepted(connection: Any, settings: Mapping[str, str]) -> dict[str, str]:
+    """SET these. Returns: those that the server accepts."""
     accepted = {}
-    for key, value in {**missing, **WHOLE_PLANS, **settings}.items():
+    for key, value in settings.items():
         try:
             connection.cursor().execute(f"set {quoted(key)}={quoted(value)}")
             accepted[key] = value
         except Exception as error:  # of any driver
             if is_lost(error):
                 raise
-            logger.warning(f"the server rejects {key} of server_side_parameters: {sentence(error)}")
+            logger.warning(f"the server rejects the setting {key}: {sentence(error)}")
     return accepted
