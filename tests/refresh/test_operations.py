@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -220,6 +221,14 @@ def test_what_cannot_be_read_at_a_version_is_compared_until_it_changes(lab):
     lab.run("insert into t values (4, 3, 8)")
     with pytest.raises(ModelError, match=r"shop\.t changed since the last refresh"):
         view.consistency_sql()
+
+
+def test_a_driver_that_names_commits_in_another_way_sees_the_same_version(lab):
+    view = lab.view("m", "select k, current_schema() as s from t")
+    view.refresh()
+    table = lab.delta("t")
+    table.change(table.newest.number, commit=replace(table.newest.commit, id="history:1"))
+    assert different(view) == []
 
 
 def test_a_source_that_was_replaced_in_its_log_still_has_the_version(lab, view):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sparkivm.changes.state_columns import StateColumns
 from sparkivm.changes.typed_values import WrongType, typed
 from sparkivm.digest import digest
+from sparkivm.engine import RelationFacts, is_another
 
 # Increase it when older states could be misread.
 STATE_FORMAT = 15
@@ -34,6 +35,11 @@ class SourceFrontier:
     def at(self) -> tuple[str, int, str]:
         """Like that of `RelationFacts`."""
         return self.table_id, self.version, self.commit_id
+
+    def is_version_of(self, now: RelationFacts) -> bool:
+        """Whether a table is at this version; drivers may name its commit differently."""
+        is_same_number = (now.table_id, now.version) == (self.table_id, self.version)
+        return is_same_number and not is_another(now.commit_id, self.commit_id)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def _auxiliaries_behind(sources: Sources, seen: Observation) -> Sequence[TableNa
     known = seen.stored.frontier.sources if seen.stored.frontier else {}
     read = [source for key, source in known.items() if key in seen.compiled.behind]
     now = ((source, sources.known(name_of(source.name))) for source in read)
-    moved = any(facts is None or facts.at != source.at for source, facts in now)
+    moved = any(facts is None or not source.is_version_of(facts) for source, facts in now)
     return tuple(seen.compiled.auxiliaries.values()) if moved else ()
 
 

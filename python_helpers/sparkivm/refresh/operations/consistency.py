@@ -105,7 +105,7 @@ def _check_version(
     now = sources.known(name_of(known.name))
     if now is None or (now.table_id != known.table_id and _is_replaced(engine, now, known)):
         what = f"{known.name} was replaced since the last refresh"
-    elif not is_pinned and now.at != known.at:
+    elif not is_pinned and not known.is_version_of(now):
         what = f"{known.name} changed since the last refresh, and its former version cannot be named"
     else:
         return

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sparkivm.algebra import Aggregate
-from sparkivm.changes.frontier import Frontier, SourceFrontier
+from sparkivm.changes.frontier import Frontier
 from sparkivm.changes.source_declaration import NOTHING_DECLARED
 from sparkivm.digest import digest
-from sparkivm.engine import EngineError, RelationFacts, is_another
+from sparkivm.engine import EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.marker import read_marker
 from sparkivm.names import TableName, auxiliary_view, name_of
@@ -163,7 +163,9 @@ class Auxiliaries:
     def _moves(table: RelationFacts, frontier: Frontier | None) -> bool:
         """Whether a table is known to change: it is kept for a view, or changed since the frontier."""
         known = frontier.sources.get(table.key) if frontier else None
-        return read_marker(table.properties) is not None or (known is not None and known.at != table.at)
+        return read_marker(table.properties) is not None or (
+            known is not None and not known.is_version_of(table)
+        )
 
     def request_of(self, view: TableName, query: str, *, as_entries: bool) -> RefreshRequest:
         """The request that refreshes one of them."""
@@ -196,12 +198,6 @@ class Auxiliaries:
             raise Conflict(f"{result.view} was written to by someone else")
         for key, source in stored.frontier.sources.items():
             now = self._sources.known(name_of(source.name))
-            if now is None or (now.at != result.seen_at.get(key) and not _is_at(now, source)):
+            if now is None or (now.at != result.seen_at.get(key) and not source.is_version_of(now)):
                 raise Conflict(f"{result.view} was refreshed from another version of {source.name}")
             self._read.setdefault(key, now)
-
-
-def _is_at(now: RelationFacts, read: SourceFrontier) -> bool:
-    """Whether a table is at the version that a frontier names; drivers may name a commit differently."""
-    is_same_table = (now.table_id, now.version) == (read.table_id, read.version)
-    return is_same_table and not is_another(now.commit_id, read.commit_id)
