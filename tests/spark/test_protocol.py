@@ -101,7 +101,7 @@ def test_public_view_that_was_left_with_the_types_of_before(lab, monkeypatch):
     assert not view.refresh().statements
 
 
-def killed(*_: object) -> None:
+def killed(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 

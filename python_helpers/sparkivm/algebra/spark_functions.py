@@ -13,7 +13,7 @@ SCALAR_FUNCTIONS = frozenset(
     array_insert array_intersect array_join array_max array_min array_position array_prepend
     array_remove array_repeat array_size array_sort array_union arrays_overlap arrays_zip asinh
     atanh base64 bin bit_count bit_get bit_length bitmap_bit_position bitmap_bucket_number
-    bitmap_count bround btrim cardinality ceiling char charindex char_length character_length chr concat
+    bitmap_count bround btrim cardinality ceiling char char_length character_length chr concat
     contains conv convert_timezone cos cosh cot crc32 csc date_add date_diff date_format
     date_from_unix_date date_part date_sub date_trunc datediff datepart dayname decode degrees e
     element_at elt encode endswith equal_null expm1 factorial field filter find_in_set flatten
