@@ -44,6 +44,23 @@ def test_an_average_adds_up_if_its_digits_fit(type_, adds_up):
     assert all(isinstance(one, Additive) for one in found) == adds_up
 
 
+def read_as(call: str) -> QueryAggregate:
+    """The function of a call's rule."""
+    query = read(f"select k, {call} as x from r group by k")
+    (aggregate,) = (node for node in query.root.walk() if isinstance(node, Aggregate))
+    (found,) = aggregate.calls
+    assert isinstance(found.function, QueryAggregate)
+    return found.function
+
+
+@pytest.mark.parametrize(
+    ("call", "same"),
+    [("every(a > 1)", "bool_and(a > 1)"), ("some(a > 1)", "bool_or(a > 1)"), ("mean(a)", "avg(a)")],
+)
+def test_functions_with_two_names(call, same):
+    assert read_as(call) == read_as(same)
+
+
 @pytest.mark.parametrize("name", OF_BOOLEANS)
 @pytest.mark.parametrize(
     ("argument", "compared"),

@@ -34,3 +34,15 @@ EXTREMA = "counts and sums added up, extrema taken, kept or read again"
 )
 def test_each_operator_has_its_strategy(engine, sql, said):
     assert strategies(compiled(engine, sql)) == said
+
+
+def test_functions_that_follow_changes_without_reading_groups_again(engine):
+    said = {
+        LINEAR: ("count(*)", "count(a)", "count_if(a > 1)", "sum(a)", "avg(a)", "mean(a)", "bit_xor(k)"),
+        EXTREMA: ("min(a)", "max(a)", "bool_and(a > 1)", "bool_or(a > 1)"),
+    }
+    rows = "(select c_nationkey as k, c_acctbal as a from customer)"
+    for strategy, calls in said.items():
+        for call in calls:
+            plan = compiled(engine, f"select k, {call} as x from {rows} group by k")
+            assert strategies(plan)["State"] == strategy, call
