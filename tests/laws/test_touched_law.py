@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -19,6 +20,8 @@ from sparkivm.algebra import (
     Relation,
     Restricted,
     Scan,
+    Window,
+    WindowCall,
 )
 from sparkivm.algebra.sql_expression import expression
 from sparkivm.normalize.prune_empty import prune_empty
@@ -77,6 +80,18 @@ def decimals() -> Relation:
     return Scan("t", (("d", "d"),))
 
 
+BETWEEN: Mapping[str, Callable[[Relation], Relation]] = {
+    "joined": lambda joined: joined,
+    "filtered": lambda joined: Filter(joined, expression("k is not null", k=joined.columns[0])),
+    "generated": generate,
+    "repeated": repeat,
+    "restricted": lambda joined: Restricted(
+        joined, Keys.of(Scan("s", (("key", "k"),)), [(joined.columns[1], "key")])
+    ),
+    "windowed": lambda joined: Window(joined, ("d",), (WindowCall("n", expression("count(d)", d="d")),)),
+}
+
+
 @pytest.mark.parametrize(
     "join",
     [
@@ -87,17 +102,7 @@ def decimals() -> Relation:
     ],
     ids=["right", "left", "preserved", "null-supplying"],
 )
-@pytest.mark.parametrize(
-    "between",
-    [
-        lambda joined: joined,
-        lambda joined: Filter(joined, expression("k is not null", k=joined.columns[0])),
-        generate,
-        repeat,
-        lambda joined: Restricted(joined, Keys.of(Scan("s", (("key", "k"),)), [(joined.columns[1], "key")])),
-    ],
-    ids=["joined", "filtered", "generated", "repeated", "restricted"],
-)
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
 def test_an_expression_reads_a_value_itself(join, between, worlds: Worlds):
     """0.00 equals 0 but prints differently: we take no key from a column that is only equal."""
     joined = between(join(table("r"), decimals()))
@@ -105,6 +110,14 @@ def test_an_expression_reads_a_value_itself(join, between, worlds: Worlds):
     text = violation(query, ("x",), Derivation({"r"}))  # if both changed, their union would have one type
     for world in range(ROUNDS):
         worlds.expect_nothing(world, text, "touched of an expression")
+
+
+def test_a_value_itself_is_read_from_its_own_table():
+    for name, between in BETWEEN.items():
+        r = table("r")
+        joined = InnerJoin((r, decimals()), (expression("k = d", k=r.columns[0], d="d"),))
+        query = Project(between(joined), (("x", expression("cast(d as string)", d="d")),))
+        assert "t" in Derivation({"r"}).touched(query, ("x",)).tables, name
 
 
 @pytest.mark.parametrize("name", ["filter_", "repeat", "generate", "window"])
