@@ -46,3 +46,17 @@ def test_functions_that_follow_changes_without_reading_groups_again(engine):
         for call in calls:
             plan = compiled(engine, f"select k, {call} as x from {rows} group by k")
             assert strategies(plan)["State"] == strategy, call
+
+
+@pytest.mark.parametrize(
+    ("joined", "transition"),
+    [
+        ("left join region on n_regionkey = r_regionkey", "transition by key"),
+        ("left join region on n_regionkey = r_regionkey and n_nationkey > r_regionkey", "transition by row"),
+        ("left join region on n_regionkey > r_regionkey", "transition by row"),
+        ("where not exists (select 1 from region)", "transition by row"),
+    ],
+)
+def test_matches_are_counted_by_key_if_equal_columns_decide(engine, joined, transition):
+    found = strategies(compiled(engine, f"select n_name from nation {joined}"))
+    assert transition in found.values()
