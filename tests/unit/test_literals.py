@@ -44,6 +44,13 @@ def test_literals(text):
     assert is_literal(expression(text).tree)
 
 
+def test_literals_with_a_type_are_printed_as_written():
+    """Spark's gate compares plans, and a CAST of a text is another plan."""
+    for type_ in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"):
+        root = read(f"select {type_} '2024-01-01' as x from r").root
+        assert f"{type_} '2024-01-01'" in select_text(root, Sources(1))
+
+
 @pytest.mark.parametrize("text", ["x", "1 + 1", "-x", "cast(1 as int)", "date '2024-01-01'"])
 def test_other_constants_are_no_literals(text):
     assert not is_literal(expression(text).tree)
