@@ -7,7 +7,7 @@ import pytest
 from sparkivm.reasons import Reason
 from tests.fake_engine.engine import Killed
 from tests.fake_engine.lake import View as PublicView
-from tests.refresh.conftest import BY_K
+from tests.refresh.conftest import BY_K, one_table
 from tests.refresh.lab import Lab, View
 
 
@@ -59,6 +59,19 @@ def test_a_view_that_somebody_dropped_or_changed_comes_back(lab, view, change, c
         lab.run("insert into t values (4, 3, 8)")
     assert replaced(view, wanted=("incremental",) if changed else ("no_op",))
     assert view.must_be("no_op").statements == ()
+
+
+def test_over_several_entries_no_text_stays_that_does_not_add_them_up(lab, view):
+    large = one_table()
+    large.resize("m__ivm", 20 << 20)
+    text = public(view.on(large).build().lab).text
+    lab.run("insert into t values (4, 1, 8)")
+    view.must_be("incremental")
+    assert view.frontier().several
+    marker = ", ".join(f"'{name}' = '{value}'" for name, value in public(lab).properties.items())
+    lab.run(f"create or replace view m tblproperties ({marker}) as {text}")
+    assert replaced(view, wanted=("no_op",))
+    assert "group by" in public(lab).text
 
 
 def test_a_comment_is_written_where_it_changed(lab):
