@@ -108,13 +108,16 @@ def presented(below: BelowJoin, entries: Relation, core: Aggregate) -> Relation:
 
 
 def in_entries(inner: Aggregate) -> Relation:
-    """Each group as several entries: one extra entry that is taken away again, and its rows in two halves."""
-    negative = tuple((c.name, expression("-x", x=c.name)) for c in inner.calls)
-    away = Project(inner, (*((key, column(key)) for key in inner.keys), *negative))
+    """Each group as several entries: values that are taken away again, and its rows in two halves."""
+    keys = tuple((key, column(key)) for key in inner.keys)
+    came, went = (
+        Project(inner, (*keys, *((c.name, expression(text, x=c.name)) for c in inner.calls)))
+        for text in ("coalesce(x, 0) + 1", "-(coalesce(x, 0) + 1)")
+    )
     one = expression("coalesce(x, 0) > 0", x=inner.keys[0])
     other = expression("coalesce(x, 0) <= 0", x=inner.keys[0])
     halves = (replace(inner, input=Filter(inner.input, half)) for half in (one, other))
-    return UnionAll((inner, away, *halves))
+    return UnionAll((came, went, *halves))
 
 
 @pytest.mark.parametrize("as_entries", [lambda inner: inner, in_entries], ids=["groups", "entries"])
@@ -140,6 +143,41 @@ def test_both_forms_have_the_same_rows(worlds: Worlds, core, as_entries):
     text = duckdb_text(difference, WorldSources(), "weight")
     for world in range(ROUNDS):
         worlds.expect_nothing(world, f"select * from ({text})", "aggregate below join")
+
+
+def test_a_sum_has_the_type_of_sparks_sum():
+    """Also where its parts have been added up twice, and so have more digits."""
+    below = aggregate_below_join(of_two(), (None, None, spark_type("decimal(12,2)"), INT))
+    assert below is not None
+    types = {name: scalar.sql("spark").partition(" AS ")[2] for name, scalar in below.formulas.items()}
+    assert types == {"rows": "", "n": "", "s": "DECIMAL(22, 2)) END", "positive": "BIGINT) END"}
+
+
+def _of_tables_beside_the_facts(*more: tuple[str, str]) -> Aggregate:
+    r, s, t = table("r"), table("s"), table("t")
+    columns = {
+        f"{name}{i}": column
+        for name, one in zip("rst", (r, s, t), strict=True)
+        for i, column in enumerate(one.columns)
+    }
+    predicates = tuple(equal(columns[one], columns[other]) for one, other in (("r0", "s0"), *more))
+    return Aggregate(InnerJoin((r, s, t), predicates), r.columns[:1], calls_of(s.columns[1], s.columns[0]))
+
+
+@pytest.mark.parametrize(
+    ("core", "facts"),
+    [
+        (_of_tables_beside_the_facts(("s1", "t0")), {"s", "t"}),
+        (_of_tables_beside_the_facts(("r1", "t0")), {"s"}),
+        (_of_tables_beside_the_facts(("r1", "t0"), ("s1", "t1")), {"s"}),
+        (_of_tables_beside_the_facts(), {"s"}),
+    ],
+    ids=["with facts", "with keys", "with both", "with none"],
+)
+def test_what_is_joined_with_facts_alone_is_below(core: Aggregate, facts: set[str]):
+    below = aggregate_below_join(core, TYPES)
+    assert below is not None
+    assert below.inner.tables == facts
 
 
 def changed(core: Aggregate, **parts: object) -> Aggregate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.changes.state_columns import columns_of, difference
+from sparkivm.changes.state_columns import columns_of, difference, with_ids
 from sparkivm.engine import Field
 
 K, N = Field("k", "int", mapped_to="1"), Field("n", "bigint", mapped_to="2")
@@ -41,6 +41,13 @@ def test_of_a_new_state_types_and_ids_may_be_unknown():
     known = (("k", "", ""), ("n", "bigint", ""))
     assert difference(known, columns_of([K, N])) == ""
     assert "n is int" in difference(known, columns_of([K, Field("n", "int")]))
+
+
+def test_an_id_that_was_not_known_is_that_of_the_commit():
+    known = with_ids((("K", "", ""), ("n", "bigint", "2"), ("x", "", "")), {"k": "1", "n": "7"})
+    assert known == (("K", "", "1"), ("n", "bigint", "2"), ("x", "", ""))
+    replaced = (Field("K", "int", mapped_to="4"), N, Field("x", "int"))
+    assert difference(known, columns_of(replaced)) == "its column K was replaced by another one of that name"
 
 
 @pytest.mark.parametrize(
