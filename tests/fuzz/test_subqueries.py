@@ -7,6 +7,7 @@ import random
 import duckdb
 import pytest
 
+from sparkivm.frontend.correlation import free_columns
 from tests.fuzz.case import Case, Fuzzer, reproducer
 from tests.fuzz.database import Database
 from tests.fuzz.random_data import World
@@ -112,6 +113,11 @@ def test_no_relation_has_two_columns_of_one_name(name):
     """In Spark the name would be ambiguous."""
     for node in read(MODELS[name]).root.walk():
         assert len(set(node.columns)) == len(node.columns), node.label
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_column_of_an_outer_query_is_left(name):
+    assert not free_columns(read(MODELS[name]).root)
 
 
 SINGLE = {

@@ -107,7 +107,9 @@ def test_accepted(text):
     assert printed.lower() == f"select {text} as c from t".lower()
 
 
-@pytest.mark.parametrize("text", ["s = 'today'", "cast('now' as string)", "s >= '08:00'"])
+@pytest.mark.parametrize(
+    "text", ["s = 'today'", "'today' = s", "upper('now')", "cast('now' as string)", "s >= '08:00'"]
+)
 def test_a_text_that_could_be_a_date(text):
     """Whether Spark reads it as one is asked later. A view that is not incremental is computed each time."""
     tree = parsed(text)
@@ -203,6 +205,8 @@ def test_a_program_is_not_repeatable():
         "percentile_cont(0.5) within group (order by a + rand())",
         "sum(a) filter (where rand() > 1)",
         "sum(a) filter (where rand() > 1) over (order by k)",
+        "lag(a, cast(rand() as int)) over (order by k)",
+        "lead(a, 1, rand()) over (order by k)",
     ],
 )
 def test_all_that_an_aggregate_is_given_is_looked_at(call):

@@ -39,6 +39,7 @@ def test_fields_have_the_names_of_the_query(text):
         ("arrays_zip()", "do not have distinct names"),
         ("arrays_zip(named_struct('a', zs).a)", "write named_struct"),
         ("to_json((x, map('a', y)['a']))", "write named_struct"),
+        ("to_json((x as z, 1))", "write named_struct"),
     ],
 )
 def test_fields_whose_names_are_not_known(text, detail):

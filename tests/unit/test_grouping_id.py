@@ -1,4 +1,4 @@
-"""GROUPING__ID, Hive's name for GROUPING_ID()."""
+"""GROUPING_ID() and its name in Hive, GROUPING__ID; GROUPING."""
 
 from __future__ import annotations
 
@@ -44,3 +44,9 @@ def test_something_else_of_the_name():
 def test_grouping_id_without_keys():
     query = read("select grouping_id() as g, count(*) as n from r group by grouping sets (())")
     assert len(query.output) == 2
+
+
+@pytest.mark.parametrize("call", ["grouping(k)", "grouping_id()"])
+def test_without_grouping_sets(call):
+    sql = f"select k, {call} as g from r group by k"
+    assert_refused(sql, Reason.SQL_NOT_UNDERSTOOD, "GROUPING without grouping sets")

@@ -100,4 +100,4 @@ def test_an_aggregate_where_spark_takes_none(sql):
 
 def test_an_aggregate_of_the_query_around_that_is_the_subquerys_result():
     sql = "select k from r group by k having count(*) > (select max(r.k) from s)"
-    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "an aggregate of the outer query")
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "outside the subquery's WHERE and ON")

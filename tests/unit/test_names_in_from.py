@@ -75,10 +75,21 @@ def test_the_name_of_an_alias_of_a_cast():
         ("explode(map(a, b))", ("key", "value")),
         ("posexplode(sequence(1, a))", ("pos", "col")),
         ("stack(2, a, b, k)", ("col0", "col1")),
+        ("explode(from_json(s, 'x struct<y: map<string, int>>').x.y)", ("key", "value")),
     ],
 )
 def test_names_of_what_is_made_of_a_value(call, names):
     assert read(f"select {call} from r").output == names
+
+
+def test_explode_outer_keeps_a_row_for_which_it_makes_none():
+    outer = "select x from r lateral view outer explode(array(a)) g as x"
+    for sql in (
+        "select explode_outer(array(a)) as x from r",
+        "select x from r lateral view explode_outer(array(a)) g as x",
+    ):
+        assert str(read(sql)) == str(read(outer))
+        assert str(read(sql.replace("_outer", ""))) != str(read(outer))
 
 
 @pytest.mark.parametrize(
@@ -124,3 +135,15 @@ def test_a_cast_of_a_column_is_called_like_it(item):
     """So ORDER BY finds it under the column's name."""
     query = read(f"select {item} from r order by k limit 2")
     assert [key.column for key in query.sort] == list(query.output)
+
+
+def test_a_key_by_its_position_is_called_like_its_item():
+    query = read("select a + 1 as x, b + 1 as y, count(*) as n from r group by 1, 2")
+    assert query.output[:2] == ("x", "y")
+
+
+def test_a_subquery_sees_the_columns_of_a_relation_without_a_name():
+    assert read("select (select max(s.a) + x from s) as m from (select k as x from r)").output
+    assert read(
+        "select (select max(z) + k from (select a as z from t)) as m from r full join s using (k)"
+    ).output

@@ -170,3 +170,10 @@ def test_distinct_of_an_item_in_parentheses():
 )
 def test_a_position_where_no_column_is(sql):
     assert refusal(sql).reason is Reason.SQL_NOT_UNDERSTOOD
+
+
+@pytest.mark.parametrize("key", ["b", "a + b", "upper(s)"])
+def test_distinct_is_ordered_by_what_it_shows(key):
+    found = refusal(f"select distinct a from r order by {key}")
+    assert found.detail == "ORDER BY of an expression outside DISTINCT"
+    assert read("select distinct a from r order by a + 1").output == ("a",)

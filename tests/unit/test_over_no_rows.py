@@ -99,6 +99,16 @@ def test_not_in_within_on(join):
     read(f"select 1 as one from r {join} s on r.k = s.k and not exists (select 1 from t where t.b = r.a)")
 
 
+def test_within_on_of_an_inner_join_it_is_what_it_is_in_where():
+    for condition in (
+        "r.a not in (select b from t)",
+        "r.a + s.a not in (select b from t)",
+        "exists (select 1 from t where t.a = r.a and t.b = s.b)",
+    ):
+        join = "select 1 as one from r join s on r.k = s.k"
+        assert str(read(f"{join} and {condition}")) == str(read(f"{join} where {condition}"))
+
+
 def test_lateral_function_without_a_condition():
     detail = "LEFT JOIN LATERAL of a table function without a condition"
     for on in ("", " on true"):
@@ -107,6 +117,27 @@ def test_lateral_function_without_a_condition():
     read("select r.k, g.e from r left join lateral explode(array(a, b)) as g(e) on g.e > 1")
     read("select r.k, g.e from r join lateral explode(array(a, b)) as g(e)")
     read("select r.k, g.e from r lateral view outer explode(array(a, b)) g as e")
+
+
+@pytest.mark.parametrize(
+    "join", ["right join", "full join", "left semi join", "left anti join", "natural join", "join"]
+)
+def test_joins_without_a_lateral_form(join):
+    condition = {"natural join": "", "join": "using (a)"}.get(join, "on l.a = 1")
+    sql = f"select r.k from r {join} lateral (select s.a from s where s.k = r.k) as l {condition}"
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, f"{join.upper()} LATERAL")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select * from values ((select 1))",
+        "select x from r lateral view explode(array((select a from s))) g as x",
+        "select * from (select k, a from r) pivot (sum((select 1)) for a in (1))",
+    ],
+)
+def test_where_there_is_no_row_to_join_a_subquery_to(sql):
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, "a subquery in this expression")
 
 
 @pytest.mark.parametrize(
@@ -135,6 +166,8 @@ def test_in_of_the_padding_of_a_join_that_has_no_matches(query):
         "case when k > 1 then k else null end",
         "if(k > 1, 1, null)",
         "cast(1 as bigint)",
+        "-(1 + 1)",
+        "from_json(s, 'y int').y",
     ],
 )
 def test_in_of_a_value_that_is_no_constant_null(value):
@@ -188,6 +221,21 @@ def test_the_result_of_in_without_not(query):
         "with f as (select k, a in (select b from s) as found, a not in (select b from s) as missing, "
         f"exists (select 1 from s where s.b = r.a) as there from r) {query}"
     )
+
+
+def test_a_comparison_with_another_condition_is_no_not():
+    """Where IN is unknown it stays FALSE."""
+    found = "a in (select b from s)"
+    for sql in (f"({found}) = (k > 1)", f"(k > 1) <> ({found})"):
+        one, other = (read(f"select {item} as x from r").root.children for item in (sql, found))
+        assert str(one) == str(other)
+
+
+def test_parentheses_around_a_condition_say_nothing():
+    for condition in ("exists (select 1 from s where s.k = r.k)", "a in (select b from s)"):
+        for one, other in (("(({}))", "{}"), ("not (({}))", "not {}"), ("not (not ({}))", "{}")):
+            mine, same = (read(f"select k from r where {form.format(condition)}") for form in (one, other))
+            assert str(mine) == str(same)
 
 
 def test_in_of_several_or_of_text():

@@ -8,6 +8,7 @@ import sqlglot.parser
 from sparkivm.engine import Field
 from sparkivm.errors import ModelError, NotIncremental
 from sparkivm.frontend.parse import not_too_deep, parse_model, statement_text
+from sparkivm.reasons import Place
 from tests.reading import read, refusal
 
 
@@ -38,12 +39,29 @@ def test_views_that_are_nested_too_deeply():
     assert refusal("select k from v", OneView()).detail == "in the view v: views are nested more than 40 deep"
 
 
+@pytest.mark.parametrize(
+    ("sql", "place"),
+    [("select 'a", None), ("select (a from r", Place(1, 14, "from")), ("select\n  ]", Place(2, 3, "]"))],
+)
+def test_where_the_parser_stops(sql, place):
+    """Spark may read what it does not; where it cannot find the end of a text, it knows no place."""
+    with pytest.raises(NotIncremental) as refused:
+        parse_model("m", sql)
+    assert refused.value.fallback.place == place
+
+
 @pytest.mark.parametrize("end", [";", ";;", "; ; -- the end", "; /* the end */ ;"])
 def test_semicolons_at_the_end_are_no_statements(end):
     assert parse_model("model", f"select a from r{end}") == parse_model("model", "select a from r")
 
 
-@pytest.mark.parametrize("call", ["timestampdiff({}, d, d)", "date_add({}, 1, d)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(f"{name}({{}}, d, d)" for name in ("timestampdiff", "datediff", "date_diff")),
+        *(f"{name}({{}}, 1, d)" for name in ("timestampadd", "date_add")),
+    ],
+)
 def test_a_unit_is_no_column(call):
     sql = f"select {call} as x from (select d, k as day, a as {{}} from r)"
     (_, unit), *_ = read(sql.format("day", "other")).root.items

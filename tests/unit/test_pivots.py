@@ -33,7 +33,11 @@ def test_null_is_a_value():
     ("sql", "reason", "detail"),
     [
         (pivot("sum(a + k) as s, count(*) as n"), Reason.OPERATOR_NOT_SUPPORTED, "whose type is not known"),
-        (pivot("coalesce(sum(d), 0)"), Reason.OPERATOR_NOT_SUPPORTED, "whose type is not known"),
+        (
+            pivot("coalesce(sum(d), 0)"),
+            Reason.OPERATOR_NOT_SUPPORTED,
+            "PIVOT with COALESCE(SUM(`d`), 0), whose type is not known",
+        ),
         (
             pivot("first(d) as x, last(k) as y"),
             Reason.NON_DETERMINISTIC_EXPRESSION,
