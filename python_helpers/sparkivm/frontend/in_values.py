@@ -142,8 +142,6 @@ def _in_values(name: str, relation: Relation) -> Iterator[tuple[Scalar, bool, bo
 def _may_be_null(tree: exp.Expr, relation: Relation) -> bool:
     """Whether Spark may find that an expression is NULL without reading a row."""
     if isinstance(tree, exp.Column):
-        if tree.name not in relation.columns:
-            return False
         owner, source = relation.origin(tree.name)
         if _is_padding(tree.name, relation):
             return True

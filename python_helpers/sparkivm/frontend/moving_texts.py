@@ -35,6 +35,6 @@ def with_another_word(tree: exp.Expr, word: str, other: str) -> exp.Expr:
     """The tree with another word in all such texts that begin with one."""
 
     def changed(node: exp.Expr) -> exp.Expr:
-        return exp.Literal.string(node.name.replace(word, other, 1)) if moving_word(node) == word else node
+        return exp.Literal.string(node.name.replace(word, other)) if moving_word(node) == word else node
 
     return tree.transform(changed)
