@@ -44,6 +44,7 @@ DECIDED |= {
     f"select count(v * 2) as n from {SUMS}": "SUM of DOUBLE",
     f"select count(w) as n from (select nullif(v, 1) as w from {SUMS})": "SUM of DOUBLE",
     f"select s.b from s join (select k, v > 1 as w from {SUMS}) as x on s.k = x.k where x.w is true": "SUM of DOUBLE",
+    f"select s.b from s left join (select k, 1 / v as w from {SUMS}) as x on s.k = x.k where x.w is null": "SUM of DOUBLE",
     f"select k, a from {NUMBERED.format('count(*), sum(f)')} where p = 1": "SUM of DOUBLE",
     f"select s.b, x.v from s join (select s.k, v, row_number() over (order by s.a) as p from {SUMS} join s using (k)) as x on s.k = x.k where p < 3": "SUM of DOUBLE",
     f"select b, v from (select s.b, v from {SUMS} join s using (k) order by b limit 2)": "SUM of DOUBLE",
@@ -73,6 +74,11 @@ NOT_DECIDED = [
     "select s.b from s join (select k, sum(d) as v, avg(d) as w from r group by k) as x on s.k = x.k where v > w",
     "select k, sum(f) over (partition by a) as v from r",
     "select k from r where a > (select max(a) from s)",
+    # ties are broken by the key of the groups, under the names that it has above them
+    "select l, b, v from (select *, row_number() over (partition by b order by m) as p from "
+    "(select k as l, a as b, max(b) as m, sum(f) as v from r group by k, a)) where p = 1",
+    "select f, a, v from (select *, row_number() over (partition by a order by a) as p from "
+    "(select f, a, sum(f) over (partition by a) as v from (select f, a from r group by f, a))) where p = 1",
 ]
 
 
@@ -167,6 +173,16 @@ def test_averages_of_bigint_over_windows(name):
     assert decided_by_order(core, lambda _: (spark_type("int"),)) is None
 
 
+@pytest.mark.parametrize("name", ["sum", "try_sum"])
+def test_sums_of_bigint_over_windows(name):
+    """Spark adds these up as integers."""
+    query = read(
+        f"select v, count(*) as n from (select {name}(b) over (partition by k) as v from r) group by v"
+    )
+    core = normalize(query.root, query.root.columns)
+    assert decided_by_order(core, lambda _: (spark_type("bigint"),)) is None
+
+
 @pytest.mark.parametrize(
     ("value", "is_decided"), [("max_by(a, b)", True), ("mode(a)", True), ("max(a)", False)]
 )
@@ -191,6 +207,14 @@ def test_how_many_rows_a_list_makes(generator, is_decided):
     query = read(f"select k, count(*) as n from (select k, {generator} from {lists}) group by k")
     found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
     assert (found is not None) == is_decided
+
+
+def test_how_many_bins_a_histogram_has():
+    """Unlike the length of a list, this may depend on the order of the rows."""
+    histograms = "(select k, histogram_numeric(a, 3) as v from r group by k)"
+    query = read(f"select k, count(*) as n from (select k, explode(v) from {histograms}) group by k")
+    found = decided_by_order(normalize(query.root, query.root.columns), lambda _: ("array<int>",))
+    assert found is not None
 
 
 def test_a_sorted_list_of_such_values():
