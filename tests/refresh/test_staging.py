@@ -159,6 +159,21 @@ def test_the_views_of_a_run_share_what_they_read(lab):
         view.check()
 
 
+def test_what_was_dropped_is_made_again(lab):
+    """And it is dropped once: another view may have its name by then."""
+    pairs, again = lab.view("pairs", PAIRS).build(), lab.view("again", PAIRS).build()
+    change(lab)
+    run = Pins()
+    first = kept(pairs.must_be("incremental", pins=run).statements)
+    run.memory.drop(lab.engine)
+    assert not run.memory
+    second = kept(again.must_be("incremental", pins=run).statements)
+    assert set(first) <= set(second)
+    lab.engine.ran.clear()
+    run.memory.drop(lab.engine)
+    assert len([text for text in lab.engine.ran if text.startswith("drop")]) == len(second)
+
+
 def test_rows_kept_in_fewer_columns_are_read_again(lab):
     """Another view of the run may read a column that the first view did not read."""
     names = lab.view("names", PAIRS).build()

@@ -40,3 +40,4 @@ def narrow(monkeypatch):
 def test_casts(engine, sql, casts):
     text = compiled(engine, sql).finalizer.text("state", "one").lower()
     assert [one for one in (KEY, MOST) if re.search(one, text)] == casts, text
+    assert ("rank() over" in text) == ("rank() over" in sql)
