@@ -212,7 +212,7 @@ class _Walk:
             value = _read(call.call, below)
             what = self._own(node.input, call.call)
             if what:
-                value = _Value(f"{what} OVER (…)", frozenset(), null_varies=what.lower() in _OF_A_ROW)
+                value = _Value(f"{what} OVER (…)", frozenset())
             if value:
                 values[call.name] = value
             if what.lower() in _IN_TIES:

@@ -13,7 +13,7 @@ from sparkivm.algebra import Aggregate, Filter, Project, Relation, Window
 def key_columns(relation: Relation) -> frozenset[str] | None:
     """Columns in which no two rows are equal, copies included; None if none are known."""
     match relation:
-        case Aggregate() if not relation.signed:
+        case Aggregate():
             return frozenset(relation.keys)
         case Filter() | Window():
             return key_columns(relation.input)

@@ -49,8 +49,6 @@ def without_silent(sources: ChangedSources, asked: Collection[str]) -> dict[str,
 
     The others whose two versions are compared have the number of rows that differ.
     """
-    if not asked:
-        return dict(sources.changes)
     read = sources.read
     few = {key: rows for key, rows in few_rows(sources, asked).items() if rows.know(read[key])}
     silent = {key for key, rows in few.items() if rows.are_silent(read[key])}
