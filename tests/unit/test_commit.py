@@ -6,6 +6,7 @@ import pytest
 
 from sparkivm.engine import Commit, Engine, EngineError, EngineLost
 from sparkivm.formats.delta_states import DELTA_STATES
+from sparkivm.formats.iceberg_states import ICEBERG_STATES
 from sparkivm.formats.state_format import Tag, Write
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -71,3 +72,20 @@ def test_settings_of_hooks_stay_after_an_error(error, raised):
     with pytest.raises(raised):
         commit(session)
     assert session.set_to == {MODE: "dynamic"}
+
+
+def test_an_iceberg_table_is_looked_at_again_before_its_commits():
+    """Spark may show those that it knew when the table was last looked at."""
+
+    class Iceberg(Session):
+        known: tuple[Commit, ...] = ()
+
+        def describe(self, name):
+            self.known = (Commit(1, 1, "append", {}, {}, "nonce"),)
+
+        def commits(self, name, after):
+            return self.known
+
+    engine, tag = RecordingEngine(Iceberg()), Tag("nonce", "nonce", "view", 1)
+    write = Write("append_state", {"state": "t"})
+    assert commit_tagged(engine, ICEBERG_STATES, TableName("s", "t"), 0, tag, write).version == 1

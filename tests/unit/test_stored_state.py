@@ -58,6 +58,7 @@ def test_a_write_between_is_not():
         History(("CREATE TABLE AS SELECT", BUILT), ("WRITE", None), ("WRITE", REFRESHED)), REQUEST
     )
     assert stored.problem.reason is Reason.STATE_MODIFIED
+    assert stored.problem.detail == "version 6 of s.v__ivm is a WRITE, not a refresh"
 
 
 def test_a_frontier_of_another_model_is_not_this_views():
@@ -103,6 +104,13 @@ def test_every_version_since_the_frontier_has_to_be_in_the_log():
     stored = read_state(history, REQUEST)
     assert stored.problem.reason is Reason.FRONTIER_MISSING
     assert "version 6" in stored.problem.detail
+
+
+def test_a_frontier_that_is_too_far_back_is_not_looked_for():
+    """The log has all commits, so none is said to be missing."""
+    history = History(("CREATE TABLE AS SELECT", BUILT), *[("OPTIMIZE", None)] * 1001)
+    stored = read_state(history, REQUEST)
+    assert (stored.problem.reason, stored.problem.detail) == (Reason.FRONTIER_MISSING, "")
 
 
 def test_a_commit_newer_than_what_was_seen_of_the_state_is_left_out():
