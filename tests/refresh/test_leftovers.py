@@ -58,6 +58,12 @@ def test_leftovers_of_models_that_are_gone_or_moved(lab, view):
     assert made(lab) == ["stays", "stays__ivm"]
 
 
+def test_a_view_with_a_name_like_ours_is_listed_once(lab):
+    lab.view("m__ivm_notes", BY_K).build()
+    found = [str(one.relation.name) for one in listed(lab)]
+    assert found == ["shop.m__ivm_notes", "shop.m__ivm_notes__ivm"]
+
+
 def test_leftovers_of_what_was_put_aside_and_of_mirrors(lab):
     lab.run("create table m using delta as select 7 as mine", "create table p using parquet as select 1 as k")
     lab.view("m", BY_K, takes_over=True).build()

@@ -175,11 +175,11 @@ def test_a_mirror_that_somebody_wrote_to(lab, view, write, changed):
     assert len(operations(lab)) == 3
 
 
-def test_a_mirror_that_somebody_writes_to_meanwhile(lab, view):
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_mirror_that_somebody_writes_to_meanwhile(lab, view, when):
     lab.run("insert into p values (4, 3, 1)")
-    lab.engine.before(
-        "insert into `shop`.`p__ivm_mirror`", lambda: lab.run(f"delete from {MIRROR} where id = 3")
-    )
+    happens = lab.engine.before if when == "before" else lab.engine.after
+    happens("insert into `shop`.`p__ivm_mirror`", lambda: lab.run(f"delete from {MIRROR} where id = 3"))
     view.refresh()
     view.check()
     assert mirrored(lab)
@@ -224,6 +224,20 @@ def test_a_table_of_somebody_by_the_name_of_the_mirror(lab):
     assert "the name of its mirror, is taken by another relation" in refused(lab.view("m", BY_K))
     assert lab.rows(f"select * from {MIRROR}") == [(1,)]
     assert not lab.has("m__ivm")
+
+
+def test_files_of_somebody_where_the_mirror_would_be(lab):
+    lab.run(f"create table theirs using delta location '/data/{MIRROR}' as select 1 as x")
+    error = refused(lab.view("m", BY_K, declared=declared(mirror={"location": "/data"})))
+    assert f"/data/{MIRROR}, where its mirror would be stored, holds another table" in error
+    assert lab.rows("select * from theirs") == [(1,)]
+    assert not lab.has(MIRROR)
+
+
+def test_a_key_that_is_not_a_column(lab):
+    error = refused(lab.view("m", BY_K, declared=declared(key=["ID", "number"])))
+    assert "the key number is not a column" in error
+    assert "it has id, k, x" in error
 
 
 def test_a_mirror_of_another_name_and_retention(lab):

@@ -16,6 +16,7 @@ def test_create(lab):
     view = lab.view("m", BY_K)
     result = view.must_be("create")
     assert (result.apply_form, result.rows_inserted) == ("create", 2)
+    assert 0 < result.compile_s < 60
     assert [(s.name, s.from_version, s.to_version) for s in result.sources] == [("shop.t", None, 1)]
 
 
@@ -163,3 +164,19 @@ def test_empty_never_touches_a_view_whose_state_is_to_move(lab, view):
     result = moved.refresh(empty=True)
     assert (result.mode, result.statements) == ("no_op", ())
     assert view.content() == before
+
+
+def test_a_view_that_stores_its_rows_is_built_by_its_own_text(lab):
+    """At the version that the frontier names; the plan has the same rows, but other texts."""
+    result = lab.view("v", "select id, upper('a') as a from t where x > 1").must_be("create")
+    (text,) = (one for one in result.statements if "create or replace table" in one)
+    assert "select id, upper('a') as a from `shop`.`t` version as of 1 where x > 1" in text
+
+
+def test_a_window_is_built_by_its_plan(lab):
+    """The plan breaks ties in the order of all columns, as each refresh does."""
+    sql = "select id, row_number() over (partition by k order by k) as r from t"
+    result = lab.view("v", sql).refresh()
+    (text,) = (one for one in result.statements if "create or replace table" in one)
+    assert "order by k)" not in text
+    assert re.search(r"order by [^)]*`?k`? asc nulls first, [^)]*id", text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from sparkivm.marker import Marker, Role
@@ -97,7 +99,8 @@ def test_steps_of_a_driver_that_died_are_dropped_when_they_are_old(lab):
     """Younger ones may be another driver's; a table without this view's step marker is somebody else's."""
     view = lab.view("m", NESTED).build()
     other = lab.view("m2", NESTED).build()
-    old, young = (f"{STEP_SUFFIX}{second}_0a1b_1" for second in ("66000000", "fffffff0"))
+    hours_ago = f"{int(time.time()) - 8 * 3600:x}"
+    old, young = (f"{STEP_SUFFIX}{second}_0a1b_1" for second in ("66000000", hours_ago))
     step_of(view, f"m{old}")
     step_of(view, f"m{young}")
     step_of(other, f"m2{old}")
@@ -203,6 +206,16 @@ def test_a_cluster_that_keeps_nothing_in_memory(lab):
     lab.engine.fails("create global", "[UNSUPPORTED] no such views here", times=9)
     result = pairs.must_be("incremental")
     assert len([text for text in result.warnings if "no such views here" in text]) == 1
+
+
+def test_what_is_kept_is_stored_as_it_was_read(lab):
+    """Spark would read the text of a view again, under the settings of its readers."""
+    setting, found = "spark.sql.legacy.storeAnalyzedPlanForView", []
+    pairs = lab.view("pairs", PAIRS).build()
+    change(lab)
+    lab.engine.before("create global", lambda: found.append(lab.engine.session.setting(setting)))
+    pairs.must_be("incremental")
+    assert [*found, lab.engine.session.setting(setting)] == ["true", None]
 
 
 def test_nothing_is_kept_for_one_use(lab):
