@@ -180,3 +180,13 @@ def test_a_window_is_built_by_its_plan(lab):
     (text,) = (one for one in result.statements if "create or replace table" in one)
     assert "order by k)" not in text
     assert re.search(r"order by [^)]*`?k`? asc nulls first, [^)]*id", text)
+
+
+def test_a_catalog_that_cannot_have_iceberg_tables(lab):
+    view = lab.view("m", BY_K, layout=StateLayout(file_format="iceberg"))
+    setting = "spark.sql.catalog.spark_catalog"
+    for catalog in ("", "org.apache.spark.sql.delta.catalog.DeltaCatalog"):
+        lab.engine.set({setting: catalog})
+        assert "the catalog spark_catalog cannot have Iceberg tables" in refused(view)
+    lab.engine.set({setting: "org.apache.iceberg.spark.SparkSessionCatalog"})
+    assert "cannot have Iceberg tables" not in refused(view)  # the fake engine has none, for other reasons

@@ -114,3 +114,14 @@ def test_a_run_pins_what_each_catalog_has():
     assert there.memory is here.memory
     assert pins.in_catalog("other").in_catalog("spark_catalog") is pins
     assert pins.in_catalog("other").instant(lambda: 5) == pins.instant(lambda: 7) == 5
+
+
+def test_a_temporary_view_is_looked_at_each_time():
+    """The next model of the run may have another one by that name, or none."""
+    engine: Any = Session("spark_catalog", "s", temporary="t")
+    pins = Pins()
+    for temporary in ("t", ""):
+        engine.temporary = temporary
+        found = Sources(engine, pins, NOTHING_DECLARED, "s", DELTA_STATES).facts(TableName("", "t"))
+        assert found is not None
+        assert found.temporary is bool(temporary)

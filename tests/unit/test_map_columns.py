@@ -73,6 +73,11 @@ class Asked:
             f"map<int,{MAP}>",
             "transform(map_entries(v), __ivm_e0 -> struct(__ivm_e0.key, map_entries(__ivm_e0.value)))",
         ),
+        (
+            f"array<map<int,{MAP}>>",
+            "transform(v, __ivm_e0 -> transform(map_entries(__ivm_e0), "
+            "__ivm_e1 -> struct(__ivm_e1.key, map_entries(__ivm_e1.value))))",
+        ),
         (f"struct<a b:{MAP},c:int>", "if(v is null, null, struct(map_entries(v.`a b`), v.`c`))"),
     ],
 )

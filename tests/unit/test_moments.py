@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sparkivm.algebra import Filter, Project
@@ -11,6 +13,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.reasons import Reason
+from sparkivm.refresh.session.moments import moments_at
 from tests.reading import assert_refused, read
 
 CALLS = {
@@ -81,3 +84,19 @@ def test_an_expression_at_two_times():
     assert at(before(later), lambda key, old: days[old]).sql("spark") == "`x` > 5"
     timeless = expression("x > 1", x="x")
     assert at(timeless, lambda key, old: days[old]) is before(timeless) is timeless
+
+
+def test_the_literals_of_an_instant():
+    """Spark says which date and local time it is there; its session is two hours ahead."""
+
+    class Spark:
+        def query(self, sql):
+            assert sql.count("timestamp_micros(1704150000000001)") == 2
+            return [{"today": "2024-01-02", "local": "2024-01-02 01:00:00.000001"}]
+
+    spark: Any = Spark()
+    assert moments_at(spark, 1_704_150_000_000_001) == {
+        MOMENTS["current_date"]: "date '2024-01-02'",
+        MOMENTS["current_timestamp"]: "timestamp '2024-01-01 23:00:00.000001Z'",
+        MOMENTS["localtimestamp"]: "timestamp_ntz '2024-01-02 01:00:00.000001'",
+    }
