@@ -27,20 +27,27 @@ def apply(mutant: Mutant, file: Path) -> None:
 
 def _replace_function(mutant: Mutant, code: CodeType, file: Path) -> None:
     place = (mutant.function.rpartition(".")[2], mutant.first_line)
-
-    def is_it(one: CodeType) -> bool:
-        return (one.co_name, one.co_firstlineno) == place
-
-    new = [one for one in _codes(code) if is_it(one)]
-    functions = [
+    new = [one for one in _codes(code) if _place(one) == place]
+    of_module = [
         one
         for one in gc.get_objects()
-        if isinstance(one, FunctionType) and one.__code__.co_filename == str(file) and is_it(one.__code__)
+        if isinstance(one, FunctionType) and one.__code__.co_filename == str(file)
     ]
+    functions = [one for one in of_module if _place(one.__code__) == place]
     if len(new) != 1 or not functions:
         raise NotApplied(mutant.name)
+    # A decorator ran at import: what it has made gets the new code too.
+    inner = {(_place(one), one.co_freevars): one for one in _codes(new[0])}
+    made = {one for function in functions for one in _codes(function.__code__)}
+    for one in of_module:
+        if one.__code__ in made:
+            one.__code__ = inner.get((_place(one.__code__), one.__code__.co_freevars), one.__code__)
     for function in functions:
         function.__code__ = new[0]
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_name, code.co_firstlineno
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

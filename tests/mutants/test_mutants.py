@@ -130,6 +130,16 @@ def test_a_mutant_reaches_a_method():
     assert in_a_fork(product_mutant(name), question) == "'s.t'"
 
 
+def test_a_mutant_reaches_what_a_decorator_has_made():
+    name = (
+        "refresh/session/recording_engine.py _timed: "
+        "getattr(self._engine, method.__name__) → getattr(method.__name__, self._engine)"
+    )
+    question = "import_module('sparkivm.refresh.session.recording_engine').RecordingEngine.query.__code__.co_names[3:5]"
+    assert eval(question) == ("_engine", "__name__")
+    assert in_a_fork(product_mutant(name), question) == "('__name__', '_engine')"
+
+
 def test_a_function_that_is_nowhere_is_told_of(tmp_path: Path):
     file = tmp_path / "m.py"
     file.write_text(TEXT)
