@@ -8,6 +8,7 @@ import pytest
 
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.run.auxiliaries import Auxiliaries
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import MAPPED, Lab, View, kinds, refused
@@ -508,3 +509,19 @@ def test_a_row_that_shows_a_choice_by_a_sum_of_double(lab, sql):
 def test_a_window_of_double_whose_value_is_compared(lab):
     view = lab.view("m", "select k, sum(cast(x as double)) over (partition by k) > 2 as many from t")
     view.must_be("create", Reason.OPERATOR_NOT_SUPPORTED)
+
+
+def test_mode_full_drops_those_that_are_there(lab):
+    """And does not refresh them first."""
+    view = always(lab, JOINED).build()
+    lab.run("insert into t values (4, 2, 8)")
+    result = view.must_be("full", Reason.FULL_REFRESH_REQUESTED, refresh_mode="full")
+    assert not any(text.startswith("insert") for text in result.statements)
+    assert kept(lab) == []
+
+
+def test_the_layout_is_of_the_view_alone(lab):
+    """An auxiliary view does not have the columns that it names."""
+    layout = StateLayout(partition_by=("name",))
+    assert always(lab, JOINED, layout=layout).must_be("create").warnings == ()
+    assert kept(lab) == AUX

@@ -13,6 +13,7 @@ import pytest
 from sparkivm.engine import EngineError
 from sparkivm.errors import ModelError
 from sparkivm.reasons import Reason
+from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.run.clone import CannotClone
 from tests.fake_engine.engine import Killed
 from tests.refresh.lab import Lab, View, kinds
@@ -135,6 +136,16 @@ class TestOneView:
         clone.clone_of(origin)
         clone.must_be("incremental")
 
+    def test_a_copy_has_the_partitions_of_its_origin(self, lab):
+        """The layout names columns of the view, which the state may store under other names."""
+        by_label = StateLayout(partition_by=("label",))
+        sql = "select k as label, count(*) as n from t group by k"
+        origin = lab.view("m", sql, layout=by_label).build()
+        clone = lab.view("ci_m", GROUPS).build().with_(sql=sql, layout=by_label)
+        (statement, _) = clone.clone_of(origin).statements
+        assert "by (`k`)" in statement
+        clone.must_be("no_op")
+
     def test_a_state_with_several_entries(self, lab):
         origin = lab.view("m", GROUPS).build()
         lab.run("insert into t values (9, 1, 9)")
@@ -234,7 +245,7 @@ class TestAuxiliaryViews:
         origin = lab.view("m", self.NESTED, auxiliary_views="always").build()
         assert origin.frontier().auxiliaries
         clone = lab.view("ci_m", self.NESTED, auxiliary_views="always")
-        clone.clone_of(origin)
+        clone.clone_of(origin, NAMES)  # it reads none of these
         clone.check()
         changes(lab)
         result = clone.must_be("incremental")

@@ -7,6 +7,7 @@ import pytest
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.stored.commit import commit_statement
 from tests.fake_engine.engine import Killed
 from tests.fake_engine.statements import execute
 from tests.refresh.conftest import BY_K
@@ -272,3 +273,18 @@ def test_a_source_that_was_created_again_is_looked_at_once_in_a_run(lab, view):
         assert one.refresh(pins).mode == "full"
         assert lab.rows(f"select sum(s) from {one.name}") == [(7,)]
         lab.run(f"insert into t values ({number}, 8, 1)")
+
+
+def test_a_state_that_is_dropped_after_its_commit(lab, monkeypatch):
+    """The refresh starts over."""
+    dropped = []
+
+    def then_dropped(*arguments):
+        committed = commit_statement(*arguments)
+        if not dropped:
+            dropped.append(committed)
+            lab.run("drop table m__ivm")
+        return committed
+
+    monkeypatch.setattr("sparkivm.refresh.run.attempt.commit_statement", then_dropped)
+    lab.view("m", BY_K).must_be("create")

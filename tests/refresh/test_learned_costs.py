@@ -62,6 +62,21 @@ def test_refreshes_that_are_not_measured(lab):
     assert costs(view) == before
 
 
+def test_an_edited_query_keeps_what_was_learned(lab):
+    view = lab.view("m", "select id, x from t").build()
+    table = lab.delta("m__ivm")
+    commit = replace(table.newest.commit, timestamp_ms=round((time.time() + 60) * 1000))
+    table.change(table.newest.number, commit=commit)
+    view.with_(sql="select id, x, x + 1 as y from t").must_be("incremental")
+    assert view.frontier().timing.rebuild_ms > 50_000
+
+
+def test_a_refresh_starts_now(lab):
+    before_ms = int(time.time() * 1000)
+    started_ms = lab.view("m", BY_K).build().frontier().timing.started_ms
+    assert before_ms <= started_ms <= time.time() * 1000
+
+
 def test_a_frontier_that_is_written_again_says_nothing_new(lab):
     view = lab.view("m", BY_K, refresh_mode="auto", learns_costs=True).build()
     next_refresh(view, 60)

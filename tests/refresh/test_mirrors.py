@@ -310,6 +310,13 @@ def test_explain_and_status_of_a_view_whose_mirror_was_removed(lab, view):
     view.must_be("full", Reason.SOURCE_REPLACED)
 
 
+def test_the_consistency_test_leaves_the_mirror_as_it_is(lab, view):
+    lab.run("insert into p values (4, 3, 1)")
+    lab.engine.ran.clear()
+    assert lab.rows(view.consistency_sql()) == []
+    assert lab.engine.ran == []
+
+
 def test_explain_looks_at_the_mirror_as_it_is(lab, view):
     lab.run("insert into p values (4, 3, 1)")
     text = view.explain()

@@ -271,6 +271,28 @@ def test_names_in_the_text_are_those_of_the_pinned_relations(lab, sql):
     assert different(view) == []
 
 
+def test_a_plain_view_is_compared_at_the_versions_of_its_sources(lab):
+    lab.run("create view w as select k, x from t")
+    view = lab.view("m", "select w.k, w.x from w").build()
+    lab.run("insert into t values (4, 3, 8)")
+    assert different(view) == []
+
+
+def test_a_text_that_names_a_version_reads_it(lab):
+    view = lab.view("m", "select k, x from t version as of 0")
+    view.refresh()
+    assert lab.rows(view.consistency_sql()) == []
+    assert view.content() == []
+
+
+def test_a_state_that_was_computed_from_the_own_text_is_compared_with_it(lab):
+    """A plan would take another row for FIRST."""
+    view = lab.view("m", "select k, first(x) as f, sum(x) as s from t group by k")
+    lab.engine.fails("create or replace table", "[USER_RAISED_EXCEPTION] a sum overflows its type")
+    view.refresh()
+    assert "first(x)" in view.consistency_sql()
+
+
 def test_a_view_is_not_compared_under_another_current_schema(lab):
     lab.run("create table other.t using delta as select 7 as id, 7 as k, 7 as x")
     view = lab.view("m", "select id, x from t").build()

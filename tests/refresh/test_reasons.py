@@ -531,3 +531,34 @@ def test_a_constant_that_the_layout_starts_or_stops_to_name(before):
     view.check()
     assert lab.rows(view.consistency_sql()) == []
     assert view.refresh(full_refresh=True).mode == "full"
+
+
+def test_a_rebuild_for_cost_says_both_costs(lab):
+    lab.resize("m__ivm", 5 * GB)
+    sql = "select cast(k as decimal(5,0)) as k, max(x) as m from t group by cast(k as decimal(5,0))"
+    view = built(lab, sql, refresh_mode="auto")
+    lab.resize("t", 50 << 20)
+    lab.run("insert into t values (4, 3, 8)")
+    result = view.must_be("full", Reason.CHEAPER_IN_FULL)
+    assert re.fullmatch(r"estimated \d+\.\d s from changes, \d+\.\d s in full", result.fallback.detail)
+
+
+def test_a_known_text_is_not_compared_again(lab, view):
+    """Spark has answered for this text and these columns before."""
+    lab.engine.reads_as[BY_K] = "Project [k#1]"
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+
+
+def test_a_refused_view_whose_own_text_fails(lab):
+    """There is no other text to compute."""
+    lab.engine.fails("create or replace table", "[INTERNAL_ERROR] in the text")
+    assert "[INTERNAL_ERROR] in the text" in refused(lab.view("m", "select k, rand() as r from t"))
+
+
+def test_a_group_key_that_spark_cannot_join_by(lab):
+    """Only the groups whose aggregates do not add up are joined by their keys."""
+    lab.engine.shows["as state"] = (Field("k", "map<string,int>"), Field("m", "int"))
+    view = lab.view("m", "select k, max(x) as m from t group by k")
+    fallback = view.must_be("create", Reason.TYPE_NOT_SUPPORTED).fallback
+    assert "the group key k has type map<string,int>" in fallback.detail

@@ -109,6 +109,26 @@ def test_a_refused_view_over_a_plain_view_that_reads_with_other_settings(lab):
     assert view.refresh().mode == "full"
 
 
+def test_a_refused_view_over_a_plain_view_with_a_value_of_the_session(lab):
+    """Spark may insert another value when it reads the view."""
+    lab.run("create view w as select k, x from t where k is not null or '${my.day}' = 'monday'")
+    view = refused_view(lab, "select k from w")
+    assert view.refresh().mode == "full"
+
+
+def test_a_refused_view_over_a_plain_view_with_a_collation(lab, monkeypatch):
+    describe = lab.engine.describe
+
+    def collated(name):
+        facts = describe(name)
+        return replace(facts, view_collation="UTF8_LCASE") if facts and name.identifier == "w" else facts
+
+    lab.run("create view w as select k, x from t")
+    monkeypatch.setattr(lab.engine, "describe", collated)
+    view = refused_view(lab, "select k from w")
+    assert view.refresh().mode == "full"
+
+
 def test_a_text_that_spark_reads_as_a_date(lab):
     """Also where a plain view has it; such a view is computed by each run."""
     lab.engine.moving.add("yesterday")

@@ -311,6 +311,12 @@ def test_the_feed_is_switched_on_and_announced(lab):
     assert "table_changes" in result.statements[-1]
 
 
+def test_a_source_that_records_its_changes_is_left_alone(lab):
+    before = lab.version("t")
+    assert lab.view("v", "select k, x from t").must_be("create").warnings == ()
+    assert lab.version("t") == before
+
+
 def test_never_alter_leaves_the_source_alone(lab):
     lab.run("create table p (k int, x int) using delta", "insert into p values (1, 1)")
     view = lab.view("v", "select k, sum(x) as s from p group by k", change_capture="never_alter").build()
@@ -336,3 +342,24 @@ def test_a_feed_that_another_switched_on_meanwhile(lab: Lab):
     lab.engine.before("alter table `shop`.`p`", lambda: lab.run(on))
     lab.engine.fails("alter table `shop`.`p`", "[DELTA_METADATA_CHANGED] others were faster")
     assert lab.view("v", "select k, sum(x) as s from p group by k").must_be("create").warnings == ()
+
+
+def test_a_source_whose_newest_commit_is_not_in_its_log(lab):
+    """The time of the version is not known then."""
+    lab.forget_commits("t", lab.version("t"))
+    view = lab.view("v", "select k, x from t").build()
+    known = view.frontier().sources["shop.t"]
+    assert (known.timestamp_ms, known.commit_id) == (0, lab.delta("t").newest.commit.id)
+
+
+def test_a_driver_that_reads_commit_ids_in_the_log_only(lab, monkeypatch):
+    """The id distinguishes this table from one that is put back with as many versions."""
+    describe = lab.engine.describe
+
+    def without_id(name):
+        facts = describe(name)
+        return facts and replace(facts, commit_id="")
+
+    monkeypatch.setattr(lab.engine, "describe", without_id)
+    view = lab.view("v", "select k, x from t").build()
+    assert view.frontier().sources["shop.t"].commit_id == lab.delta("t").newest.commit.id

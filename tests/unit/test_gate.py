@@ -125,3 +125,16 @@ def test_an_assertion_has_the_condition_in_its_message():
     assert one != comparable_plan(plan.format(7, "d").replace("coalesce(d#7", "coalesce(e#8"))
     assert "assert_true" not in one
     assert comparable_plan("x assert_true(a, b") == "x assert_true(a, b"
+
+
+def test_of_a_long_line_the_place_is_shown_where_it_differs():
+    class Engine:
+        def analyzed_plan(self, sql: str) -> str:
+            return f"Project [{'a, ' * 100}{'b' if sql == TEXT else 'c'}{', a' * 100}]"
+
+    engine: Any = Engine()
+    with pytest.raises(NotIncremental) as raised:
+        check_text_is_understood(engine, TEXT, parse_model("m", TEXT))
+    mine, other = raised.value.fallback.detail.split(", but ")
+    assert "b" in mine.partition("`")[2]
+    assert "a, c, a" in other

@@ -13,10 +13,12 @@ import pytest
 from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import Commit, EngineError, RelationFacts, SnapshotTag
+from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
+from sparkivm.formats.state_format import Write
 from sparkivm.marker import Marker, Role, owner_of
 from sparkivm.names import TableName
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.request import RefreshRequest
+from sparkivm.refresh.request import RefreshRequest, StateLayout
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.kept_snapshots import keep_snapshots, tag_of
@@ -195,11 +197,42 @@ def test_a_state_that_was_replaced_with_its_id():
     assert moved(StoredState(None, None, Fallback(Reason.STATE_MISSING)), {TAG: SnapshotTag(7, None)}) == []
 
 
+def attempted(engine: Any, layout: StateLayout | None = None) -> Attempt:
+    sources: Any = SimpleNamespace(known=engine.describe, forget=lambda _: None)
+    request = RefreshRequest(TableName("s", "m"), "", OWNER, declared=KEPT, layout=layout or StateLayout())
+    no_refresh: Any = None
+    return Attempt(RecordingEngine(engine), request, sources, no_refresh, 0)
+
+
+def test_a_new_state_names_the_sources_that_keep_nothing():
+    attempt = attempted(Tables(RelationFacts(ORDERS, "delta", ()), frontier()))
+    attempt.move_snapshots(frontier(), StoredState(STATE, frontier(), None))
+    (warning,) = attempt.engine.warnings
+    assert "no effect on lake.shop.orders" in warning
+    attempt.keep_snapshots(frontier(), STATE)
+    assert len(attempt.engine.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "warns"), [(0, False), (1, False), (99, False), (100, True), (101, False), (200, True)]
+)
+def test_a_hint_at_each_hundred_snapshots(monkeypatch, snapshots, warns):
+    monkeypatch.setattr("sparkivm.refresh.run.attempt.commit_statement", lambda *_: None)
+    attempt = attempted(Tables(None, frontier()))
+    stored = StoredState(replace(STATE, snapshots=snapshots), frontier(), None)
+    attempt.commit(stored, frontier(), Write("append_state", {}))
+    assert [f"keeps {snapshots} snapshots" in text for text in attempt.engine.warnings] == [True] * warns
+
+
+@pytest.mark.parametrize(("catalog", "format"), [(None, "iceberg"), ("lake", DEFAULT_FORMAT)])
+def test_the_format_of_new_mirrors(catalog, format):
+    """A mirror is in the views' catalog, also where the states are in another one."""
+    layout = StateLayout(file_format="iceberg", catalog=catalog)
+    assert attempted(Tables(None, frontier()), layout).request.format_of_mirrors is STATE_FORMATS[format]
+
+
 def moved(replaced: StoredState, tags: Mapping[str, SnapshotTag]) -> list[str]:
     """The statements after another state was replaced by `STATE`."""
     engine: Any = Tables(source(tags=tags), frontier())
-    sources: Any = SimpleNamespace(known=engine.describe)
-    request = RefreshRequest(TableName("s", "m"), "", OWNER, declared=KEPT)
-    no_refresh: Any = None
-    Attempt(RecordingEngine(engine), request, sources, no_refresh, 0).move_snapshots(frontier(), replaced)
+    attempted(engine).move_snapshots(frontier(), replaced)
     return list(engine.executed)

@@ -79,3 +79,9 @@ def test_what_is_expected_of_a_way_that_was_never_taken(known, expected):
 
 def test_no_state():
     assert learned(StoredState(None, None, None)) == Timing()
+
+
+def test_a_state_whose_commit_is_not_known():
+    timing = refresh("full", 10, full=3000)
+    found = learned(StoredState(None, replace(FRONTIER, timing=timing), None))
+    assert (found.factors, found.rebuild_ms) == ({"full": 3000}, 0)
