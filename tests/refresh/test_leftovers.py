@@ -162,7 +162,7 @@ def test_a_state_whose_view_cannot_be_read_stays(lab, view, monkeypatch):
 
 
 def test_what_a_drop_cannot_clean_up_is_said(lab, view, monkeypatch):
-    def releases(engine, relation: RelationFacts) -> None:
+    def releases(engine, relation: RelationFacts, frontier: object) -> None:
         engine.warn("the tag stays")
 
     monkeypatch.setattr("sparkivm.refresh.stored.ownership.release_snapshots", releases)
