@@ -109,11 +109,6 @@ class RelationFacts:
         return self.kind in ("delta", "iceberg")
 
     @property
-    def awaits_mirror(self) -> bool:
-        """Whether it is a source whose mirror the next run makes."""
-        return self.mirror_of == self.name
-
-    @property
     def snapshot(self) -> int:
         """The value for VERSION AS OF to read its version."""
         return snapshot_of(self.commit_id) if self.kind == "iceberg" else self.version

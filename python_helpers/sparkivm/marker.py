@@ -40,6 +40,7 @@ class Role(Enum):
 _REDACTED = re.compile(r"url|secret|password|token|access[.]?key|credential", re.IGNORECASE)
 _HEX = "hex:"
 _NAMED_OTHERWISE = (Role.MIRROR, Role.PUT_ASIDE)  # not after the view to which they belong
+STATES = (Role.STATE, Role.AUXILIARY_STATE)
 # What follows the view's name.
 _SUFFIXES = {
     Role.STATE: STATE_SUFFIX,

@@ -1,4 +1,4 @@
-"""Settings that decide what a query means: another value than Spark's default is noticed, the default is none.
+"""Settings that decide what a query means: a session with another value than Spark's default is noticed.
 
 tests/spark/test_session_settings.py compares the values with those of Spark.
 """

@@ -125,27 +125,29 @@ def declaration_of(meta: object) -> object:
 
 def named_catalogs(config: Any) -> frozenset[str]:
     """The catalogs for states that a model's config names, also if the model is no incremental view."""
+    given = (place.get("state_catalog") for place in _places(config) if isinstance(place, Mapping))
+    return frozenset(one for one in given if isinstance(one, str) and one.strip())
+
+
+def _places(config: Any) -> tuple[Any, Any, Any]:
+    """Where a model's options may be: `config` wins over `meta.sparkivm`, which wins over `meta`."""
     meta = config.get("meta") or {}
     own = meta.get("sparkivm")
-    places = (config, own if isinstance(own, Mapping) else {}, meta)
-    given = (place.get("state_catalog") for place in places)
-    return frozenset(one for one in given if isinstance(one, str) and one.strip())
+    return config, {} if own is None else own, meta
 
 
 _ENTRY = re.compile(r"(?:`[^`]*`|\([^)]*\)|[^,`(])+")  # of a list with commas
 
 
 class _Reader:
-    """A model's options, typed; `config` wins over `meta.sparkivm`, which wins over `meta`."""
+    """A model's options, typed."""
 
     def __init__(self, model: Mapping[str, Any]) -> None:
         self._model = model
         self._name = model["name"]
         self._config: Mapping[str, Any] = model["config"]
-        self._meta: Mapping[str, Any] = self._config.get("meta") or {}
-        own = self._meta.get("sparkivm")
-        if own is None:
-            own = {}
+        self._places = _places(self._config)
+        _, own, _ = self._places
         if not isinstance(own, Mapping):
             raise self.refusal(f"meta.sparkivm is {own!r}, but must be a mapping of options")
         known = (*OPTIONS, *OF_SOURCES)
@@ -156,13 +158,12 @@ class _Reader:
                 )
                 hint = f"did you mean {meant}?" if meant else f"it may have {', '.join(known)}"
                 raise self.refusal(f"meta.sparkivm has no option {name}; {hint}")
-        self._own = own
 
     def refusal(self, what: str) -> CompilationError:
         return CompilationError(f"incremental_view {self._name}: {what}")
 
     def _value(self, name: str) -> Any:
-        given = (place.get(name) for place in (self._config, self._own, self._meta))
+        given = (place.get(name) for place in self._places)
         return next((value for value in given if value is not None), None)
 
     def choice(self, name: str) -> str:

@@ -19,8 +19,7 @@ class ThriftConnection(PyhiveConnectionWrapper):
     """dbt-spark's connection, which checks whether a statement has ended, at first often, then less often."""
 
     def __init__(self, handle: Any, credentials: Any, query_retries: int) -> None:
-        longest_pause_s = credentials.poll_interval
-        self._longest_pause_s = max(_FIRST_PAUSE_S, longest_pause_s)  # a profile may say 0
+        self._longest_pause_s = max(_FIRST_PAUSE_S, credentials.poll_interval)  # a profile may say 0
         self._pause_s = _FIRST_PAUSE_S
         self.opened_with: Mapping[str, str] = {}
         self.label = "dbt"

@@ -14,8 +14,9 @@ from sparkivm.algebra import OneRow, Project, Relation, Scalar, UnionAll
 from sparkivm.algebra.relation import rewrite
 from sparkivm.algebra.scalar import column
 from sparkivm.algebra.sql_expression import expression
-from sparkivm.frontend.place import not_understood
+from sparkivm.errors import NotIncremental
 from sparkivm.plan.types_of import TypesOf
+from sparkivm.reasons import Reason
 from sparkivm.spark.data_types import VOID, SparkType
 
 
@@ -50,7 +51,7 @@ def _check_float(rows: Sequence[tuple[SparkType, ...]]) -> None:
     for column_types in zip(*rows, strict=True):
         types = {*column_types} - {VOID}
         if len(types) > 1 and any(type_.holds("float") for type_ in types):
-            raise not_understood("VALUES that mix FLOAT with other types")
+            raise NotIncremental(Reason.SQL_NOT_UNDERSTOOD, "VALUES that mix FLOAT with other types")
 
 
 def _in_pairs(node: UnionAll, types_of: TypesOf) -> list[Relation]:

@@ -61,14 +61,14 @@ class PublicView:
 
     @property
     def is_there(self) -> bool:
-        return self._text is not None
+        return self._own is not None
 
     @property
     def former_state(self) -> TableName | None:
         """The state that it reads, if it is not the request's state."""
-        if self._text is None or self._found is None:
+        if self._own is None:
             return None
-        state = state_table(self._view, state_catalog(self._found.properties))
+        state = state_table(self._view, state_catalog(self._own.properties))
         return state if state.key != self._request.state.key else None
 
     @property
@@ -114,7 +114,7 @@ class PublicView:
         takes_entries  whether the state of a new view may have several entries per group
         """
         one, adding = public_texts(compiled, self._request)
-        known = self.is_there and self._found is not None and _ADDS_UP in self._found.properties
+        known = self._own is not None and _ADDS_UP in self._own.properties
         stays = known and not in_any_case
         adds_up = frontier.several or (self._adds_up if stays else takes_entries)
         text = adding if adds_up else one
@@ -172,15 +172,19 @@ class PublicView:
         return self._found is not None and not is_ours(self._found, self._request.view_marker)
 
     @property
+    def _own(self) -> RelationFacts | None:
+        """The view, if it is there."""
+        is_there = self._found is not None and self._found.kind == "view" and not self._in_the_way
+        return self._found if is_there else None
+
+    @property
     def _text(self) -> str | None:
         """Its SELECT, if it is there."""
-        if self._found is None or self._found.kind != "view" or self._in_the_way:
-            return None
-        return self._found.view_text.strip()
+        return self._own.view_text.strip() if self._own is not None else None
 
     @property
     def _adds_up(self) -> bool:
-        return self.is_there and self._found is not None and adds_up_entries(self._found)
+        return self._own is not None and adds_up_entries(self._own)
 
     def _is_made_for(self, frontier: Frontier) -> bool:
         """Whether it has its comment, and was created for this frontier's columns and settings."""

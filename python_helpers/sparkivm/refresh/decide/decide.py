@@ -32,6 +32,7 @@ from sparkivm.refresh.decide.cost import Estimate, Factors, estimate
 from sparkivm.refresh.decide.learned_costs import factors, learned
 from sparkivm.refresh.decide.shared_joins import keep_changes
 from sparkivm.refresh.observation import Observation
+from sparkivm.refresh.sources.mirror import check_mirror_is_there
 
 # Sources this small may be read as a whole instead of their changes; the refresh still counts as incremental.
 _TINY_BYTES = 32 << 20
@@ -241,19 +242,13 @@ def _change_of(engine: Engine, seen: Observation, key: str) -> SourceChange:
     source, known = seen.compiled.tables[key], seen.frontier.sources[key]
     if source.at == known.at:
         return SourceChange("none", known.version, source.version)
-    if source.awaits_mirror:
-        raise mirror_is_gone(source)
+    check_mirror_is_there(source)
     format = format_of(source)
     change = format.change(source, known, engine.commits(source.name, known.version - 1))
     may_alter = seen.request.change_capture != "never_alter"
     if change.how == "diff" and not may_alter and not format.records_changes(source):
         raise NotIncremental(Reason.CHANGE_CAPTURE_OFF, f"{source.name} does not record its changes")
     return change
-
-
-def mirror_is_gone(source: RelationFacts) -> NotIncremental:
-    """The reason for a rebuild if the mirror that the view read was removed."""
-    return NotIncremental(Reason.SOURCE_REPLACED, f"the mirror of {source.name} was removed")
 
 
 def _sizes(tables: Mapping[str, RelationFacts], state: RelationFacts, moved: Changes) -> Sizes:

@@ -13,13 +13,11 @@ from datetime import datetime, timezone
 
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.formats import STATE_FORMATS
-from sparkivm.marker import Role
+from sparkivm.marker import STATES, Role
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.ownership import marked_relations
 from sparkivm.refresh.stored.stored_state import newest_frontier
-
-_STATES = (Role.STATE, Role.AUXILIARY_STATE)
 
 
 def expire_snapshots(
@@ -34,9 +32,9 @@ def expire_snapshots(
     """
     recording, lines = RecordingEngine(engine), list[str]()
     found = [one for schema in schemas for one in marked_relations(engine, schema, _cannot_read)]
-    needed = _needed(engine, [facts for facts, marker in found if marker.role in _STATES])
+    needed = _needed(engine, [facts for facts, marker in found if marker.role in STATES])
     for facts, marker in found:
-        ours = marker.owner.project == project and marker.role in (*_STATES, Role.MIRROR)
+        ours = marker.owner.project == project and marker.role in (*STATES, Role.MIRROR)
         if not ours or facts.kind not in STATE_FORMATS:
             continue
         needed_ms = needed.get(facts.table_id, math.inf)

@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.formats import STATE_FORMATS
-from sparkivm.marker import Marker, Role
+from sparkivm.marker import STATES, Marker, Role
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.ownership import drop_own, marked_relations
 from sparkivm.refresh.stored.staging import is_abandoned_step
 from sparkivm.refresh.stored.stored_state import newest_frontier
-
-_STATES = (Role.STATE, Role.AUXILIARY_STATE)
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def leftovers(
         why = _why(facts, marker, views, sources) if marker.owner.project == project else ""
         if why:
             found.append(Leftover(facts, marker, why))
-        elif marker.role in _STATES:
+        elif marker.role in STATES:
             kept.append(facts)
     if any(one.marker.role is Role.MIRROR for one in found):
         read = _read_by(engine, kept, cannot_read)
@@ -154,7 +152,7 @@ def drop_leftovers(engine: Engine, found: Iterable[Found]) -> list[Found]:
     for one in found:
         if isinstance(one, Unread) or one.stays:
             done.append(one)
-        elif one.marker.role in _STATES and one.marker.owner.view in still_there:
+        elif one.marker.role in STATES and one.marker.owner.view in still_there:
             done.append(replace(one, problem="it stays, because a view that reads it cannot be dropped"))
         else:
             now = _dropped(engine, one)

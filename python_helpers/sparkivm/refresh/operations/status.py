@@ -17,12 +17,12 @@ from sparkivm.errors import DeclarationError, ModelError, NotIncremental
 from sparkivm.formats import FORMATS, STATE_FORMATS
 from sparkivm.names import name_of
 from sparkivm.reasons import Fallback, Reason
-from sparkivm.refresh.decide.decide import mirror_is_gone
 from sparkivm.refresh.decide.learned_costs import rebuild_ms
 from sparkivm.refresh.operations.history import Refresh, refresh_of, time_of
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.mirror import check_mirror_is_there
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
 from sparkivm.refresh.stored.ownership import check_state_is_ours
@@ -175,8 +175,7 @@ def _source(
         unread = replace(unread, mirror=mirror, newest_version=facts.version)
         if facts.at == known.at:
             return unread
-        if facts.awaits_mirror:
-            raise mirror_is_gone(facts)
+        check_mirror_is_there(facts)
         found = _compared(facts, known, engine.commits(facts.name, known.version - 1), now_ms, unread)
         return found if needs_history else replace(found, history_days=None)
     except NotIncremental as error:

@@ -35,6 +35,12 @@ _NO_SCHEMA = "SCHEMA_NOT_FOUND"
 _FILES_CHANGED = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 
 
+def check_mirror_is_there(source: RelationFacts) -> None:
+    """Raises: NotIncremental if the next run has to make the mirror of a source again."""
+    if source.mirror_of == source.name:
+        raise NotIncremental(Reason.SOURCE_REPLACED, f"the mirror of {source.name} was removed")
+
+
 @dataclass
 class Mirror:
     """One source and its mirror.

@@ -44,7 +44,7 @@ def drop_incremental_view(
     found = engine.describe(view)
     catalog = state_catalog(found.properties) if found is not None else None
     among = {catalog} if catalog else set[str]()
-    for other in {*catalogs} - among:
+    for other in sorted({*catalogs} - among):
         try:
             engine.names_like(replace(view, catalog=other))
         except EngineError as error:

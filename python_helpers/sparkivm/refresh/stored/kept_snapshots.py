@@ -18,7 +18,7 @@ from sparkivm.changes.frontier import Frontier, SourceFrontier
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.digest import digest
 from sparkivm.engine import SNAPSHOT, EngineError, RelationFacts, snapshot_of
-from sparkivm.marker import Owner, Role, read_marker
+from sparkivm.marker import STATES, Owner, read_marker
 from sparkivm.names import TableName, name_of, quoted
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.stored.stored_state import newest_frontier
@@ -80,7 +80,7 @@ def release_snapshots(engine: RecordingEngine, state: RelationFacts, frontier: F
     frontier  of the state; None before it is dropped, to read it from there
     """
     marker = read_marker(state.properties)
-    if marker is None or marker.role not in (Role.STATE, Role.AUXILIARY_STATE):
+    if marker is None or marker.role not in STATES:
         return
     tag = tag_of(state, marker.owner)
     try:
