@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbt.adapters.sparkivm.local_server.client import Refused
+from dbt.adapters.sparkivm.local_server.join import join_server
 from dbt.adapters.sparkivm.local_server.lifetime import start_server, stop_server
-from dbt.adapters.sparkivm.session import open_session
+from dbt.adapters.sparkivm.session import start_with_catalog
 from dbt.adapters.sparkivm.session_defaults import StateFormat, session_settings
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
@@ -29,8 +30,9 @@ def start_spark(
     states: StateFormat = "delta",
     keep: bool = False,
 ) -> SparkSession:
-    """Start Spark like method `session`; dbt runs in this process then use it too.
+    """Start Spark with the settings of method `session`; dbt runs in this process then use it too.
 
+    They take it as it is: to them, somebody else started it, whatever the profile says of directory and memory.
     Catalog, tables and Spark's log are below `directory`, which is deleted first unless `keep` is set.
 
     Raises: BenchmarkError if Java is missing or Spark does not start.
@@ -40,8 +42,11 @@ def start_spark(
     settings = _settings(cores, memory)
     if in_memory_catalog:
         settings["spark.sql.catalogImplementation"] = "in-memory"
+    settings = session_settings(settings, directory, states)
     try:
-        return open_session(settings, directory, states).session
+        if not join_server(directory, settings):
+            start_with_catalog(settings, directory)
+        return SparkSession.builder.getOrCreate().newSession()
     except DbtRuntimeError as error:
         raise BenchmarkError(str(error)) from error
 

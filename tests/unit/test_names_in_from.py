@@ -100,6 +100,8 @@ def test_explode_outer_keeps_a_row_for_which_it_makes_none():
         ("range(9, 1, -3)", ("id",)),
         ("explode(array(1, 2))", ("col",)),
         ("explode(array(1, 2)) as t (x)", ("x",)),
+        ("inline(array(struct(1 as p, 2)))", ("p", "col2")),
+        ("inline(array(named_struct('p', 1, 'q', 2), named_struct('p', 3, 'q', 4)))", ("p", "q")),
     ],
 )
 def test_names_of_what_a_table_function_makes(table, names):
@@ -114,6 +116,9 @@ def test_names_of_what_a_table_function_makes(table, names):
         ("* from range(3, 3)", "RANGE over an empty interval"),
         ("* from lower('a')", "a table function in FROM"),
         ("stack(0, a) from r", "stack without names for its columns"),
+        ("inline(array(named_struct(s, b))) from r", "inline without names for its columns"),
+        ("inline(array(if(a > 1, struct(a), struct(b)))) from r", "inline without names for its columns"),
+        ("inline(array()) from r", "inline without names for its columns"),
         ("* from range(10000001)", "RANGE of more than 10,000,000 numbers"),
     ],
 )

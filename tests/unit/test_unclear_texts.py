@@ -28,6 +28,8 @@ UNCLEAR = {
         )
     },
     "select sum(k) as s from r group by grouping sets ((a + 1), (1 + a), (b))": "may be the same as the key",
+    "select nvl(a, 0) as c, sum(k) as s from r group by coalesce(a, 0)": "may be the same as the key COALESCE(`a`, 0): write it as in GROUP BY",
+    "select a + b + 1 as c, sum(k) as s from r group by a + 1": "b is neither grouped nor aggregated",
     "select * from (select all, a from r) as t (x, y)": "2 names for 1 columns",
     "select max(a) as c from (select a, 1 as all from r) as t group by all": "ALL is the name of a column",
     "select a, b as all from r order by all": "ALL is the name of a column",

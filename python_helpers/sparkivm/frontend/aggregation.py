@@ -87,6 +87,9 @@ class Aggregation:
         )
         stray = Scalar(over_groups).columns - own - self._constant
         if stray:
+            for _, key in self._keys:
+                if key.as_column is None and stray <= key.columns:
+                    raise _may_be_the_key(whole, key, whole)
             raise not_understood(f"{', '.join(sorted(stray))} is neither grouped nor aggregated", whole)
         return Scalar(result)
 
@@ -174,4 +177,7 @@ class Aggregation:
 
 
 def _may_be_the_key(node: exp.Expr, key: Scalar, whole: exp.Expr) -> NotIncremental:
-    return not_understood(f"{node.sql(dialect='spark')} may be the same as the key {key.sql('spark')}", whole)
+    text = node.sql(dialect="spark")
+    return not_understood(
+        f"{text} may be the same as the key {key.sql('spark')}: write it as in GROUP BY", whole
+    )

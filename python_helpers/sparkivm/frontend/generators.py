@@ -104,6 +104,22 @@ def _default_names(word: str, arguments: Sequence[exp.Expr], type_: SparkType | 
         rows = int(arguments[0].name)
         return [f"col{number}" for number in range(-(-(len(arguments) - 1) // rows))] if rows else []
     if word == "inline":
-        return [name for element in (type_.parts if type_ else ()) for name in element.names]
+        return [name for element in (type_.parts if type_ else ()) for name in element.names] or (
+            _written_names(arguments[0])
+        )
     is_map = type_ is not None and type_.word == "map"
     return list((_OF_MAPS if is_map else _NAMES).get(word, ()))
+
+
+def _written_names(argument: exp.Expr) -> list[str]:
+    """The names of the fields in an array of structs that is written out; empty if some field has none."""
+    if not isinstance(argument, exp.Array) or not argument.expressions:
+        return []
+    first = argument.expressions[0].unnest()
+    if isinstance(first, exp.Struct):
+        names = [field.this if isinstance(field, exp.PropertyEQ) else field for field in first.expressions]
+        known: tuple[type[exp.Expr], ...] = (exp.Identifier,)
+    else:
+        is_named = isinstance(first, exp.Func) and spark_name(first) == "named_struct"
+        names, known = arguments_of(first)[::2] if is_named else [], (exp.Literal,)
+    return [one.name for one in names] if all(isinstance(one, known) for one in names) else []
