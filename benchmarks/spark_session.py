@@ -32,7 +32,7 @@ def start_spark(
 ) -> SparkSession:
     """Start Spark with the settings of method `session`; dbt runs in this process then use it too.
 
-    They take it as it is: to them, somebody else started it, whatever the profile says of directory and memory.
+    They take it as it is: to them, somebody else started it, whatever directory the profile has.
     Catalog, tables and Spark's log are below `directory`, which is deleted first unless `keep` is set.
 
     Raises: BenchmarkError if Java is missing or Spark does not start.

@@ -252,6 +252,8 @@ FAMILIES = {
         "having_number": "select customer, sum(qty) as s from orders group by customer having sum(qty) - 2",
         "mode_over": "select id, mode() within group (order by qty) over (partition by customer) as m from orders",
         "lateral_view": "select id, e from orders lateral view explode(array(qty, 7)) as e",
+        "values_quoted": "select o.id, v.name from orders o join values (1, \"5\"\" pipe\"), (2, 'it''s'), (3, 'a\"\"b'), (4, \"it''s\") "
+        "as v (id, name) on v.id = o.id",
         "inline_in_select": "select id, inline(array(struct(qty as q, note), struct(7, 'x'))) from orders",
         "inline_of_named": "select o.id, i.* from orders o lateral view inline(array(named_struct('q', o.qty, 'n', 'x'))) i",
         "count_distinct": "select customer, count(distinct note) as n, count(distinct qty, note) as m, array_sort(collect_set(qty)) as c "

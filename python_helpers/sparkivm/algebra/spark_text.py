@@ -26,7 +26,8 @@ class SparkText(Spark):
     """Spark SQL. CAST in the text is parsed to TryCast, so a Cast of a string is a typed literal."""
 
     class Tokenizer(Spark.Tokenizer):
-        STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012  # 'it''s', since Spark 4
+        # 'it''s' and "5"" pipe", since Spark 4
+        STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'", '"']  # noqa: RUF012
 
         def tokenize(self, sql: str) -> list[Token]:
             """WINDOW before a parenthesis is a function, elsewhere the clause that names windows."""

@@ -9,10 +9,12 @@ tested  tests/unit/test_accepted_expressions.py, tests/unit/test_gate.py, tests/
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 _MOVES = re.compile(r"\s*(now|today|tomorrow|yesterday|t\d|\d{1,2}(?=:))", re.IGNORECASE)
+_PRIVATE_USE = 0xE000  # the first of 6,400 characters that no text has
 
 
 def moving_word(node: exp.Expr) -> str:
@@ -31,10 +33,18 @@ def moves(node: exp.Expr) -> bool:
     )
 
 
-def with_another_word(tree: exp.Expr, word: str, other: str) -> exp.Expr:
-    """The tree with another word in all such texts that begin with one."""
+def moving_texts(tree: exp.Expr) -> list[exp.Expr]:
+    """All such texts."""
+    return [node for node in tree.walk() if moving_word(node)]
 
-    def changed(node: exp.Expr) -> exp.Expr:
-        return exp.Literal.string(node.name.replace(word, other)) if moving_word(node) == word else node
 
-    return tree.transform(changed)
+def with_other_words(tree: exp.Expr, numbers: Collection[int]) -> tuple[exp.Expr, Mapping[str, str]]:
+    """The tree with another word in some of its texts, and the words by what replaces them."""
+    changed = tree.copy()
+    nodes = [node for number, node in enumerate(moving_texts(changed)) if number in numbers]
+    words = sorted({moving_word(node) for node in nodes})
+    others = {word: chr(_PRIVATE_USE + number) * len(word) for number, word in enumerate(words)}
+    for node in nodes:
+        word = moving_word(node)
+        node.replace(exp.Literal.string(node.name.replace(word, others[word], 1)))
+    return changed, {other: word for word, other in others.items()}

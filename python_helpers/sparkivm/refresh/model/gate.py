@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Collection, Sequence
+from itertools import takewhile, zip_longest
 
 from sqlglot import exp
 
@@ -12,8 +12,9 @@ from sparkivm.algebra.moment import MOMENTS
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.frontend.moment_calls import replace_moments
-from sparkivm.frontend.moving_texts import moving_word, with_another_word
+from sparkivm.frontend.moving_texts import moving_texts, with_other_words
 from sparkivm.frontend.place import not_deterministic, not_understood
+from sparkivm.frontend.values_rows import rows_of_values
 
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 # A typed literal is printed as the cast of a plain one: `1L` as `CAST(1 AS BIGINT)`.
@@ -32,12 +33,24 @@ _ANY_MOMENT = {
     MOMENTS["current_timestamp"]: "timestamp '2000-01-01 00:00:00'",
     MOMENTS["localtimestamp"]: "timestamp_ntz '2000-01-01 00:00:00'",
 }
+# A text that is the name of a column or field, or part of a schema or an interval.
+_NO_VALUE = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND", "PARSE_SYNTAX_ERROR", "INVALID_INTERVAL_FORMAT")
+_WORD = re.compile(r"[^\s,()\[\]]+")
 _CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
 
 
 def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     """Raises: NotIncremental if Spark's plans of the text and of its printing differ."""
     printed = tree.sql(dialect=SparkText)
+    _check_same_plan(engine, sql, printed)
+    # A plan does not show the rows of VALUES.
+    pairs = zip_longest(rows_of_values(sql), rows_of_values(printed), fillvalue="")
+    for mine, other in pairs if tree.find(exp.Values) else ():
+        _check_same_plan(engine, *(f"select struct({rows}) as rows" for rows in (mine, other)))
+    _check_nothing_moves(engine, tree)
+
+
+def _check_same_plan(engine: Engine, sql: str, printed: str) -> None:
     try:
         reread = engine.analyzed_plan(printed)
     except EngineError as error:
@@ -46,7 +59,6 @@ def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
     if original != reread:
         mine, other = _first_difference(original, reread)
         raise not_understood(f"Spark reads `{mine}`, but `{other}` in the SQL as the parser prints it")
-    _check_nothing_moves(engine, tree)
 
 
 def _check_nothing_moves(engine: Engine, tree: exp.Query) -> None:
@@ -54,20 +66,39 @@ def _check_nothing_moves(engine: Engine, tree: exp.Query) -> None:
 
     Such a text computes to a date, and any other text to NULL; where it stays a text, the plans are the same.
     """
-    for word, literal in {word: node for node in tree.walk() if (word := moving_word(node))}.items():
-        other = "~" * len(word)
-        plan, changed = (
-            replace_moments(one.sql(dialect=SparkText), _ANY_MOMENT)
-            for one in (tree, with_another_word(tree, word, other))
-        )
-        expected = comparable_plan(engine.optimized_plan(plan))
-        try:
-            found = comparable_plan(engine.optimized_plan(changed))
-        except EngineError:  # ANSI: it is not a date
-            found = ""
-        if found.replace(other, word) != expected:
+    texts = moving_texts(tree)
+    if not texts:
+        return
+    expected = _words_by_line(_optimized(engine, tree))
+    if _are_texts(engine, tree, range(len(texts)), expected):
+        return
+    for number, literal in enumerate(texts):
+        if not _are_texts(engine, tree, [number], expected):
             what = f"Spark reads {literal.sql()} as a date or time, which depends on the day of the refresh"
             raise not_deterministic(what, literal)
+
+
+def _are_texts(
+    engine: Engine, tree: exp.Query, numbers: Collection[int], expected: Sequence[Sequence[str]]
+) -> bool:
+    """Whether Spark computes nothing from some of the tree's texts."""
+    changed, words = with_other_words(tree, numbers)
+    try:
+        plan = _optimized(engine, changed)
+    except EngineError as error:  # ANSI: it is not a date
+        return len(numbers) == 1 and error.condition.partition(".")[0] in _NO_VALUE
+    for other, word in words.items():
+        plan = plan.replace(other, word)
+    return _words_by_line(plan) == expected
+
+
+def _optimized(engine: Engine, tree: exp.Expr) -> str:
+    return comparable_plan(engine.optimized_plan(replace_moments(tree.sql(dialect=SparkText), _ANY_MOMENT)))
+
+
+def _words_by_line(plan: str) -> list[list[str]]:
+    """The words of each line, in alphabetical order: Spark prints the values of a long IN list in theirs."""
+    return [sorted(_WORD.findall(line)) for line in plan.splitlines()]
 
 
 def check_columns_are_counted(found: int, fields: Sequence[Field]) -> None:
