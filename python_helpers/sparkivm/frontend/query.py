@@ -147,8 +147,8 @@ class QueryReader:
             raise type(error)(inside.reason, detail, place_of(node)) from None
         names = [field.name for field in view.fields]
         if has_star(tree) and not _are_called(visible, names):
-            what = f"the view {view.key} is a SELECT *, and its columns have since been renamed or reordered"
-            raise not_understood(what, node)
+            what = f"the view {view.key} is a SELECT * of other columns than when it was created"
+            raise not_understood(f"{what}: create it again", node)
         return relation, under_names(visible, names, node)
 
     def read_subquery(self, tree: exp.Expr, scope: Scope, *, exists: bool) -> tuple[Relation, list[Visible]]:
