@@ -53,6 +53,18 @@ def test_in_the_normal_form_filters_and_projections_alone_read_one(join):
         ("select Current_Date as d, now() - x, k from t", "select D as d, T - x, k from t"),
         ("select current_date( ) + 1 from t where a < CURRENT_DATE", "select D + 1 from t where a < D"),
         ("select t.current_date, k as current_date from t", None),
+        (
+            "select current_date() current_date, max(x) current_timestamp, k current_date",
+            "select D current_date, max(x) current_timestamp, k current_date",
+        ),
+        (
+            "select case k when 1 then 2 end current_date, a div current_date, 7 current_date",
+            "select case k when 1 then 2 end current_date, a div D, 7 current_date",
+        ),
+        (
+            "select not current_date is null and x in (k, current_date)",
+            "select not D is null and x in (k, D)",
+        ),
         ("select now, `current_date`, 'now()' from t", None),
         ("select localtimestamp() from t", None),
     ],

@@ -9,6 +9,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sparkivm.algebra.moment import MOMENTS
 from sparkivm.algebra.spark_text import SparkText
 
+# After one of these, a name is an alias without AS.
+_ENDS_A_VALUE = (
+    TokenType.R_PAREN,
+    TokenType.R_BRACKET,
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.NUMBER,
+    TokenType.STRING,
+    TokenType.END,
+)
 _WITHOUT_PARENTHESES = ("current_date", "current_timestamp")
 
 
@@ -32,9 +42,11 @@ def _end_of_call(tokens: list[Token], index: int) -> int | None:
     token = tokens[index]
     if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
         return None
-    if index and tokens[index - 1].token_type in (TokenType.DOT, TokenType.ALIAS):
+    before = tokens[index - 1].token_type if index else None
+    if before in (TokenType.DOT, TokenType.ALIAS):
         return None
     after = [one.token_type for one in tokens[index + 1 : index + 3]]
     if after == [TokenType.L_PAREN, TokenType.R_PAREN]:
         return tokens[index + 2].end + 1
-    return token.end + 1 if token.text.lower() in _WITHOUT_PARENTHESES else None
+    is_call = token.text.lower() in _WITHOUT_PARENTHESES and before not in _ENDS_A_VALUE
+    return token.end + 1 if is_call else None
