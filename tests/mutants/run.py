@@ -3,7 +3,8 @@
 Tries a sample of each module's mutants, the same in each run. Each mutant runs in its own process, with the
 tests that execute its line, until one fails, for a minute at most: first those that found another mistake in
 its module, then one case of each test. Survivors are listed in survivors.txt with the reason why they change
-no row; an unlisted survivor is an error.
+no row, and not tried again; an unlisted survivor is an error. The score is the share of mutants that were
+found, without those whose reason is that they are equivalent: no test can find them.
 
 What was killed before is not tried again while its module stays the same, and so do the file of the test that
 killed it and the helpers and data beside it. So an interrupted run goes on (.build/mutants/killed.json).
@@ -22,7 +23,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -52,6 +53,7 @@ FOLDERS = (
     "refresh",
 )
 GOAL = 0.9
+_EQUIVALENT = "equivalent"
 _LINES_PER_MUTANT = 20
 _FEWEST = 4  # per module
 _WALL_LIMIT_S = 900.0  # for a mutant that hangs
@@ -91,6 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU limit for the tests of a mutant")
     parser.add_argument("--tests", nargs="*", default=[], help="only these tests")
     parser.add_argument("--no-texts", action="store_true", help="without the tests that compare texts")
+    parser.add_argument("--listed", action="store_true", help="try the listed survivors too")
     parser.add_argument("--json", type=Path, help="write all outcomes")
     options = parser.parse_args(argv)
     os.environ["SPARKIVM_SEED"] = DEFAULT_SEED  # the same random cases in each run
@@ -124,10 +127,14 @@ def _try_all(suite: Suite, mutants: Sequence[Mutant], options: argparse.Namespac
     known = _known(suite, options.processes)
     uses = _Uses(known)
     before = Before(ROOT / ".build" / "mutants" / "killed.json")
+    reasons = known_survivors(SURVIVORS.read_text())
     killers = Killers()
     done: list[Trial] = []
     waiting: list[tuple[Mutant, set[str]]] = []
     for mutant in mutants:
+        if mutant.name in reasons and not options.listed:
+            done.append(Trial(mutant, [], outcome="survived"))
+            continue
         killed = before.of(mutant)
         if killed is not None and not (options.no_texts and killed.outcome == "text"):
             done.append(killed)
@@ -137,7 +144,7 @@ def _try_all(suite: Suite, mutants: Sequence[Mutant], options: argparse.Namespac
         if options.no_texts:
             tests = {name for name in tests if not name.startswith(TEXTS)}
         waiting.append((mutant, tests))
-    print(f"{len(done)} were killed before", flush=True)
+    print(f"{len(done)} were killed before, or are listed survivors", flush=True)
     trials = (
         Trial(mutant, to_try(tests, known, killers.are_likely(mutant.module), options.seconds))
         for mutant, tests in waiting
@@ -156,7 +163,7 @@ def _try_all(suite: Suite, mutants: Sequence[Mutant], options: argparse.Namespac
             {"name": t.name, "line": t.mutant.line, "outcome": t.outcome, "test": t.test} for t in done
         ]
         options.json.write_text(json.dumps(outcomes, indent=1))
-    return _report(done)
+    return _report(done, reasons)
 
 
 def _known(suite: Suite, processes: int) -> Known:
@@ -341,21 +348,20 @@ def _try(suite: Suite, trial: Trial, known: Known, send: Callable[[object], None
         send(["text" if failed.startswith(TEXTS) else "killed", failed])
 
 
-def _report(done: Sequence[Trial]) -> int:
+def _report(done: Sequence[Trial], reasons: Mapping[str, str]) -> int:
     """Print each folder's score, and compare the survivors with the known ones."""
     by_folder: dict[str, Counter[str]] = defaultdict(Counter)
     for trial in done:
-        by_folder[trial.mutant.module.split("/")[0]][trial.outcome] += 1
+        is_equivalent = trial.outcome == "survived" and reasons.get(trial.name, "").startswith(_EQUIVALENT)
+        by_folder[trial.mutant.module.split("/")[0]][_EQUIVALENT if is_equivalent else trial.outcome] += 1
     total = sum(by_folder.values(), Counter())
-    print(f"\n{'':12} {'mutants':>8} {'killed':>7} {'by text':>8} {'survived':>9} {'score':>6}")
+    columns = ("killed", "text", "survived", _EQUIVALENT)
+    print(f"\n{'':12} {'mutants':>10}" + "".join(f" {name:>10}" for name in columns) + f" {'score':>6}")
     for folder, counts in [*by_folder.items(), ("all", total)]:
-        tried = counts.total() - counts["not applied"]
-        print(
-            f"{folder:12} {tried:8} {counts['killed']:7} {counts['text']:8} {counts['survived']:9} {_score(counts):6.1%}"
-        )
+        numbers = (counts.total() - counts["not applied"], *(counts[name] for name in columns))
+        print(f"{folder:12}" + "".join(f" {number:10}" for number in numbers) + f" {_score(counts):6.1%}")
     if total["not applied"]:
         print(f"{total['not applied']} cannot be applied to a running process and do not count")
-    reasons = known_survivors(SURVIVORS.read_text() if SURVIVORS.exists() else "")
     new = [trial.name for trial in done if trial.outcome == "survived" and trial.name not in reasons]
     if new:
         print(f"\n{len(new)} survivors are not in {SURVIVORS.relative_to(ROOT)}:")
@@ -364,8 +370,8 @@ def _report(done: Sequence[Trial]) -> int:
 
 
 def _score(counts: Counter[str]) -> float:
-    """The share of mutants found, including those found only by comparing texts."""
-    tried = counts.total() - counts["not applied"]
+    """The share of mutants found, of those that can be; also those found only by comparing texts."""
+    tried = counts.total() - counts["not applied"] - counts[_EQUIVALENT]
     return (counts["killed"] + counts["text"]) / tried if tried else 1.0
 
 
