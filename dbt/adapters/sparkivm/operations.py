@@ -195,8 +195,9 @@ class OperationsMixin(IncrementalViewMixin):
         with author_errors():
             engine = self.ivm_engine()
             found = leftovers(
-                engine, self.config.project_name, self._schemas(built=True), self._views(), read
-            )
+                engine, self.config.project_name, self._schemas(built=True), self._views(), read,
+                self._declared_sources,
+            )  # fmt: skip
             if drops:
                 found = drop_leftovers(engine, found)
         if format == "json":
