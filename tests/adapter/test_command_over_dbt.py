@@ -117,7 +117,7 @@ def test_a_catalog_of_states_is_looked_at_if_no_model_is_a_view(
     assert looked_at == ["shop", f"{catalog}.shop"]
     looked_at.clear()
     operation("drop_incremental_view", "{view: m}")
-    assert {*looked_at} == {"shop.m__ivm", f"{catalog}.shop.m__ivm"}
+    assert {"shop.m__ivm", f"{catalog}.shop.m__ivm"} <= {*looked_at}
 
 
 def test_a_leftover_that_cannot_be_dropped(project):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from dbt.adapters.sparkivm.command import main
 from dbt.adapters.sparkivm.command.project import VIEWS, NotStarted, Project, views_of
+from dbt.cli.flags import Flags
+from dbt.cli.types import Command
 
 PROFILES = (
     "shop: {target: dev, outputs: {dev: {type: sparkivm, method: session, "
@@ -40,6 +43,28 @@ def test_the_target_path_is_rendered_as_dbt_does(project, monkeypatch, written, 
     monkeypatch.setenv("OF_SHOP", "analytics")
     (project.directory / "dbt_project.yml").write_text(f'name: shop\nprofile: shop\ntarget-path: "{written}"')
     assert project.target_path == project.directory / found
+
+
+@pytest.mark.parametrize(
+    ("variables", "directory", "artifacts"),
+    [
+        ({"DBT_PROJECT_DIR": "a", "DBT_TARGET_PATH": "x"}, "a", "x"),
+        ({"DBT_ENGINE_PROJECT_DIR": "a", "DBT_ENGINE_TARGET_PATH": "x"}, "a", "x"),
+        ({"DBT_ENGINE_PROJECT_DIR": "a", "DBT_PROJECT_DIR": "b", "DBT_TARGET_PATH": "x"}, "a", "x"),
+        ({"DBT_PROJECT_DIR": "a", "DBT_ENGINE_TARGET_PATH": "x", "DBT_TARGET_PATH": "y"}, "a", "x"),
+    ],
+)
+def test_variables_of_the_environment(tmp_path, monkeypatch, variables, directory, artifacts):
+    """As dbt reads them."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    assert Project().target_path == Path(directory, artifacts)
+    for project in ("a", "b"):
+        Path(project).mkdir()
+        Path(project, "dbt_project.yml").write_text("name: shop")
+    flags: Any = Flags.from_dict(Command.PARSE, {"profiles_dir": "."})
+    assert (str(flags.PROJECT_DIR), str(flags.TARGET_PATH)) == (directory, artifacts)
 
 
 def test_a_target_path_that_cannot_be_rendered(project, monkeypatch):

@@ -64,6 +64,18 @@ def test_options_may_be_in_meta_sparkivm():
     assert declaration_of("key") == "key"
 
 
+@pytest.mark.parametrize("of_tables", ["delta", "parquet"])
+def test_the_format_of_states_is_not_that_of_tables(of_tables):
+    """Projects set +file_format for all models; what is in `meta.sparkivm` can only concern views."""
+    meta = {"sparkivm": {"file_format": "iceberg", "state_catalog": "states"}, "file_format": "delta"}
+    options = IncrementalViewOptions.of(model(file_format=of_tables, meta=meta))
+    assert (options.layout.file_format, options.layout.catalog) == ("iceberg", "states")
+    assert options.remarks == ()
+    in_meta = {"file_format": "iceberg"}
+    options = IncrementalViewOptions.of(model(file_format="delta", meta=in_meta))
+    assert options.layout.file_format == "delta", "`meta` is anybody's"
+
+
 def test_stamp_columns():
     assert IncrementalViewOptions.of(model(stamp_columns="loaded_at")).stamp_columns == ("loaded_at",)
     meta = {"sparkivm": {"stamp_columns": ["loaded_at", "run_id"]}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from dbt.adapters.sparkivm.incremental_view import IncrementalViewMixin
+from dbt.adapters.sparkivm.operations import OperationsMixin
 from dbt.adapters.sparkivm.project_nodes import (
     name_of_node,
     names_in_project,
@@ -66,15 +66,27 @@ def test_names_in_backticks(schema, identifier, name):
     assert table_name(schema, identifier) == name
 
 
+class Adapter(OperationsMixin):
+    """Of a project whose models are in a schema with its catalog."""
+
+    date_function = None
+    node = SimpleNamespace(to_dict=lambda: {"name": "sums", "schema": "lake.gold"})
+
+    def _options(self, model):
+        return None
+
+    def _view_node(self, model):
+        return self.node
+
+    def _with_sql(self, node, materialized=None):
+        return node
+
+
 def test_a_view_is_in_the_session_catalog():
-    class Adapter(IncrementalViewMixin):
-        date_function = None
-
-        def _options(self, model):
-            return None
-
+    """A refresh and explain say the same; so does a check (tests/check/test_project.py)."""
     adapter = Adapter.__new__(Adapter)
-    with pytest.raises(
-        CompilationError, match="write gold, and name the catalog of its state in state_catalog"
-    ):
-        adapter.validate_incremental_view({"name": "sums", "schema": "lake.gold"})
+    message = "write gold, and name the catalog of its state in state_catalog"
+    with pytest.raises(CompilationError, match=message):
+        adapter.validate_incremental_view(adapter.node.to_dict())
+    with pytest.raises(CompilationError, match=message):
+        adapter.explain_incremental_view("sums")

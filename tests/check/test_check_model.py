@@ -11,6 +11,7 @@ from sparkivm.engine import Field
 from sparkivm.errors import InternalError, ModelError
 from sparkivm.names import TableName
 from sparkivm.reasons import Place, Reason
+from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import SCHEMA, Lab
 
@@ -115,6 +116,24 @@ def test_an_option_counts(project):
     sql = "select v, count(*) as n from (select k, max_by(id, x) as v from shop.t group by k) as q group by v"
     assert reason(project.check(sql)) is None
     assert reason(project.check(sql, auxiliary_views="never")) is Reason.OPERATOR_NOT_SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        (StateLayout(partition_by=("day",)), "partition_by names day, which the state does not have"),
+        (StateLayout(liquid_clustered_by=("day",)), "liquid_clustered_by names day"),
+        (StateLayout(file_format="iceberg"), "the catalog spark_catalog cannot have Iceberg tables"),
+    ],
+)
+def test_a_layout_that_the_state_cannot_have(project, layout, message):
+    with pytest.raises(ModelError, match=message):
+        project.check(SUMS, layout=layout)
+
+
+def test_a_name_that_the_format_of_the_state_reserves(project):
+    with pytest.raises(ModelError, match="_change_type has a name that Delta reserves"):
+        project.check("select id as _change_type from shop.t")
 
 
 @pytest.mark.parametrize(

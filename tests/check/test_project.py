@@ -33,6 +33,7 @@ OTHERS = {
     "models/of_inside.sql": "select * from {{ ref('inside') }}",
     "models/same_state.sql": "{{ config(alias='sales__ivm') }} select 1 as a",
     "models/wrong_option.sql": "{{ config(refresh_mode='sometimes') }} select id from {{ ref('staged') }}",
+    "models/in_catalog.sql": "{{ config(schema='lake.gold') }} select id from {{ ref('staged') }}",
     "models/of_wrong_option.sql": "select id from {{ ref('wrong_option') }}",
     "models/with_function.sql": "{{ config(sql_header='create temporary function f as \"F\"') }} select f(id) as f from {{ ref('staged') }}",
 }
@@ -122,6 +123,8 @@ def test_other_models(lab, root):
     assert "shop.sales__ivm would be its state and the relation of model.shop.same_state" in whats["sales"][1]
     assert whats["wrong_option"][0] == "unknown"
     assert "refresh_mode is 'sometimes'" in whats["wrong_option"][1]
+    assert whats["in_catalog"][0] == "unknown"
+    assert "a view can only be in the session catalog" in whats["in_catalog"][1]
     assert whats["of_wrong_option"] == ("incremental", None), "the columns are known"
     assert whats["with_function"][0] == "full"
     assert whats["with_function"][1].startswith("sql_header has create temporary function f")

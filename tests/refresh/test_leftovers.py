@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.engine import EngineError, EngineLost, RelationFacts
 from sparkivm.marker import Role
 from sparkivm.names import TableName
+from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.leftovers import Found, Leftover, Unread, drop_leftovers, leftovers
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab
@@ -73,7 +76,7 @@ def test_leftovers_of_what_was_put_aside_and_of_mirrors(lab):
     assert [str(one) for one in found] == ["shop.m__ivm_replaced: put aside, was shop.m before the view"]
     del views["shop.v"]
     found = leftovers(lab.engine, "lab", SCHEMA, views, {"shop.t"})
-    assert "shop.p__ivm_mirror: mirror, the project does not read shop.p" in map(str, found)
+    assert "shop.p__ivm_mirror: mirror, the project reads no mirror of shop.p" in map(str, found)
 
 
 def test_a_mirror_that_a_view_reads_through_a_plain_view_is_no_leftover(lab):
@@ -88,6 +91,31 @@ def test_a_mirror_that_a_view_reads_through_a_plain_view_is_no_leftover(lab):
     assert leftovers(lab.engine, "lab", SCHEMA, {"shop.w": "model.lab.w"}, {"shop.ext"}) == []
     found = leftovers(lab.engine, "lab", SCHEMA, {}, {"shop.ext"})
     assert {one.marker.role for one in found} == {Role.STATE, Role.PUBLIC_VIEW, Role.MIRROR}
+
+
+def test_a_mirror_whose_source_needs_none_any_more_is_a_leftover(lab):
+    """It is listed as soon as no view reads it. One that the next run would make again is not."""
+    lab.run("create table p using parquet as select 1 as k", "create table q using parquet as select 1 as k")
+    declared = DeclaredSources("shop", project="lab")
+    view = lab.view("v", "select k from p", declared=declared).build()
+    lab.capture("q", declared)  # before a view reads it
+    views, sources = {"shop.v": "model.lab.v"}, {"shop.p", "shop.q"}
+
+    def mirrors(declared: DeclaredSources = declared) -> list[str]:
+        return list(map(str, leftovers(lab.engine, "lab", SCHEMA, views, sources, declared)))
+
+    assert mirrors() == []
+    lab.run("drop table p", "create table p using delta as select 1 as k")
+    assert mirrors() == [], "the state was computed from it"
+    view.must_be("full", Reason.SOURCE_REPLACED)
+    assert mirrors() == ["shop.p__ivm_mirror: mirror, the project reads no mirror of shop.p"]
+    for mirror in (True, "wrong"):
+        assert mirrors(replace(declared, metas={"shop.p": {"mirror": mirror}})) == []
+    lab.run("drop table p")
+    assert mirrors() == [], "it may be created again"
+    assert mirrors(replace(declared, metas={"shop.q": {"mirror": False}})) == [
+        "shop.q__ivm_mirror: mirror, the project reads no mirror of shop.q"
+    ]
 
 
 def test_a_relation_that_cannot_be_read_is_listed(lab, view, monkeypatch):

@@ -73,6 +73,30 @@ def test_a_view_of_another_owner(lab, view, changed, options):
     view.must_be("no_op")
 
 
+@pytest.mark.parametrize("lost", ["", "view m", "table m__ivm"])
+def test_a_model_that_was_renamed_and_kept_its_alias(lab, view, lost):
+    """The message has the command that drops what the former model left."""
+    if lost:
+        lab.run(f"drop {lost}")
+    renamed = View(lab, replace(view.request, owner=Owner("lab", "model.lab.m.v2", "shop.m")))
+    command = "run `dbt run-operation drop_incremental_view --args '{view: shop.m}'`, or give"
+    assert command in refused(renamed)
+    drop_incremental_view(lab.engine, TableName("shop", "m"), "lab")
+    renamed.must_be("create")
+
+
+def test_a_relation_that_no_command_drops_is_renamed_or_dropped_by_hand(lab, view):
+    """A copy of the state, or what belongs to another project."""
+    lab.run("drop view m")
+    properties = ", ".join(f"'{k}' = '{v}'" for k, v in view.request.state_marker.properties.items())
+    lab.run(f"create table m using delta tblproperties ({properties}) as select 7 as mine")
+    other = View(lab, replace(view.request, owner=Owner("lab", "model.lab.b", "shop.m")))
+    lab.run("drop table m__ivm")
+    assert "rename or drop that relation" in refused(other)
+    theirs = View(lab, replace(view.request, owner=Owner("else", "model.lab.m", "shop.m")))
+    assert "rename or drop that relation" in refused(theirs)
+
+
 def test_a_public_view_of_another_model_is_never_put_aside(lab, view):
     lab.run("drop table m__ivm")
     other = View(lab, replace(view.request, owner=Owner("lab", "model.lab.b", "shop.m")))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.errors import ModelError
 from sparkivm.refresh.request import StateLayout
 from tests.refresh.lab import Lab, refused
 
@@ -86,3 +87,32 @@ def test_names_of_a_change_feed(lab):
     assert "_commit_version" in error
     assert "another name" in error
     lab.view("w", "select _commit_version as v, count(*) as n from bronze group by 1").build()
+
+
+TWICE = (
+    "select label, count(*) as n from (select name as label, sum(x) as s from t group by name) group by label"
+)
+WRONG = {
+    "partition_by": (TWICE, StateLayout(partition_by=("day",)), "partition_by names day"),
+    "liquid_clustered_by": (TWICE, StateLayout(liquid_clustered_by=("day",)), "liquid_clustered_by names day"),
+    "not incremental": ("select rand() as r", StateLayout(partition_by=("day",)), "partition_by names day"),
+    "reserved name": (
+        "select label as _change_type from (select name as label from t)", StateLayout(), "_change_type",
+    ),
+    "catalog": (TWICE, StateLayout(file_format="iceberg"), "spark_catalog cannot have Iceberg tables"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_layout_that_the_state_cannot_have_changes_nothing(lab, wrong):
+    """No auxiliary view is built, and no source is altered."""
+    lab.run("alter table t set tblproperties (delta.enableChangeDataFeed = false)")
+    sql, layout, message = WRONG[wrong]
+    view = lab.view("v", sql, layout=layout, auxiliary_views="always")
+    before = lab.version("t"), lab.names()
+    lab.engine.ran.clear()
+    with pytest.raises(ModelError, match=message):
+        view.explain()
+    assert message in refused(view)
+    assert lab.engine.ran == []
+    assert (lab.version("t"), lab.names()) == before

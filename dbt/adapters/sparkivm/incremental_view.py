@@ -71,19 +71,26 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
         Raises: CompilationError that names the model, before anything is changed.
         """
         options = self._options(model)
-        name = table_name(model["schema"], model["name"])
-        if name.catalog not in (None, "spark_catalog"):
-            raise CompilationError(
-                f"incremental_view {model['name']}: its schema is {model['schema']}, and a view can only be "
-                f"in the session catalog: write {name.schema}, and name the catalog of its state in "
-                "state_catalog"
-            )
         with author_errors():
-            said = (model["config"].get("meta") or {}).get("sparkivm")
-            read_declaration(str(model["name"]), declaration_of(said or {}))
-            self._names_in_project.check(str(model["unique_id"]))
+            self._check_relations(model)
         if options.remarks:
             logger.warning("\n  ".join((f"incremental_view {model['name']}", *options.remarks)))
+
+    def _check_relations(self, model: Mapping[str, Any]) -> None:
+        """Check where a model's view would be, what is declared of it, and all names that it needs.
+
+        Raises: ModelError; DeclarationError.
+        """
+        name = table_name(model["schema"], model["name"])
+        if name.catalog not in (None, "spark_catalog"):
+            raise ModelError(
+                name,
+                f"its schema is {model['schema']}, and a view can only be in the session catalog",
+                f"write {name.schema}, and name the catalog of its state in state_catalog",
+            )
+        said = (model["config"].get("meta") or {}).get("sparkivm")
+        read_declaration(str(model["name"]), declaration_of(said or {}))
+        self._names_in_project.check(str(model["unique_id"]))
 
     @available
     def hooks_in_order(self, hooks: Sequence[Mapping[str, Any]], outside_first: bool) -> list[dict[str, Any]]:

@@ -70,6 +70,8 @@ class IncrementalViewOptions:
     def of(cls, model: Mapping[str, Any], default: StateLayout = _IN_DELTA) -> IncrementalViewOptions:
         """From a node of dbt's manifest. An option may also be in the model's `meta.sparkivm` or `meta`.
 
+        `config` wins, except for `file_format`: `meta.sparkivm` wins there.
+
         default  format and catalog for the state of a model without file_format
         Raises: CompilationError that names the model, the option and its allowed values.
         """
@@ -130,7 +132,7 @@ def named_catalogs(config: Any) -> frozenset[str]:
 
 
 def _places(config: Any) -> tuple[Any, Any, Any]:
-    """Where a model's options may be: `config` wins over `meta.sparkivm`, which wins over `meta`."""
+    """Where a model's options may be: `config`, `meta.sparkivm`, `meta`, in the order in which they win."""
     meta = config.get("meta") or {}
     own = meta.get("sparkivm")
     return config, {} if own is None else own, meta
@@ -163,7 +165,10 @@ class _Reader:
         return CompilationError(f"incremental_view {self._name}: {what}")
 
     def _value(self, name: str) -> Any:
-        given = (place.get(name) for place in self._places)
+        config, own, meta = self._places
+        # A project sets `+file_format` for its tables; in `meta.sparkivm` it can only be meant for states.
+        first = (own, config, meta) if name == "file_format" else self._places
+        given = (place.get(name) for place in first)
         return next((value for value in given if value is not None), None)
 
     def choice(self, name: str) -> str:

@@ -47,10 +47,10 @@ class OperationsMixin(IncrementalViewMixin):
 
         node = self._with_sql(self._view_node(model))
         options = self._options(node.to_dict())
-        self._execute_header(options)
-        view = name_of_node(node)
-        request = self._request(view, node.unique_id, node.compiled_code, options)
         with author_errors():
+            self._check_relations(node.to_dict())
+            self._execute_header(options)
+            request = self._request(name_of_node(node), node.unique_id, node.compiled_code, options)
             return str(explain_view(self.ivm_engine(), request, format))
 
     @available.parse(lambda *args, **kwargs: ())
@@ -195,8 +195,9 @@ class OperationsMixin(IncrementalViewMixin):
         with author_errors():
             engine = self.ivm_engine()
             found = leftovers(
-                engine, self.config.project_name, self._schemas(built=True), self._views(), read
-            )
+                engine, self.config.project_name, self._schemas(built=True), self._views(), read,
+                self._declared_sources,
+            )  # fmt: skip
             if drops:
                 found = drop_leftovers(engine, found)
         if format == "json":

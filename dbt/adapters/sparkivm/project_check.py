@@ -129,10 +129,10 @@ class ProjectCheck:
             self._build(node, sql)
             options = adapter._options(compiled.to_dict())
             edits, remarks = in_the_way(raw, options.remarks), _remarks_on(options)
+            adapter._check_relations(compiled.to_dict())
             with self._session_of(options):
                 if options.header.statements:
                     self._build(node, sql)  # types may depend on settings
-                adapter._names_in_project.check(key)
                 outcome = check_model(self._engine, self._pins, adapter._request(name, key, sql, options))
                 if node.config.materialized == _VIEW:
                     self._engine.add(outcome.relations)

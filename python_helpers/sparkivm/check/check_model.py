@@ -17,6 +17,7 @@ from sparkivm.names import TableName
 from sparkivm.reasons import Fallback
 from sparkivm.refresh.model.compiled_view import compile_view
 from sparkivm.refresh.model.model_query import check_is_query, query_text
+from sparkivm.refresh.model.state_layout import check_catalog
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.sources.pins import Pins
 from sparkivm.refresh.sources.sources import Sources
@@ -40,13 +41,14 @@ def check_model(engine: ProjectEngine, pins: Pins, request: RefreshRequest) -> C
     """Compile a model as a refresh would.
 
     pins  shared by the checks of one invocation
-    Raises: ModelError if the model cannot be a view, or reads what does not exist; DeclarationError;
-    EngineError.
+    Raises: ModelError if the model cannot be a view, its state cannot be stored as its options say, or it
+    reads what does not exist; DeclarationError; EngineError.
     """
     view = request.view
     sources = Sources.of(engine, pins, request, captures=False)
     request = replace(request, sql=sources.model_text(view, query_text(engine, view, request.sql)))
     check_is_query(engine, view, request.sql, None)
+    check_catalog(engine, request, None)
     unread = request.header.fallback or _unread(view, request.sql)
     try:
         compiled = compile_view(engine, sources, request)

@@ -10,6 +10,7 @@ from sparkivm.engine import Engine, RelationFacts
 from sparkivm.names import TableName
 from sparkivm.plan.compile_model import ViewPlan
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
+from sparkivm.refresh.model.state_layout import check_catalog
 from sparkivm.refresh.public_view import PublicView
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -56,11 +57,12 @@ class Observation:
 def own_state(engine: Engine, request: RefreshRequest, public: PublicView) -> StoredState:
     """The state as it is stored. If it is in another catalog, that is its problem.
 
-    Raises: ModelError if another relation has its name, or the view's.
+    Raises: ModelError if another relation has its name, or the view's, or its catalog cannot have it.
     """
     stored = read_state(engine, request)
     moved = public.moved if stored.facts is None else None
     check_state_is_ours(engine, request, stored.facts)
+    check_catalog(engine, request, stored.facts)
     public.check_name()
     return stored if moved is None else replace(stored, problem=moved)
 

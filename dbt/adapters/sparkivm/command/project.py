@@ -45,14 +45,12 @@ class Project:
         """Where dbt looks for the project: it may be in a parent directory."""
         from dbt.cli.resolvers import default_project_dir
 
-        return Path(self.project_dir or os.environ.get("DBT_PROJECT_DIR") or default_project_dir())
+        return Path(self.project_dir or _variable("PROJECT_DIR") or default_project_dir())
 
     @property
     def target_path(self) -> Path:
         """Where dbt writes its artifacts. Raises: NotStarted."""
-        own = os.environ.get("DBT_TARGET_PATH") or self._rendered(
-            self.described().get("target-path") or "target"
-        )
+        own = _variable("TARGET_PATH") or self._rendered(self.described().get("target-path") or "target")
         return self.directory / own
 
     @property
@@ -190,6 +188,11 @@ class Project:
         if done.exception is not None:
             raise NotStarted(str(done.exception))
         return done
+
+
+def _variable(name: str) -> str | None:
+    """An environment variable of dbt, which since 1.11 prefers those with ENGINE in their names."""
+    return os.environ.get(f"DBT_ENGINE_{name}") or os.environ.get(f"DBT_{name}")
 
 
 def views_of(select: Sequence[str]) -> list[str]:

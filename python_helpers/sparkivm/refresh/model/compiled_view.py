@@ -46,6 +46,7 @@ from sparkivm.refresh.model.gate import (
 )
 from sparkivm.refresh.model.inlined_views import check_view_is_understood, is_what_its_text_says
 from sparkivm.refresh.model.model_query import model_fields
+from sparkivm.refresh.model.state_layout import layout_in_state
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.session_settings import refuse_other_meanings
 from sparkivm.refresh.sources.source_catalog import SourceCatalog, columns_hash, view_hash
@@ -135,7 +136,8 @@ def compile_view(
     frontier     of the state; it has Spark's answers for the same text over the same columns
     auxiliaries  views that inner aggregates are read from, by their queries
     versions     of sources, by their keys, to compile at instead of the newest
-    Raises: ModelError if Spark rejects the model, it can never be a view, or its rows cannot be stamped.
+    Raises: ModelError if Spark rejects the model, it can never be a view, its rows cannot be stamped, or its
+    state cannot be stored as its options say.
     """
     catalog = SourceCatalog(sources, request.view, request.state, versions)
     compiled = _compiled(engine, request, catalog, frontier, auxiliaries)
@@ -146,6 +148,7 @@ def compile_view(
             why.reason.way_out,
             why.place,
         )
+    layout_in_state(request, compiled)
     return compiled
 
 

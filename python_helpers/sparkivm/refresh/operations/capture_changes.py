@@ -11,7 +11,7 @@ from sparkivm.formats.state_format import StateFormat
 from sparkivm.names import TableName
 from sparkivm.refresh.session.recording_engine import RecordingEngine
 from sparkivm.refresh.sources.pins import Pins
-from sparkivm.refresh.sources.sources import Sources
+from sparkivm.refresh.sources.sources import Sources, is_mirrored
 from sparkivm.refresh.stored.commit import Conflict
 
 
@@ -37,7 +37,7 @@ def capture_changes(
         return sources.mirror(source or RelationFacts(name, "other", ())).removed()
     if source is None:
         raise DeclarationError(name, "there is no such table or view", "create it, or correct the name")
-    if not sources.is_mirrored(source):
+    if not is_mirrored(source, declared):
         return _switched_on(engine, source)
     mirror = sources.mirror(source)
     try:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sparkivm.changes.source_declaration import NOTHING_DECLARED, DeclaredSources
 from sparkivm.engine import Engine, EngineError, RelationFacts
+from sparkivm.errors import DeclarationError
 from sparkivm.formats import STATE_FORMATS
 from sparkivm.marker import STATES, Marker, Role
-from sparkivm.names import TableName
+from sparkivm.names import TableName, name_of
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.sources import is_mirrored
 from sparkivm.refresh.stored.ownership import drop_own, marked_relations
 from sparkivm.refresh.stored.staging import is_abandoned_step
 from sparkivm.refresh.stored.stored_state import newest_frontier
@@ -84,22 +87,27 @@ def leftovers(
     schemas: Iterable[TableName],
     views: Mapping[str, str],
     sources: Collection[str],
+    declared: DeclaredSources = NOTHING_DECLARED,
 ) -> list[Found]:
     """Relations of a project in these schemas that none of its models needs, readers first.
 
     Those that cannot be read are the last ones. They may belong to another project.
 
-    schemas  names without an identifier
-    views    the project's incremental views: unique_id of the model by the view's key
-    sources  keys of everything that a model of the project may read
+    schemas   names without an identifier
+    views     the project's incremental views: unique_id of the model by the view's key
+    sources   keys of everything that a model of the project may read
+    declared  what the project declares of these
     """
     unread, found, kept = list[Unread](), list[Leftover](), list[RelationFacts]()
 
     def cannot_read(name: TableName, error: EngineError) -> None:
         unread.append(Unread(name, str(error)))
 
+    def needs_mirror(source: str) -> bool:
+        return source in sources and _needs_mirror(engine, source, declared)
+
     for facts, marker in (one for schema in schemas for one in marked_relations(engine, schema, cannot_read)):
-        why = _why(facts, marker, views, sources) if marker.owner.project == project else ""
+        why = _why(facts, marker, views, needs_mirror) if marker.owner.project == project else ""
         if why:
             found.append(Leftover(facts, marker, why))
         elif marker.role in STATES:
@@ -171,12 +179,26 @@ def _dropped(engine: Engine, one: Leftover) -> Leftover:
     return replace(one, dropped=True, problem="; ".join(recording.warnings))
 
 
-def _why(facts: RelationFacts, marker: Marker, views: Mapping[str, str], sources: Collection[str]) -> str:
+def _needs_mirror(engine: Engine, source: str, declared: DeclaredSources) -> bool:
+    """Whether a run would read a source through a mirror; also if that cannot be known.
+
+    Such a mirror may have no reader yet: `capture_changes` makes it before a view is built.
+    """
+    try:
+        facts = engine.describe(name_of(source))
+        return facts is None or is_mirrored(facts, declared)
+    except (EngineError, DeclarationError):
+        return True
+
+
+def _why(
+    facts: RelationFacts, marker: Marker, views: Mapping[str, str], needs_mirror: Callable[[str], bool]
+) -> str:
     """Why nothing needs it; "" if something does."""
     owner = marker.owner
     match marker.role:
         case Role.MIRROR:
-            return "" if owner.model in sources else f"the project does not read {owner.model}"
+            return "" if needs_mirror(owner.model) else f"the project reads no mirror of {owner.model}"
         case Role.PUT_ASIDE:
             return f"was {owner.view} before the view" if facts.name.key != owner.view else ""
         case Role.STEP:

@@ -7,7 +7,7 @@ tested  tests/refresh/test_reasons.py, test_auxiliary_views.py, test_killed_refr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sparkivm.algebra import Window
@@ -25,8 +25,9 @@ from sparkivm.reasons import Fallback, Reason
 from sparkivm.refresh.decide.cost import rebuild_s
 from sparkivm.refresh.model.compiled_view import CompiledView, compile_view
 from sparkivm.refresh.model.pinned_text import pinned_text
+from sparkivm.refresh.model.state_layout import layout_in_state
 from sparkivm.refresh.observation import Observation, recompiled
-from sparkivm.refresh.request import RefreshRequest, StateLayout
+from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.result import RefreshResult, SourceVersions
 from sparkivm.refresh.run.attempt import Attempt
 from sparkivm.refresh.run.script import KEEP_SNAPSHOTS, Progress, Script, Step
@@ -345,13 +346,11 @@ def replace_state(
     """
     layout, format = attempt.request.layout, attempt.format
     if compiled is not None:
-        _check_names(attempt, compiled)
-        layout = _in_state(attempt, compiled)
+        layout = layout_in_state(attempt.request, compiled)
         columns = [(name, type_) for name, type_, _ in compiled.columns]
         partitioned = tuple(field.column for field in layout.partitions)
         select = format.checked(select, columns, partitioned)
     if stored.facts is None or stored.facts.kind != layout.file_format:
-        _check_catalog(attempt)
         stored = _dropped(attempt, stored)
         if layout.catalog:
             attempt.engine.run("create_state_schema", schema=attempt.state.schema_sql)
@@ -383,60 +382,3 @@ def _dropped(attempt: Attempt, stored: StoredState) -> StoredState:
     if stored.facts is not None:
         drop_own(attempt.engine, stored.facts)
     return replace(stored, facts=None, frontier_commit=None)
-
-
-def _check_names(attempt: Attempt, compiled: CompiledView) -> None:
-    """Raises: ModelError if a column has a name that the state's format reserves."""
-    found = attempt.format.reserved.intersection(name.lower() for name, *_ in compiled.columns)
-    if found:
-        raise ModelError(
-            attempt.view,
-            f"the output column {min(found)} has a name that {attempt.format.provider.title()} reserves",
-            "select it under another name",
-        )
-
-
-def _in_state(attempt: Attempt, compiled: CompiledView) -> StateLayout:
-    """The layout with the state's names for its columns. Raises: ModelError for one that it does not have."""
-    layout = attempt.request.layout
-    stored = {name.lower(): name for name, *_ in compiled.columns}
-    if compiled.plan is not None:
-        shown = compiled.plan.finalizer.stored_columns
-        stored |= {public.lower(): name for public, name in shown.items()}
-
-    def named(option: str, columns: Collection[str]) -> tuple[str, ...]:
-        for column in columns:
-            if column.lower() not in stored:
-                public = [f.name for f in compiled.fields if f.name.lower() in stored]
-                raise ModelError(
-                    attempt.view,
-                    f"{option} names {column}, which the state does not have as a column",
-                    f"name one of {', '.join(public)}" if public else f"remove {option}",
-                )
-        return tuple(stored[column.lower()] for column in columns)
-
-    fields = layout.partitions
-    names = named("partition_by", [field.column for field in fields])
-    return replace(
-        layout,
-        partition_by=tuple(
-            replace(field, column=name).sql for field, name in zip(fields, names, strict=True)
-        ),
-        liquid_clustered_by=named("liquid_clustered_by", layout.liquid_clustered_by),
-    )
-
-
-def _check_catalog(attempt: Attempt) -> None:
-    """Raises: ModelError if a new state's catalog is known not to support its format."""
-    format = attempt.format
-    if not format.not_in:
-        return
-    catalog = attempt.request.layout.catalog or attempt.sources.current[0]
-    setting = f"spark.sql.catalog.{catalog}"
-    if attempt.engine.settings([setting]).get(setting, "") in format.not_in:
-        name = format.provider.title()
-        raise ModelError(
-            attempt.view,
-            f"the catalog {catalog} cannot have {name} tables",
-            f"set state_catalog to an {name} catalog, make {setting} one, or choose another file_format",
-        )

@@ -177,7 +177,7 @@ class Sources:
     def _look(self, name: TableName) -> RelationFacts | None:
         self._looked_at.add(name.key)
         found = self._ahead.pop(name.key) if name.key in self._ahead else self._engine.describe(name)
-        if found is None or not self.is_mirrored(found):
+        if found is None or not is_mirrored(found, self._declared):
             return found
         mirror = self.mirror(found)
         return mirror.captured() if self._captures else mirror.facts()
@@ -191,15 +191,6 @@ class Sources:
             self._declared.of(source.name),
             self._format,
         )
-
-    def is_mirrored(self, source: RelationFacts) -> bool:
-        """Whether the source keeps no history, or the project asks for a mirror."""
-        if source.temporary:
-            return False
-        declared = self._declared.of(source.name).mirrored
-        if declared is not None:
-            return declared
-        return source.kind == "other" or (source.kind == "view" and _reads_files(source))
 
     # change logs
 
@@ -300,6 +291,16 @@ class Sources:
                     "add it to change_log.upserts, deletes or ignored; after a truncation, begin a new log",
                 )
             self._pins.checked.add(facts.at)
+
+
+def is_mirrored(source: RelationFacts, declared: DeclaredSources) -> bool:
+    """Whether the source keeps no history, or the project asks for a mirror. Raises: DeclarationError."""
+    if source.temporary:
+        return False
+    asked = declared.of(source.name).mirrored
+    if asked is not None:
+        return asked
+    return source.kind == "other" or (source.kind == "view" and _reads_files(source))
 
 
 def _what_it_is(relation: RelationFacts) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sparkivm.engine import Engine, EngineError, RelationFacts
 from sparkivm.errors import ModelError
 from sparkivm.formats import STATE_FORMATS
-from sparkivm.marker import Marker, Role, read_marker
+from sparkivm.marker import Marker, Owner, Role, read_marker
 from sparkivm.names import STATE_SUFFIX, TableName, name_of, stem_of
 from sparkivm.refresh.request import RefreshRequest
 from sparkivm.refresh.session.recording_engine import RecordingEngine
@@ -46,15 +46,24 @@ def is_ours(found: RelationFacts, marker: Marker) -> bool:
 
 def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> ModelError:
     """The error for a relation that has a name which the view needs."""
-    marker = read_marker(found.properties)
-    do = "rename or drop that relation, or give the model another alias"
-    if marker is not None and marker.owner.project != request.owner.project:
+    marker, owner = read_marker(found.properties), request.owner
+    do = "rename or drop that relation"
+    if marker is not None and marker.fits(found.name) and _was_another_model(marker, owner):
+        do = f"run `dbt run-operation drop_incremental_view --args '{{view: {owner.view}}}'`"
+    do += ", or give the model another alias"
+    if marker is not None and marker.owner.project != owner.project:
         do += f"; if project {marker.owner.project} was renamed, drop_incremental_view has an argument for it"
     return ModelError(
         request.view,
         f"{found.name}, the name of its {role.value}, is taken by {_whose(found.properties, found.is_a)}",
         do,
     )
+
+
+def _was_another_model(marker: Marker, owner: Owner) -> bool:
+    """Whether a relation is kept for the same view, when its model had another name or version."""
+    of_view = (marker.owner.project, marker.owner.view) == (owner.project, owner.view)
+    return of_view and marker.owner.model != owner.model and marker.role in ROLES_OF_A_VIEW
 
 
 def _whose(properties: Mapping[str, str], kind: str) -> str:
