@@ -57,6 +57,24 @@ def test_a_join_without_on_is_on_true(one, other):
     assert comparable_plan(one) == comparable_plan(other)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("CTERelationDef 3, f\nCTERelationDef 5, g\nCTERelationRef 5", "CTERelationDef 0, f\nCTERelationDef 1, g\nCTERelationRef 1", True),
+        ("CTERelationDef 3, f\nCTERelationDef 5, g\nCTERelationRef 5", "CTERelationDef 0, f\nCTERelationDef 1, g\nCTERelationRef 0", False),
+        ("a = 1", "a = cast(1 as bigint)", True),
+        ("a = 1.5", "a = cast(1.5 as bigint)", False),
+        ("a = -12.50", "a = cast(-12.50 as decimal(4,2))", True),
+        ("a = 0.05", "a = cast(0.05 as decimal(2,2))", True),
+        ("a = 1.5", "a = cast(1.5 as decimal(10,0))", False),
+        ("a = 1.5", "a = cast(1.5 as double)", True),
+        ("a = 2020-01-01", "a = cast(2020-01-01 as date)", True),
+    ],
+)  # fmt: skip
+def test_ids_and_casts_of_literals(one, other, same):
+    assert (comparable_plan(one) == comparable_plan(other)) is same
+
+
 def test_a_join_with_on_is_another():
     assert comparable_plan("+- Join Inner, (a#1 = b#2)") != comparable_plan("+- Join Inner")
 

@@ -32,6 +32,21 @@ def test_an_unread_clause_is_refused_where_it_stands(sql, what):
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, explode(split(s, ',')) as tag, count(*) as n from r group by all",
+        "select k, explode_outer(split(s, ',')) as tag, sum(a) as n from r group by 1, 2",
+        "select k, json_tuple(s, 'a', 'b') as (p, q) from r group by all",
+        "select explode(array(1, 2)) as x, count(*) as n from r group by all",
+        "select explode(array(1, 2)) as x from r having count(*) > 0",
+    ],
+)
+def test_rows_that_spark_makes_of_groups(sql):
+    what = "a function that makes rows beside GROUP BY, HAVING or an aggregate"
+    assert_refused(sql, Reason.OPERATOR_NOT_SUPPORTED, what)
+
+
+@pytest.mark.parametrize(
     "operation", ["union", "union all", "intersect", "intersect all", "except", "except all"]
 )
 def test_columns_are_never_matched_by_name(operation):

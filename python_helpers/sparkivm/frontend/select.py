@@ -83,6 +83,8 @@ class SelectReader:
             or having is not None
             or any(subqueries.has_aggregate(item.tree) for item in items)
         )
+        if grouped and made:  # Spark makes them of the groups
+            raise not_supported("a function that makes rows beside GROUP BY, HAVING or an aggregate", tree)
         distinct = tree.args.get("distinct") is not None
         aliases = {item.name.lower(): item.tree for item in items}
         sort = by_all(sort, len(items), chain(aliases, (name for name, _ in scope.star)))

@@ -19,8 +19,9 @@ from sparkivm.frontend.values_rows import rows_of_values
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 # A typed literal is printed as the cast of a plain one: `1L` as `CAST(1 AS BIGINT)`.
 _CAST_LITERAL = re.compile(
-    r"cast\((-?\d+(?:\.\d+)?|\d{4}-\d\d-\d\d) as "
-    r"(?:date|tinyint|smallint|bigint|float|double|decimal\(\d+,\d+\))\)"
+    r"cast\((?:(-?\d+) as (?:tinyint|smallint|bigint)"
+    r"|(-?\d+(?:\.\d+)?) as (?:float|double|decimal\((\d+),(\d+)\))"
+    r"|(\d{4}-\d\d-\d\d) as date)\)"
 )
 # EXTRACT(year FROM d) is printed as EXTRACT(YEAR FROM d).
 _UNIT = re.compile(r"(?<=extract\()\w+(?=,)|(?<=timestampadd\()\w+(?=,)|(?<=timestampdiff\()\w+(?=,)")
@@ -36,7 +37,7 @@ _ANY_MOMENT = {
 # A text that is the name of a column or field, or part of a schema or an interval.
 _NO_VALUE = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND", "PARSE_SYNTAX_ERROR", "INVALID_INTERVAL_FORMAT")
 _WORD = re.compile(r"[^\s,()\[\]]+")
-_CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) \d+")
+_CTE_ID = re.compile(r"\b(CTERelationDef|CTERelationRef) (\d+)")
 
 
 def check_text_is_understood(engine: Engine, sql: str, tree: exp.Query) -> None:
@@ -126,15 +127,27 @@ def check_plan_is_understood(engine: Engine, sql: str, fields: Sequence[Field]) 
 
 def comparable_plan(plan: str) -> str:
     """A plan without differences that mean nothing: ids, spellings of literals and joins."""
-    numbers: dict[str, str] = {}
+    numbers, ctes = dict[str, str](), dict[str, int]()
     plan = _EXPRESSION_ID.sub(
         lambda found: numbers.setdefault(found[0].rstrip("L"), f"#{len(numbers)}"), plan
     )
-    plan = _CAST_LITERAL.sub(r"\1", _CTE_ID.sub(r"\1", plan))
+    plan = _CTE_ID.sub(lambda found: f"{found[1]} {ctes.setdefault(found[2], len(ctes))}", plan)
+    plan = _CAST_LITERAL.sub(_typed_literal, plan)
     plan = _without_assertions(_UNIT.sub(lambda unit: unit[0].lower(), plan))
     plan = plan.replace("isnotnull(", "NOT isnull(")  # x IS NOT NULL is printed as NOT x IS NULL
     plan = _LATERAL_CROSS.sub(r"\1 Inner", plan.replace("Join Cross", "Join Inner"))
     return _ON_TRUE.sub(r"\1", plan)
+
+
+def _typed_literal(cast: re.Match[str]) -> str:
+    """The literal of a cast, unless a DECIMAL has other digits than it."""
+    whole, number, precision, scale, date = cast.groups()
+    if precision:
+        before, _, after = number.lstrip("-").partition(".")
+        digits = len(after) + len(before.lstrip("0"))
+        if (int(precision), int(scale)) != (max(digits, len(after), 1), len(after)):
+            return cast[0]
+    return whole or number or date
 
 
 def _without_assertions(plan: str) -> str:
