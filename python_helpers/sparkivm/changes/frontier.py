@@ -13,7 +13,7 @@ from sparkivm.digest import digest
 from sparkivm.engine import RelationFacts, is_another
 
 # Increase it when older states could be misread.
-STATE_FORMAT = 15
+STATE_FORMAT = 16
 _MARK = "sparkivm"
 _SEAL = "seal"  # hash of the rest
 # Characters that have a meaning in SQL statements or session settings.
