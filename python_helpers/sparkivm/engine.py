@@ -280,14 +280,18 @@ class EngineLost(Exception):
 
 @contextmanager
 def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None, None, None]:
-    """Run with some session settings, then restore the previous ones, which a model's hooks may have set."""
+    """Run with some session settings, then restore the previous ones, which a model's hooks may have set.
+
+    Leaves settings alone that have their value already, also by default: over SQL each change is a statement.
+    """
     before = engine.settings(tuple(settings))
-    engine.set(settings)
+    changed = {name: value for name, value in settings.items() if before.get(name) != value}
+    engine.set(changed)
     try:
         yield
     finally:
-        engine.set(before)
-        engine.unset([name for name in settings if name not in before])
+        engine.set({name: before[name] for name in changed if name in before})
+        engine.unset([name for name in changed if name not in before])
 
 
 @contextmanager
