@@ -74,6 +74,7 @@ class RelationFacts:
     table_id: str = ""
     version: int = -1
     commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
+    newest: Commit | None = field(default=None, compare=False)  # that commit, if it was read too
     size_bytes: int | None = None  # bytes of the current files, if known without a Spark job
     files: int | None = field(default=None, compare=False)  # their number
     partition_columns: tuple[str, ...] = ()
@@ -98,6 +99,12 @@ class RelationFacts:
     def at(self) -> tuple[str, int, str]:
         """The table, its version and commit: if these are equal, the rows are too."""
         return self.table_id, self.version, self.commit_id
+
+    @property
+    def commit(self) -> Commit | None:
+        """The commit of its version, if it was read too; facts that were put to another version lack it."""
+        found = self.newest
+        return found if found and (found.version, found.id) == (self.version, self.commit_id) else None
 
     @property
     def is_a(self) -> str:
@@ -280,14 +287,18 @@ class EngineLost(Exception):
 
 @contextmanager
 def session_with(engine: Engine, settings: Mapping[str, str]) -> Generator[None, None, None]:
-    """Run with some session settings, then restore the previous ones, which a model's hooks may have set."""
+    """Run with some session settings, then restore the previous ones, which a model's hooks may have set.
+
+    Leaves settings alone that have their value already, also by default: over SQL each change is a statement.
+    """
     before = engine.settings(tuple(settings))
-    engine.set(settings)
+    changed = {name: value for name, value in settings.items() if before.get(name) != value}
+    engine.set(changed)
     try:
         yield
     finally:
-        engine.set(before)
-        engine.unset([name for name in settings if name not in before])
+        engine.set({name: before[name] for name in changed if name in before})
+        engine.unset([name for name in changed if name not in before])
 
 
 @contextmanager

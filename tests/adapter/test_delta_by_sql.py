@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -67,6 +68,25 @@ def test_four_statements_if_nobody_writes():
     assert [" ".join(sql.split()[:2]) for sql in server.ran] == [
         "describe table", "describe history", "explain extended", "describe detail",
     ]  # fmt: skip
+
+
+def test_the_commit_of_its_version_needs_no_other_statement():
+    """It has the id that the table's history gives it. Facts of the table at another version do not have it."""
+    server = Server()
+    catalog = SqlCatalog(server.query)
+    found = catalog.describe(TABLE)
+    assert [found.commit] == catalog.commits(TABLE, 0)
+    assert len(server.ran) == 5
+    assert replace(found, version=0, commit_id="another").commit is None
+
+
+def test_commits_after_the_described_one_are_asked_for():
+    server = Server()
+    catalog = SqlCatalog(server.query)
+    assert catalog.describe(TABLE).version == 1
+    server.version += 1
+    for after in (0, 1):
+        assert catalog.commits(TABLE, after)[-1].version == 2
 
 
 @pytest.mark.parametrize("at", range(5))

@@ -50,15 +50,19 @@ class FakeEngine(Engine):
     reads_as  query text → Spark's plan of exactly this text
     shows     text → the columns that Spark sees in a query that contains the text
     moving    texts that Spark casts to dates
-    expected  events that tests have set, for all drivers
+    histories  tables whose commits were asked for, in order
+    by_sql     whether it knows a table's newest commit from the description, as over SQL
+    expected   events that tests have set, for all drivers
     """
 
     expected: ClassVar[list[Event]] = []
+    by_sql = False
 
     def __init__(self, lake: Lake, schema: str) -> None:
         self.lake, self.session = lake, Session(lake, schema)
         self.ran: list[str] = []
         self.asked: list[str] = []
+        self.histories: list[str] = []
         self.refuses: dict[str, EngineError] = {}
         self.reads_as: dict[str, str] = {}
         self.shows: dict[str, tuple[Field, ...]] = {}
@@ -128,6 +132,7 @@ class FakeEngine(Engine):
 
     def commits(self, name: TableName, after: int) -> Sequence[Commit]:
         self._check()
+        self.histories.append(name.identifier)
         return [commit for commit in self.lake.delta(name).history if commit.version > after]
 
     def names_like(self, prefix: TableName) -> Sequence[TableName]:
@@ -253,6 +258,7 @@ class FakeEngine(Engine):
                     table_id=newest.table_id,
                     version=newest.number,
                     commit_id=newest.commit.id,
+                    newest=newest.commit if self.by_sql else None,
                     size_bytes=self.lake.size_of(relation.name),
                     files=1,
                     properties=newest.properties,

@@ -23,7 +23,7 @@ _DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     ANSI: "false",
     "spark.sql.caseSensitive": "false",
-    "spark.sql.sources.partitionOverwriteMode": "static",
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",
     "spark.sql.shuffle.partitions": "2",
 }
 

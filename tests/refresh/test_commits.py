@@ -37,6 +37,34 @@ def test_a_no_op_runs_no_statement(lab, view):
     assert len(view.history()) == 1
 
 
+@pytest.mark.parametrize(("by_sql", "asked"), [(False, ["m__ivm"]), (True, [])])
+def test_a_no_op_asks_for_no_commit_that_it_knows(lab, view, by_sql, asked):
+    """Over SQL the history is a statement, and the description of a table has run it."""
+    lab.engine.by_sql = by_sql
+    view.must_be("no_op")
+    assert lab.engine.histories == asked
+
+
+@pytest.mark.parametrize(
+    ("by_sql", "asked"), [(False, ["m__ivm", "t", "t", "m__ivm"]), (True, ["t", "m__ivm"])]
+)
+def test_a_refresh_asks_for_no_commit_that_it_knows(lab, view, by_sql, asked):
+    """It asks for what happened to the source since the frontier, and for its own commit."""
+    lab.engine.by_sql = by_sql
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    assert lab.engine.histories == asked
+
+
+@pytest.mark.parametrize("by_sql", [False, True])
+@pytest.mark.parametrize(("days", "versions"), [(14, [0]), (16, [0, 1])])
+def test_only_an_old_frontier_is_written_again(lab, view, by_sql, days, versions):
+    lab.engine.by_sql = by_sql
+    lab.grow_older("m__ivm", days)
+    view.must_be("no_op")
+    assert [commit.version for commit in view.history()] == versions
+
+
 def test_transaction_numbers_grow_over_rebuilds(lab, view):
     found = [transaction(view)]
     for number, options in enumerate(({}, {"full_refresh": True}, {})):

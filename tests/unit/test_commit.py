@@ -55,7 +55,7 @@ def commit(session):
 def test_settings_of_hooks_stay():
     session = Session()
     assert commit(session).version == 1
-    assert session.during[MODE] == "static"
+    assert session.during[MODE] == "STATIC"
     assert session.set_to == {MODE: "dynamic"}
 
 

@@ -35,6 +35,7 @@ from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.exceptions import CompilationError, DbtDatabaseError, DbtRuntimeError
 
 from sparkivm.changes.source_declaration import DeclaredSources, read_declaration
+from sparkivm.digest import digest
 from sparkivm.engine import EngineError, EngineLost
 from sparkivm.errors import DeclarationError, ModelError, SeedError
 from sparkivm.marker import owner_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sparkivm.refresh.result import RefreshResult
 
 _PINS = threading.Lock()
+_DESCRIBED = "sparkivm.described"  # of a public view: a hash of its columns' comments; "" if there are none
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
     def persist_incremental_view_docs(self, relation: BaseRelation, model: Mapping[str, Any]) -> None:
         """Write the column descriptions into the public view, which accepts them only when it is created.
 
+        A refresh that replaces the view leaves out the comments and their hash.
         Warns of described columns that the view does not have.
         """
         options = self._options(model)
@@ -218,8 +221,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                     f"present in the database: {', '.join(missing)}"  # what dbt says of a table
                 )
             wanted = options.column_docs.comments(columns)
-            described = engine.query(f"describe table {name.sql}")
-            if wanted == {row["col_name"]: row["comment"] or "" for row in described}:
+            described = digest(repr(wanted)) if any(wanted.values()) else ""
+            if facts.properties.get(_DESCRIBED, "") == described:
                 return
             engine.execute(
                 engine.render(
@@ -227,7 +230,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                     view=name.sql,
                     select=facts.view_text,
                     comment=options.comment,
-                    tblproperties=facts.properties,
+                    tblproperties={**facts.properties, _DESCRIBED: described},
                     column_comments=wanted,
                 )
             )

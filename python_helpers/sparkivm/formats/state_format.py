@@ -12,9 +12,9 @@ from sparkivm.names import TableName, quoted
 from sparkivm.spark.data_types import SparkType
 
 Done = TypeVar("Done")
-# Settings of each statement that writes to a state, whatever the session says.
+# Settings of each statement that writes to a state, whatever the session says; in the spelling of defaults.
 AS_WE_WRITE = {
-    "spark.sql.sources.partitionOverwriteMode": "static",  # INSERT OVERWRITE replaces all partitions
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",  # INSERT OVERWRITE replaces all partitions
     "spark.sql.storeAssignmentPolicy": "ANSI",  # decimal sums have more digits than their column
 }
 

@@ -271,11 +271,10 @@ def _renewed(attempt: Attempt, stored: StoredState, frontier: Frontier, limit_ms
     """
     commit = stored.frontier_commit
     assert stored.frontier is not None
-    if commit is None:
-        return stored.frontier
-    newest = attempt.engine.commits(attempt.state, stored.version - 1)
     now_ms = time.time() * 1000
-    if not newest or now_ms - commit.timestamp_ms < limit_ms:
+    if commit is None or now_ms - commit.timestamp_ms < limit_ms:
+        return stored.frontier
+    if not attempt.engine.commits(attempt.state, stored.version - 1):
         return stored.frontier
     assert stored.facts is not None
     columns = [quoted(field.name) for field in stored.facts.fields]

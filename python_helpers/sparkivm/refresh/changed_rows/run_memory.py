@@ -8,7 +8,8 @@ So we create global temporary views, which the sessions of all threads see. Thei
 first statement reads them. Spark stores each view as its analyzed plan, not as text: a text would be resolved
 again at each use, and another session would not find its rows in the cache.
 
-tested  tests/refresh/test_staging.py, tests/refresh/test_shared_joins.py, tests/spark/test_run_memory.py
+tested  tests/unit/test_run_memory.py, tests/refresh/test_staging.py, tests/refresh/test_shared_joins.py,
+        tests/spark/test_run_memory.py
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import threading
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 
 from sparkivm.algebra import Relation
 from sparkivm.engine import Engine, EngineError, RelationFacts
@@ -115,6 +116,8 @@ class RunMemory:
         self._nonce = uuid.uuid4().hex[:8]
         self._kept: dict[_Key, list[_Kept]] = {}
         self._made: list[str] = []  # names of all relations
+        self._numbers = count(1)  # of their names
+        self._turns: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
         self._uses: Counter[_Key] = Counter()
         self._answers: defaultdict[_Key, Answers] = defaultdict(Answers)
         self._joins: dict[str, tuple[SharedJoin, ...]] = {}  # by the plain view that contains them
@@ -183,33 +186,49 @@ class RunMemory:
 
         key     what the rows are
         fields  columns that it must have
-        make    creates the relation under a name; returns all names that it created
+        make    creates the relation under a name; returns all names that it created. Does not call `find`
         Raises: EngineError of `make`, once.
         """
         with self._lock:
-            if name := self.known(key, fields):
-                return name
-            if self._refused:
-                return ""
-            name = f"global_temp.{RESERVED_PREFIX}kept_{self._nonce}_{len(self) + 1}"
+            turn = self._turns[key]
+        with turn:  # `make` takes a while: only who needs the same rows waits for it
+            with self._lock:
+                if name := self.known(key, fields):
+                    return name
+                if self._refused:
+                    return ""
+                name = f"global_temp.{RESERVED_PREFIX}kept_{self._nonce}_{next(self._numbers)}"
             try:
                 made = make(name)
             except EngineError:
-                self._refused = True
-                raise
-            self._made += made
-            self._kept.setdefault(key, []).append(_Kept(name, fields))
+                if self._is_first_refusal():
+                    raise
+                return ""
+            with self._lock:
+                self._made += made
+                self._kept.setdefault(key, []).append(_Kept(name, fields))
             return name
+
+    def _is_first_refusal(self) -> bool:
+        with self._lock:
+            known, self._refused = self._refused, True
+            return not known
 
     def drop(self, engine: Engine) -> None:
         """Drop everything, at the end of the run."""
-        with self._lock:
+        with ExitStack() as waiting:
+            with self._lock:
+                turns = list(self._turns.values())
+            for turn in turns:  # what a thread still makes is dropped too
+                waiting.enter_context(turn)
+            waiting.enter_context(self._lock)
             for name in reversed(self._made):
                 with suppress(EngineError):  # nobody else uses its name
                     engine.execute(engine.render("drop_own_view", view=name))
             self._made.clear()
             self._kept.clear()
             self._handed_on.clear()
+            self._numbers = count(1)
 
 
 @dataclass(frozen=True)

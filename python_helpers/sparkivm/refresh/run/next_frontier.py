@@ -55,11 +55,13 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
 
 
 def _commit_of(engine: Engine, source: RelationFacts, known: SourceFrontier | None) -> tuple[str, int]:
-    """Id and time of the commit of a source's version, from its log or the last frontier."""
+    """Id and time of the commit of a source's version: as described, from the last frontier, or its log."""
     if known is not None and known.at == source.at:
         return known.commit_id, known.timestamp_ms
-    commits = engine.commits(source.name, source.version - 1)
-    found = next((c for c in commits if c.version == source.version), None)
+    found = source.commit
+    if found is None:
+        commits = engine.commits(source.name, source.version - 1)
+        found = next((c for c in commits if c.version == source.version), None)
     if found is None:
         return source.commit_id, 0
     return source.commit_id or found.id, found.timestamp_ms

@@ -82,7 +82,7 @@ def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator
 
 def all_commits(engine: Engine, table: RelationFacts) -> Iterator[Commit]:
     """The commits of a table, newest first, also from before it was replaced, as far as we go back."""
-    return _read_back(engine, table, reversed)
+    return _read_back(engine, replace(table, newest=None), reversed)  # later ones have to be read too
 
 
 def _read_back(
@@ -91,7 +91,11 @@ def _read_back(
     """Reads as few commits as the caller takes. `order` puts the newest first."""
     known = 0
     for step in _LOOK_BACK:
-        line = list(order(engine.commits(table.name, max(-1, table.version - step))))
+        if step == 1 and table.commit is not None:
+            commits: Sequence[Commit] = [table.commit]
+        else:
+            commits = engine.commits(table.name, max(-1, table.version - step))
+        line = list(order(commits))
         yield from line[known:]
         known = len(line)
         if step > table.version:
