@@ -207,6 +207,17 @@ def test_a_part_is_told_by_the_values_of_one_column(lab):
     assert "replace where `k` in (2, 7) or `k` is null" in result.statements[-1]
 
 
+def test_a_part_is_told_by_the_column_whose_values_have_the_fewest_rows(lab):
+    """The row that is updated has two quantities, and one id."""
+    lab.table("sales", "id int, qty int", *(f"({i}, {i % 25})" for i in range(100)))
+    lab.resize("v__ivm", 3 * MiB)
+    view = lab.view("v", "select qty, id from sales").build()
+    lab.run("update sales set qty = qty + 7 where id = 77")
+    result = view.must_be("incremental")
+    assert "replace where `id` in (77)" in result.statements[-1]
+    assert result.rows_inserted == 1
+
+
 @pytest.mark.parametrize(("said", "counts"), [(0, ("replace", 3, None, 2)), (MANY, ("merge", 2, 1, 1))])
 def test_rows_of_the_state_are_counted(lab, said, counts):
     """A part is replaced as a whole; a merge reports each row that it changed."""

@@ -12,7 +12,7 @@ from sparkivm.changes.frontier import Frontier
 from sparkivm.digest import digest
 from sparkivm.engine import EngineError, as_written, is_as_written
 from sparkivm.errors import ModelError
-from sparkivm.frontend.parse import parse_model, statement_text
+from sparkivm.frontend.parse import parse_model, statement_extent
 from sparkivm.names import TableName
 from sparkivm.reasons import Place
 from sparkivm.refresh.model.model_query import check_is_query, columns_query, query_text
@@ -58,7 +58,7 @@ class Session:
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_commands_are_refused_from_their_text(kind):
     with pytest.raises(ModelError) as refused:
-        statement_text("m", COMMANDS[kind])
+        statement_extent("m", COMMANDS[kind])
     assert refused.value.place is not None
     place = refused.value.place
     assert COMMANDS[kind].split("\n")[place.line - 1][place.column - 1 :].startswith(place.text)
@@ -72,7 +72,7 @@ def test_commands_are_refused_from_their_text(kind):
 )
 def test_the_place_is_that_of_the_command(kind, line, column):
     with pytest.raises(ModelError, match=f"line {line}, column {column}") as refused:
-        statement_text("m", COMMANDS[kind])
+        statement_extent("m", COMMANDS[kind])
     assert "write one SELECT statement" in str(refused.value)
 
 
@@ -82,7 +82,7 @@ def test_the_place_is_that_of_the_command(kind, line, column):
 )
 def test_the_place_of_the_first_word(sql, line, column):
     with pytest.raises(ModelError) as refused:
-        statement_text("m", sql)
+        statement_extent("m", sql)
     assert refused.value.place == Place(line, column, "drop")
 
 
@@ -110,7 +110,7 @@ def test_a_table_that_begins_with_a_cte():
     ],
 )
 def test_queries_that_look_like_commands_pass(sql):
-    assert statement_text("m", sql) == sql.removesuffix(";").removesuffix(" -- insert into")
+    assert sql[slice(*statement_extent("m", sql))] == sql.removesuffix(";").removesuffix(" -- insert into")
 
 
 def test_a_query_is_asked_for_once_for_each_text():

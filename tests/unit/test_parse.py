@@ -7,7 +7,7 @@ import sqlglot.parser
 
 from sparkivm.engine import Field
 from sparkivm.errors import ModelError, NotIncremental
-from sparkivm.frontend.parse import not_too_deep, parse_model, statement_text
+from sparkivm.frontend.parse import not_too_deep, parse_model, statement_extent
 from sparkivm.reasons import Place
 from tests.reading import read, refusal
 
@@ -88,9 +88,10 @@ def test_a_with_in_front_of_parentheses_stays(end):
 def test_a_statement_between_comments(comments):
     """However many comments there are, and wherever they are, the statement's ends are found quickly."""
     sql = f"select 1 {comments} as a"
-    assert statement_text("model", f"\ufeff{comments}{sql} {comments};{comments}") == sql
+    text = f"\ufeff{comments}{sql} {comments};{comments}"
+    assert text[slice(*statement_extent("model", text))] == sql
     with pytest.raises(ModelError, match="no SELECT"):
-        statement_text("model", comments)
+        statement_extent("model", comments)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +15,9 @@ MOST = state_part._MOST_VALUES
 
 
 class Asked:
-    """Answers queries about changed rows. In the state, the part asked about has `held` rows."""
+    """Answers queries about changed rows. In the state, the values of each column have `held` rows."""
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]], columns: Sequence[str], held: int = 0) -> None:
+    def __init__(self, rows: Sequence[tuple[Any, ...]], columns: Sequence[str], *held: int) -> None:
         self.rows, self.columns, self.held = rows, columns, held
         self.questions: list[str] = []
 
@@ -25,7 +26,9 @@ class Asked:
         if "approx_count_distinct" in sql:
             return [{f"{what}{i}": value for i in range(len(self.columns)) for what, value in self._range(i)}]
         if "count(*)" in sql:
-            return [{"changed": len(self.rows), "held": self.held}]
+            asked = re.findall("count_if.`([^`]*)` .*? as (held[0-9])", sql)
+            held = dict(zip(self.columns, self.held, strict=True))
+            return [{"changed": len(self.rows), **{number: held[name] for name, number in asked}}]
         if sql.startswith("select distinct"):
             (index,) = (i for i, name in enumerate(self.columns) if f"`{name}`" in sql)
             return [{"value": value} for value in dict.fromkeys(row[index] for row in self.rows)][: MOST + 1]
@@ -48,16 +51,41 @@ def test_the_values_of_a_key():
 
 @pytest.mark.parametrize(("state_rows", "questions"), [(4 * 1000, 1), (4 * 1000 + 1, 2)])
 def test_a_number_of_a_wide_range_has_few_rows_per_value(state_rows, questions):
-    asked = Asked([(1, "a"), (1000, "b")], ["id", "name"])
+    asked = Asked([(1, "a"), (1000, "b")], ["id", "name"], 2, 3)
     assert asked.part(state_rows) == "`id` in (1, 1000)"
     assert len(asked.questions) == questions
 
 
 def test_a_part_that_holds_much_more_than_what_changed_is_not_replaced():
-    asked = Asked([(1, "a"), (2, "b")], ["id", "name"], held=100_009)
+    asked = Asked([(1, "a"), (2, "b")], ["id", "name"], 100_009, 100_009)
     assert asked.part(1e9) is None
-    asked.held = 100_008
+    asked.held = 100_008, 100_009
     assert asked.part(1e9) == "`id` in (1, 2)"
+
+
+def test_the_column_whose_values_have_the_fewest_rows():
+    """After an update of few rows a key may have only one value, and what was updated has two."""
+    asked = Asked([(77, 27, "x"), (77, 34, "x")], ["id", "qty", "name"], 1, 80, 2000)
+    assert asked.part(2000) == "`id` in (77)"
+    assert len(asked.questions) == 2
+    asked.held = 80, 80, 1
+    assert asked.part(2000) == "`name` in ('x')"
+
+
+def test_not_all_columns_are_counted():
+    columns = ["id", "a", "b", "c", "d", "e"]
+    asked = Asked([(1, 1, 1, 1, 2, 1), (1, 1, 1, 9, 3, 1)], columns, 2, 3, 3, 4, 4, 1)
+    assert asked.part(1e9) == "`id` in (1)"
+    assert asked.questions[-1].count("count_if") == 4
+
+
+def test_if_many_rows_changed_the_columns_of_widest_range_are_tried_in_turn():
+    rows = [(i, 2 * i, 0) for i in range(state_part._FEW_ROWS + 1)]
+    asked = Asked(rows, ["a", "b", "c"], 5, 5_000_000, 1)
+    part = asked.part(1e9)
+    assert part is not None
+    assert part.startswith("`a` in (0, 1, 2, ")
+    assert len(asked.questions) == 3
 
 
 def test_a_part_of_many_values_is_their_range():

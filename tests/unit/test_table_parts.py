@@ -116,3 +116,8 @@ def test_no_part_is_told_of_much_or_nothing(spans):
 def test_numbers_from_one_on_may_be_all_that_there_are(span, share):
     assert Span(*span).share(ROWS, 1000.0) == pytest.approx(share)
     assert Span(*span).share(ROWS) == pytest.approx(8 * (span[1] - span[0] + 1) / ROWS)
+
+
+def test_without_known_ranges_the_plan_is_not_visited(monkeypatch):
+    monkeypatch.setattr("sparkivm.plan.key_ranges.needs", None)
+    assert KeyRanges().parts(lookup("a")) == {}

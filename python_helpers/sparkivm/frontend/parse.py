@@ -24,12 +24,30 @@ _QUERY_WORDS = ("select", "with", "(", "from", "values", "table")
 _CHANGES_ROWS = ("insert", "merge", "update", "delete")
 
 
-def statement_text(model: object, sql: str) -> str:
-    """The model's query without byte order mark, surrounding comments and trailing semicolons.
+def statement_extent(model: object, sql: str) -> tuple[int, int]:
+    """Where the model's query is: without byte order mark, surrounding comments and trailing semicolons.
 
     Raises: ModelError if there is no statement, there are several, or it is a command.
     """
-    start, end = _extent(sql)
+    return _checked(model, sql, _tokens(sql))
+
+
+def statement_end(sql: str) -> int:
+    """Where the statement ends: behind its last token, before semicolons and comments."""
+    return _extent(sql, _tokens(sql))[1]
+
+
+def _tokens(sql: str) -> list[Token] | None:
+    """None where the parser cannot tokenize the text."""
+    try:
+        return sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
+    except SqlglotError:
+        return None
+
+
+def _checked(model: object, sql: str, tokens: list[Token] | None) -> tuple[int, int]:
+    """As `statement_extent`."""
+    start, end = _extent(sql, tokens)
     text = sql[start:end]
     if not text:
         raise ModelError(model, "the model has no SELECT", "write one SELECT statement")
@@ -44,9 +62,8 @@ def statement_text(model: object, sql: str) -> str:
     if text.endswith("\\"):
         what = "the model ends with a backslash, so Spark would continue a comment into the next line"
         raise ModelError(model, what, "remove it")
-    tokens = _tokens(sql) or []
-    _refuse_several(model, tokens)
-    command = _command(tokens)
+    _refuse_several(model, tokens or [])
+    command = _command(tokens or [])
     if command is not None:
         raise ModelError(
             model,
@@ -54,25 +71,11 @@ def statement_text(model: object, sql: str) -> str:
             "write one SELECT statement",
             _place_of_token(command),
         )
-    return text
+    return start, end
 
 
-def statement_end(sql: str) -> int:
-    """Where the statement ends: behind its last token, before semicolons and comments."""
-    return _extent(sql)[1]
-
-
-def _tokens(sql: str) -> list[Token] | None:
-    """None where the parser cannot tokenize the text."""
-    try:
-        return sqlglot.tokenize(sql.replace("\ufeff", " "), read=SparkText)
-    except SqlglotError:
-        return None
-
-
-def _extent(sql: str) -> tuple[int, int]:
+def _extent(sql: str, tokens: list[Token] | None) -> tuple[int, int]:
     """[start, end) from the first token to the last one that is not a semicolon."""
-    tokens = _tokens(sql)
     if tokens is None:
         return len(sql) - len(sql.lstrip("\ufeff \t\r\n")), len(sql.rstrip().rstrip(";"))
     ends = [token.end for token in tokens if token.token_type is not TokenType.SEMICOLON]
@@ -150,10 +153,13 @@ def parse_model(model: object, sql: str) -> exp.Query:
     Raises: ModelError for several statements or none; NotIncremental where the parser fails, since Spark may
     not.
     """
-    statement_text(model, sql)
+    tokens = _tokens(sql)
+    _checked(model, sql, tokens)
     _refuse_compiled_sqlglot(model)
+    text, dialect = sql.replace("\ufeff", " "), SparkText()
     try:
-        tree = sqlglot.parse(sql.replace("\ufeff", " "), dialect=SparkText)[0]  # behind it, only comments
+        tokens = dialect.tokenize(text) if tokens is None else tokens  # raises
+        tree = dialect.parser().parse(tokens, text)[0]  # behind it, only comments
     except SqlglotError as error:
         raise NotIncremental(Reason.SQL_NOT_UNDERSTOOD, _first_line(error), _place(error)) from None
     if isinstance(tree, exp.Query):

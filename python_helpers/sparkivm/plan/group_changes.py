@@ -37,7 +37,8 @@ _REDO = f"{RESERVED_PREFIX}redo"
 class GroupRows:
     """The new rows of the groups that may have changed: `rows` replace the state's rows for `keys`.
 
-    A group whose count of rows is 0 or NULL is gone.
+    `keys` has the key columns, and a key may occur several times. A group whose count of rows is 0 or NULL is
+    gone.
     """
 
     rows: Relation
@@ -91,9 +92,10 @@ def replaced(state: GroupState, change: GroupRows, part: Keys | None = None) -> 
     if not state.keys:
         return change.rows
     keys = Keys.of(change.keys, ((key, key) for key in state.keys))
-    alive = Filter(change.rows, expression("n > 0", n=state.columns[0].name))
-    rest = Restricted(stored(state, part), keys, excluded=True)
-    return UnionAll((rest, only(alive, state.names)))
+    alive = only(Filter(change.rows, expression("n > 0", n=state.columns[0].name)), state.names)
+    if part == keys:  # the part has no other groups
+        return alive
+    return UnionAll((Restricted(stored(state, part), keys, excluded=True), alive))
 
 
 def _reread(state: GroupState, changed: Relation) -> GroupRows:
@@ -107,7 +109,10 @@ def _reread(state: GroupState, changed: Relation) -> GroupRows:
 
 
 def _merged(state: GroupState, changed: Relation) -> GroupRows:
-    """Columns that add up: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again."""
+    """Columns that add up: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again.
+
+    Each changed key has one row, so the changes themselves have all keys.
+    """
     keys = state.keys
     extrema = [(e, e.function) for e in state.columns if isinstance(e.function, StoredExtremum)]
     grouped = Aggregate(changed, keys, tuple(_delta_calls(state)))
@@ -129,7 +134,7 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
         values.append((redo[-1], extremum.is_lost(old, came, went)))
     decided = Project(merged, tuple(values))
     if not redo:
-        return GroupRows(guarded(state, decided), only(decided, keys))
+        return GroupRows(guarded(state, decided), changed)
     lost_some = Filter(decided, disjunction([column(name) for name in redo]))
     again = Keys.of(only(lost_some, (*keys, redo[0])), ((key, key) for key in keys))
     narrowed = state.core.input.restrict(again) if keys else Restricted(state.core.input, again)
@@ -140,7 +145,7 @@ def _merged(state: GroupState, changed: Relation) -> GroupRows:
         found = expression("case when r then x else k end", r=flag, x=_NEW + entry.name, k=entry.name)
         final.append((entry.name, found))
     rows = only(Project(both, tuple(final)), state.values)
-    return GroupRows(guarded(state, rows), only(decided, keys or (redo[0],)))
+    return GroupRows(guarded(state, rows), changed)
 
 
 def _with_stamps(state: GroupState, change: GroupRows) -> GroupRows:

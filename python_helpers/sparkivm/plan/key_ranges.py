@@ -55,6 +55,8 @@ class KeyRanges:
 
     def parts(self, relation: Relation, staged: Relation | None = None) -> dict[str, TablePart]:
         """The parts of tables that contain all rows a plan needs, if they are small."""
+        if not self.rows:
+            return {}
         found = {
             table: self._part(table, alternatives) for table, alternatives in needs(relation, staged).items()
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from operator import add
 
@@ -70,7 +70,7 @@ class Work:
     bytes: float = 0.0  # of tables
 
     def __add__(self, other: Work) -> Work:
-        return Work(*map(add, astuple(self), astuple(other)))
+        return Work(*map(add, vars(self).values(), vars(other).values()))
 
     @property
     def seconds(self) -> float:

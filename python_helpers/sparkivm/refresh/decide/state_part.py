@@ -30,6 +30,9 @@ _PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f\ufffd]*")
 # Delta prints names without quotes: `not in (1)` or `null in (1)` would match other rows.
 _KEYWORDS = frozenset(word.lower() for word in Spark.Tokenizer.KEYWORDS)
 _MOST_COLUMNS_TRIED = 2
+# The values of so few rows say little about a column, and planning those of several columns takes no time.
+_FEW_ROWS = 1_000
+_MOST_COLUMNS_COUNTED = 4
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,17 @@ def find_part(
     columns     of both, at least one
     exact       whether each row with a changed value is a changed row, so no other row is read
     """
-    for found in _most_selective(engine, changes, columns):
-        part = _part(engine, changes, found)
-        if part is None:
-            continue
-        few = exact or not part.predicate or found.spread * _MOST_ROWS_PER_CHANGE >= state_rows
-        if few or _is_small(engine, changes, state, part):
-            return part
+    for tried in _candidates(engine, changes, columns):
+        parts = list[StatePart]()
+        for found in tried:
+            part = _part(engine, changes, found)
+            if part is None:
+                continue
+            if exact or not part.predicate or found.spread * _MOST_ROWS_PER_CHANGE >= state_rows:
+                return part
+            parts.append(part)
+        if parts and (smallest := _smallest(engine, changes, state, parts)) is not None:
+            return smallest
     return None
 
 
@@ -89,10 +96,13 @@ class _Column:
     values: frozenset[Any] | None = None
 
 
-def _most_selective(engine: Engine, changes: str, columns: Sequence[str]) -> list[_Column]:
-    """The columns to try: numbers of a wide range have few rows per value in any state."""
+def _candidates(engine: Engine, changes: str, columns: Sequence[str]) -> list[list[_Column]]:
+    """The columns to try, in turn or together: numbers of a wide range have few rows per value in any state.
+
+    If few rows changed, a key may have only one value. Mostly, keys are the first columns.
+    """
     if len(columns) == 1:
-        return [_Column(columns[0])]
+        return [[_Column(columns[0])]]
     names = [quoted(column) for column in columns]
     rows = engine.query(f"select {', '.join(names)} from {changes} limit {_MOST_VALUES + 1}")
     found = (
@@ -100,7 +110,10 @@ def _most_selective(engine: Engine, changes: str, columns: Sequence[str]) -> lis
         if len(rows) <= _MOST_VALUES
         else _of_many(engine, changes, columns)
     )
-    return sorted(found, key=lambda column: -column.spread)[:_MOST_COLUMNS_TRIED]
+    widest = sorted(found, key=lambda column: -column.spread)[:_MOST_COLUMNS_TRIED]
+    if len(rows) > _FEW_ROWS:
+        return [[column] for column in widest]
+    return [[*widest, *(column for column in found if column not in widest)][:_MOST_COLUMNS_COUNTED]]
 
 
 def _of_values(name: str, values: frozenset[Any]) -> _Column:
@@ -145,12 +158,17 @@ def _part(engine: Engine, changes: str, column: _Column) -> StatePart | None:
     return StatePart(column.name, " or ".join(alternatives), " or ".join(bounds))
 
 
-def _is_small(engine: Engine, changes: str, state: str, part: StatePart) -> bool:
+def _smallest(engine: Engine, changes: str, state: str, parts: Sequence[StatePart]) -> StatePart | None:
+    """The part with the fewest rows; None if it is too large."""
+    held = ", ".join(f"count_if({part.predicate}) as held{i}" for i, part in enumerate(parts))
+    within = " or ".join(part.predicate for part in parts)
     (row,) = engine.query(
-        f"select (select count(*) from {changes}) as changed,"
-        f" (select count(*) from {state} where {part.predicate}) as held"
+        f"select * from (select count(*) as changed from {changes}) as c"
+        f" cross join (select {held} from {state} where {within}) as s"
     )
-    return bool(row["held"] <= _MOST_ROWS_PER_CHANGE * row["changed"] + _SMALL_PART_ROWS)
+    fewest, index = min((row[f"held{i}"], i) for i in range(len(parts)))
+    small = fewest <= _MOST_ROWS_PER_CHANGE * row["changed"] + _SMALL_PART_ROWS
+    return parts[index] if small else None
 
 
 def _is_plain(value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -105,7 +106,7 @@ class CompiledView:
             for key, facts in self.tables.items()
         }
 
-    @property
+    @cached_property
     def plan_hash(self) -> str:
         """A hash of the query's meaning, not of its text; without constants of the public view."""
         if self.plan is None:
@@ -226,9 +227,9 @@ def _compiled(
         return replace(unplanned, fallback=error.fallback, tables=tables, complete=complete)
     if known is not None and not is_new:
         assert compiled.plan is not None
+        compiled = replace(compiled, stored=_known_types(compiled.plan, known))
         if compiled.plan_hash != known.plan:  # another version of us reads the text in another way
             return _compiled(engine, request, catalog, None, auxiliaries)
-        return replace(compiled, stored=_known_types(compiled.plan, known))
     return compiled
 
 

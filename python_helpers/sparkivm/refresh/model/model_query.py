@@ -10,7 +10,7 @@ from sparkivm.digest import digest
 from sparkivm.engine import Engine, EngineError, Field
 from sparkivm.errors import ModelError
 from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
-from sparkivm.frontend.parse import statement_end, statement_text
+from sparkivm.frontend.parse import statement_extent
 from sparkivm.names import RESERVED_PREFIX, TableName, is_reserved, quoted
 from sparkivm.plan.finalizer import duplicate
 from sparkivm.reasons import Place
@@ -35,8 +35,8 @@ def query_text(engine: Engine, model: TableName, sql: str) -> str:
         raise ModelError(
             model, f"Spark cannot insert a value for ${{…}}: {error}", "write the value, or use var()"
         ) from None
-    statement_text(model, text)
-    return text[: statement_end(text)].replace("\ufeff", " ")
+    _, end = statement_extent(model, text)
+    return text[:end].replace("\ufeff", " ")
 
 
 def check_is_query(engine: Engine, model: TableName, text: str, frontier: Frontier | None) -> None:
