@@ -74,7 +74,7 @@ class RelationFacts:
     table_id: str = ""
     version: int = -1
     commit_id: str = field(default="", compare=False)  # of that version's commit, as `Commit.id`
-    newest: Commit | None = field(default=None, compare=False)  # that commit, if it was read too
+    described_commit: Commit | None = field(default=None, compare=False)  # that commit, if it was read too
     size_bytes: int | None = None  # bytes of the current files, if known without a Spark job
     files: int | None = field(default=None, compare=False)  # their number
     partition_columns: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class RelationFacts:
     @property
     def commit(self) -> Commit | None:
         """The commit of its version, if it was read too; facts that were put to another version lack it."""
-        found = self.newest
+        found = self.described_commit
         return found if found and (found.version, found.id) == (self.version, self.commit_id) else None
 
     @property

@@ -258,7 +258,7 @@ class FakeEngine(Engine):
                     table_id=newest.table_id,
                     version=newest.number,
                     commit_id=newest.commit.id,
-                    newest=newest.commit if self.by_sql else None,
+                    described_commit=newest.commit if self.by_sql else None,
                     size_bytes=self.lake.size_of(relation.name),
                     files=1,
                     properties=newest.properties,

@@ -104,6 +104,19 @@ def test_rows_of_values_are_compared_though_the_plan_does_not_show_them():
     assert "Spark reads `select struct((1" in raised.value.fallback.detail
 
 
+def test_rows_that_spark_does_not_take_alone_are_not_understood():
+    class Engine:
+        def analyzed_plan(self, sql: str) -> str:
+            if "struct(" in sql:
+                raise EngineError("[PARSE_SYNTAX_ERROR]", "PARSE_SYNTAX_ERROR")
+            return "LocalRelation [c#0]"
+
+    engine: Any = Engine()
+    sql = "select * from values (1) as t (c)"
+    with pytest.raises(NotIncremental, match="Spark refuses the SQL"):
+        check_text_is_understood(engine, sql, parse_model("m", sql))
+
+
 class Optimizer:
     """Computes a constant date, as Spark does, where a text is compared with the column `d`."""
 
@@ -116,6 +129,9 @@ class Optimizer:
     def optimized_plan(self, sql: str) -> str:
         """Sorts the values of IN."""
         text = sql.partition("d > '")[2].partition("'")[0]
+        grouped = re.search("group by (.*) having (.*)", sql, re.IGNORECASE)
+        if grouped and grouped[1] != grouped[2]:
+            raise EngineError("[UNRESOLVED_COLUMN]", "UNRESOLVED_COLUMN.WITH_SUGGESTION")
         if text and self._ansi and text not in ("today", "08:00"):
             raise EngineError("[CAST_INVALID_INPUT]", "CAST_INVALID_INPUT")
         if any(f").{name} " in sql and f"'{name} int'" not in sql for name in ("now", "today")):
@@ -136,6 +152,7 @@ class Optimizer:
         ("from_json(s, 'now int').now > 1", False),
         ("d > 'today'", True),
         ("from_json(s, 'today int').today > 1 and d > 'today'", True),
+        ("a > 1 group by d > 'today' having d > 'today'", True),
         ("d > '08:00'", True),
         ("s > '09:00' and d > 'today'", True),
     ],

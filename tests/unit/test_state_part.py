@@ -72,9 +72,15 @@ def test_the_column_whose_values_have_the_fewest_rows():
     assert asked.part(2000) == "`name` in ('x')"
 
 
+def test_in_a_large_state_the_widest_column_is_counted_alone_first():
+    asked = Asked([(1, "a"), (2, "b")], ["id", "name"], 2, 5)
+    assert asked.part(1e9) == "`id` in (1, 2)"
+    assert [question.count("count_if") for question in asked.questions] == [0, 1]
+
+
 def test_not_all_columns_are_counted():
     columns = ["id", "a", "b", "c", "d", "e"]
-    asked = Asked([(1, 1, 1, 1, 2, 1), (1, 1, 1, 9, 3, 1)], columns, 2, 3, 3, 4, 4, 1)
+    asked = Asked([(1, 1, 1, 1, 2, 1), (1, 1, 1, 9, 3, 1)], columns, 2, 3, 3, 90, 4, 1)
     assert asked.part(1e9) == "`id` in (1)"
     assert asked.questions[-1].count("count_if") == 4
 

@@ -83,7 +83,7 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
 
         Raises: ModelError; DeclarationError.
         """
-        name = table_name(model["schema"], model["name"])
+        name = table_name(model["schema"], model.get("alias") or model["name"])
         if name.catalog not in (None, "spark_catalog"):
             raise ModelError(
                 name,

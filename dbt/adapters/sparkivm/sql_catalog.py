@@ -129,7 +129,7 @@ class SqlCatalog:
             table_id=str(detail["id"]),
             version=commit.version,
             commit_id=commit.id,
-            newest=commit,
+            described_commit=commit,
             size_bytes=int(detail["sizeInBytes"]),
             files=int(detail["numFiles"]),
             properties=_mapping(detail["properties"]),

@@ -29,7 +29,7 @@ def statement_extent(model: object, sql: str) -> tuple[int, int]:
 
     Raises: ModelError if there is no statement, there are several, or it is a command.
     """
-    return _checked(model, sql, _tokens(sql))
+    return _checked_extent(model, sql, _tokens(sql))
 
 
 def statement_end(sql: str) -> int:
@@ -45,8 +45,8 @@ def _tokens(sql: str) -> list[Token] | None:
         return None
 
 
-def _checked(model: object, sql: str, tokens: list[Token] | None) -> tuple[int, int]:
-    """As `statement_extent`."""
+def _checked_extent(model: object, sql: str, tokens: list[Token] | None) -> tuple[int, int]:
+    """As `statement_extent`, of a text that is tokenized already."""
     start, end = _extent(sql, tokens)
     text = sql[start:end]
     if not text:
@@ -154,7 +154,7 @@ def parse_model(model: object, sql: str) -> exp.Query:
     not.
     """
     tokens = _tokens(sql)
-    _checked(model, sql, tokens)
+    _checked_extent(model, sql, tokens)
     _refuse_compiled_sqlglot(model)
     text, dialect = sql.replace("\ufeff", " "), SparkText()
     try:

@@ -111,7 +111,7 @@ def _reread(state: GroupState, changed: Relation) -> GroupRows:
 def _merged(state: GroupState, changed: Relation) -> GroupRows:
     """Columns that add up: S₀ + dS. MIN and MAX: taken from the delta, kept, or read again.
 
-    Each changed key has one row, so the changes themselves have all keys.
+    The result has a row for each key in `changed`, so `changed` itself serves as the keys.
     """
     keys = state.keys
     extrema = [(e, e.function) for e in state.columns if isinstance(e.function, StoredExtremum)]

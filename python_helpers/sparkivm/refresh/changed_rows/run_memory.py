@@ -228,7 +228,6 @@ class RunMemory:
             self._made.clear()
             self._kept.clear()
             self._handed_on.clear()
-            self._numbers = count(1)
 
 
 @dataclass(frozen=True)

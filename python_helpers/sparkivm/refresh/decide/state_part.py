@@ -69,7 +69,7 @@ def find_part(
     columns     of both, at least one
     exact       whether each row with a changed value is a changed row, so no other row is read
     """
-    for tried in _candidates(engine, changes, columns):
+    for tried, slack in _candidates(engine, changes, state_rows, columns):
         parts = list[StatePart]()
         for found in tried:
             part = _part(engine, changes, found)
@@ -78,7 +78,7 @@ def find_part(
             if exact or not part.predicate or found.spread * _MOST_ROWS_PER_CHANGE >= state_rows:
                 return part
             parts.append(part)
-        if parts and (smallest := _smallest(engine, changes, state, parts)) is not None:
+        if parts and (smallest := _smallest(engine, changes, state, parts, slack)) is not None:
             return smallest
     return None
 
@@ -96,13 +96,17 @@ class _Column:
     values: frozenset[Any] | None = None
 
 
-def _candidates(engine: Engine, changes: str, columns: Sequence[str]) -> list[list[_Column]]:
-    """The columns to try, in turn or together: numbers of a wide range have few rows per value in any state.
+def _candidates(
+    engine: Engine, changes: str, state_rows: float, columns: Sequence[str]
+) -> list[tuple[list[_Column], int]]:
+    """The columns to try, in turn or together, and how many unchanged rows their part may have in any case.
 
-    If few rows changed, a key may have only one value. Mostly, keys are the first columns.
+    Numbers of a wide range have few rows per value in any state. If few rows changed, a key may have only one
+    value, so several columns are counted; mostly, keys are the first ones. To count one column of a large
+    state reads less, since files are skipped.
     """
     if len(columns) == 1:
-        return [[_Column(columns[0])]]
+        return [([_Column(columns[0])], _SMALL_PART_ROWS)]
     names = [quoted(column) for column in columns]
     rows = engine.query(f"select {', '.join(names)} from {changes} limit {_MOST_VALUES + 1}")
     found = (
@@ -112,8 +116,10 @@ def _candidates(engine: Engine, changes: str, columns: Sequence[str]) -> list[li
     )
     widest = sorted(found, key=lambda column: -column.spread)[:_MOST_COLUMNS_TRIED]
     if len(rows) > _FEW_ROWS:
-        return [[column] for column in widest]
-    return [[*widest, *(column for column in found if column not in widest)][:_MOST_COLUMNS_COUNTED]]
+        return [([column], _SMALL_PART_ROWS) for column in widest]
+    several = [*widest, *(column for column in found if column not in widest)][:_MOST_COLUMNS_COUNTED]
+    alone = [(widest[:1], 0)] if state_rows > _SMALL_PART_ROWS else []
+    return [*alone, (several, _SMALL_PART_ROWS)]
 
 
 def _of_values(name: str, values: frozenset[Any]) -> _Column:
@@ -158,7 +164,9 @@ def _part(engine: Engine, changes: str, column: _Column) -> StatePart | None:
     return StatePart(column.name, " or ".join(alternatives), " or ".join(bounds))
 
 
-def _smallest(engine: Engine, changes: str, state: str, parts: Sequence[StatePart]) -> StatePart | None:
+def _smallest(
+    engine: Engine, changes: str, state: str, parts: Sequence[StatePart], slack: int
+) -> StatePart | None:
     """The part with the fewest rows; None if it is too large."""
     held = ", ".join(f"count_if({part.predicate}) as held{i}" for i, part in enumerate(parts))
     within = " or ".join(part.predicate for part in parts)
@@ -167,7 +175,7 @@ def _smallest(engine: Engine, changes: str, state: str, parts: Sequence[StatePar
         f" cross join (select {held} from {state} where {within}) as s"
     )
     fewest, index = min((row[f"held{i}"], i) for i in range(len(parts)))
-    small = fewest <= _MOST_ROWS_PER_CHANGE * row["changed"] + _SMALL_PART_ROWS
+    small = fewest <= _MOST_ROWS_PER_CHANGE * row["changed"] + slack
     return parts[index] if small else None
 
 

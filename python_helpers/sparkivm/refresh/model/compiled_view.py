@@ -149,7 +149,7 @@ def compile_view(
             why.reason.way_out,
             why.place,
         )
-    layout_in_state(request, compiled)
+    layout_in_state(request, compiled)  # raises if the state cannot have it
     return compiled
 
 
