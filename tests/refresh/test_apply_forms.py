@@ -209,7 +209,7 @@ def test_a_part_is_told_by_the_values_of_one_column(lab):
 
 def test_a_part_is_told_by_the_column_whose_values_have_the_fewest_rows(lab):
     """The row that is updated has two quantities, and one id."""
-    lab.table("sales", "id int, qty int", *(f"({i}, {i % 25})" for i in range(100)))
+    lab.table("sales", "id int, qty int", *(f"({i}, {i % 25})" for i in range(400)))
     lab.resize("v__ivm", 3 * MiB)
     view = lab.view("v", "select qty, id from sales").build()
     lab.run("update sales set qty = qty + 7 where id = 77")
