@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbt.adapters.sparkivm.local_server.client import Refused
-from dbt.adapters.sparkivm.local_server.join import join_server
 from dbt.adapters.sparkivm.local_server.lifetime import start_server, stop_server
-from dbt.adapters.sparkivm.session import start_with_catalog
+from dbt.adapters.sparkivm.session import join_or_start
 from dbt.adapters.sparkivm.session_defaults import StateFormat, session_settings
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
@@ -44,9 +43,7 @@ def start_spark(
         settings["spark.sql.catalogImplementation"] = "in-memory"
     settings = session_settings(settings, directory, states)
     try:
-        if not join_server(directory, settings):
-            start_with_catalog(settings, directory)
-        return SparkSession.builder.getOrCreate().newSession()
+        return join_or_start(settings, directory).newSession()
     except DbtRuntimeError as error:
         raise BenchmarkError(str(error)) from error
 

@@ -36,6 +36,13 @@ def refused(*fields: Field) -> str:
     return raised.value.fallback.detail
 
 
+def refused_text(engine: Any, sql: str) -> str:
+    """Why the gate refuses a text."""
+    with pytest.raises(NotIncremental) as raised:
+        check_text_is_understood(engine, sql, parse_model("m", sql))
+    return raised.value.fallback.detail
+
+
 def test_a_plan_with_other_columns_is_refused():
     assert refused(Field("a", "bigint"), Field("b", "string")) == (
         "Spark's columns are a int, b string; the plan's are a bigint, b string"
@@ -85,10 +92,7 @@ def test_a_misread_text_is_shown_where_it_differs():
             filtered = "b" if sql == TEXT else "c"
             return f"Project [a]\n+- Filter {filtered}\n   +- Relation"
 
-    engine: Any = Engine()
-    with pytest.raises(NotIncremental) as raised:
-        check_text_is_understood(engine, TEXT, parse_model("m", TEXT))
-    assert "Spark reads `+- Filter b`, but `+- Filter c` in the SQL" in raised.value.fallback.detail
+    assert "Spark reads `+- Filter b`, but `+- Filter c` in the SQL" in refused_text(Engine(), TEXT)
 
 
 def test_rows_of_values_are_compared_though_the_plan_does_not_show_them():
@@ -97,11 +101,8 @@ def test_rows_of_values_are_compared_though_the_plan_does_not_show_them():
             """Reads 'a' as 1 in the original text."""
             return "LocalRelation [c#0]" if "values" in sql.lower() else sql.replace('"a"', "1")
 
-    engine: Any = Engine()
     sql = """select * from values ("a", "b") as t (c, d)"""
-    with pytest.raises(NotIncremental) as raised:
-        check_text_is_understood(engine, sql, parse_model("m", sql))
-    assert "Spark reads `select struct((1" in raised.value.fallback.detail
+    assert "Spark reads `select struct((1" in refused_text(Engine(), sql)
 
 
 def test_rows_that_spark_does_not_take_alone_are_not_understood():
@@ -111,10 +112,7 @@ def test_rows_that_spark_does_not_take_alone_are_not_understood():
                 raise EngineError("[PARSE_SYNTAX_ERROR]", "PARSE_SYNTAX_ERROR")
             return "LocalRelation [c#0]"
 
-    engine: Any = Engine()
-    sql = "select * from values (1) as t (c)"
-    with pytest.raises(NotIncremental, match="Spark refuses the SQL"):
-        check_text_is_understood(engine, sql, parse_model("m", sql))
+    assert "Spark refuses the SQL" in refused_text(Engine(), "select * from values (1) as t (c)")
 
 
 class Optimizer:
@@ -188,9 +186,6 @@ def test_of_a_long_line_the_place_is_shown_where_it_differs():
         def analyzed_plan(self, sql: str) -> str:
             return f"Project [{'a, ' * 100}{'b' if sql == TEXT else 'c'}{', a' * 100}]"
 
-    engine: Any = Engine()
-    with pytest.raises(NotIncremental) as raised:
-        check_text_is_understood(engine, TEXT, parse_model("m", TEXT))
-    mine, other = raised.value.fallback.detail.split(", but ")
+    mine, other = refused_text(Engine(), TEXT).split(", but ")
     assert "b" in mine.partition("`")[2]
     assert "a, c, a" in other

@@ -177,9 +177,7 @@ def open_session(
     settings = session_settings(given, directory, states)
     with _starting:
         if SparkContext._active_spark_context is None:
-            be_quiet()
-            if not join_server(directory, settings):
-                start_with_catalog(settings, directory)
+            join_or_start(settings, directory)
             _opened = directory, settings
         root = SparkSession.builder.getOrCreate()
         if _opened is None:  # somebody else started this Spark
@@ -251,6 +249,17 @@ def copied_session() -> SessionConnection:
         if connection.setting(key) is None:
             connection.session.conf.set(key, value)
     return connection
+
+
+def join_or_start(settings: Mapping[str, str], directory: Path) -> SparkSession:
+    """The first session of the server's Spark, if one runs, else of a new Spark.
+
+    Raises: FailedToConnectError, in one sentence.
+    """
+    be_quiet()
+    if not join_server(directory, settings):
+        start_with_catalog(settings, directory)
+    return SparkSession.builder.getOrCreate()
 
 
 def start_with_catalog(settings: Mapping[str, str], directory: Path) -> SparkSession:

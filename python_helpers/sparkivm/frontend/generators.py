@@ -117,9 +117,9 @@ def _written_names(argument: exp.Expr) -> list[str]:
         return []
     first = argument.expressions[0].unnest()
     if isinstance(first, exp.Struct):
-        names = [field.this if isinstance(field, exp.PropertyEQ) else field for field in first.expressions]
-        known: tuple[type[exp.Expr], ...] = (exp.Identifier,)
-    else:
-        is_named = isinstance(first, exp.Func) and spark_name(first) == "named_struct"
-        names, known = arguments_of(first)[::2] if is_named else [], (exp.Literal,)
-    return [one.name for one in names] if all(isinstance(one, known) for one in names) else []
+        fields = first.expressions
+        return [f.this.name for f in fields] if all(isinstance(f, exp.PropertyEQ) for f in fields) else []
+    if isinstance(first, exp.Func) and spark_name(first) == "named_struct":
+        names = arguments_of(first)[::2]
+        return [one.name for one in names] if all(isinstance(one, exp.Literal) for one in names) else []
+    return []

@@ -1,5 +1,7 @@
 """The rows of each VALUES in a text, as they are written.
 
+Spark's plans do not show them, so refresh/model/gate.py compares them in a query of their own.
+
 tested  tests/unit/test_values_rows.py
 """
 

@@ -82,9 +82,8 @@ def _back(engine: Engine, format: StateFormat, table: RelationFacts) -> Iterator
 
 def all_commits(engine: Engine, table: RelationFacts) -> Iterator[Commit]:
     """The commits of a table, newest first, also from before it was replaced, as far as we go back."""
-    return _read_back(
-        engine, replace(table, described_commit=None), reversed
-    )  # later ones have to be read too
+    described_before = replace(table, described_commit=None)  # later commits have to be read too
+    return _read_back(engine, described_before, reversed)
 
 
 def _read_back(
