@@ -9,14 +9,13 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from typing import Any
 
 import pytest
-
-from tests.mutants.coverage import LineTrace
+from coverage import Coverage
 
 FAST = "not spark and not dbt and not thrift and not slow and not nightly"
 # Tests that compare texts: they show only that a mutant changes a text.
@@ -31,12 +30,6 @@ class Known:
 
     seconds: dict[str, float] = field(default_factory=dict)
     tests: dict[str, dict[int, list[str]]] = field(default_factory=dict)
-
-    def add(self, test: str, seconds: float, lines: Mapping[str, Iterable[int]]) -> None:
-        self.seconds[test] = seconds
-        for file, numbers in lines.items():
-            for number in numbers:
-                self.tests.setdefault(file, {}).setdefault(number, []).append(test)
 
     def update(self, other: Known) -> None:
         self.seconds |= other.seconds
@@ -82,14 +75,21 @@ class Suite:
         return found
 
     def known(self, items: Sequence[pytest.Item], folder: str) -> Known:
-        """Run tests and trace their lines in a folder. Call it in a fork, because tests leave state behind."""
-        found, trace = Known(), LineTrace(folder)
-        for item, following in zip_longest(items, items[1:]):
-            with trace.tracing() as lines:
-                failed, seconds = self._run(item, following)
-            if failed:
-                raise RuntimeError(f"{item.nodeid} fails without a mutant")
-            found.add(item.nodeid, seconds, lines)
+        """Run tests, and record the lines in a folder that each one runs.
+
+        Call it in a fork, because tests leave state behind.
+        """
+        found, lines = Known(), Coverage(data_file=None, config_file=False, include=[f"{folder}/*"])
+        lines.set_option("run:core", "ctrace")  # the one that knows tests, in all versions of Python
+        with lines.collect():
+            for item, following in zip_longest(items, items[1:]):
+                lines.switch_context(item.nodeid)
+                failed, found.seconds[item.nodeid] = self._run(item, following)
+                if failed:
+                    raise RuntimeError(f"{item.nodeid} fails without a mutant")
+        data = lines.get_data()
+        for file in data.measured_files():
+            found.tests[file] = data.contexts_by_lineno(file)
         return found
 
     def first_failure(self, names: Sequence[str], known: Known, started: Callable[[str], None]) -> str | None:
