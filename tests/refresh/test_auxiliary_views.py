@@ -129,6 +129,17 @@ def test_views_that_are_not_wanted_are_dropped(lab):
     view.must_be("no_op", auxiliary_views="never")
 
 
+def test_an_edited_view_that_needs_no_auxiliary_view_any_more(lab):
+    """Its frontier does not name the one that was dropped."""
+    always(lab, TWO).build()
+    view = always(lab, "select id, x from t")
+    view.must_be("full", Reason.QUERY_CHANGED)
+    assert kept(lab) == []
+    assert view.frontier().views == {}
+    assert lab.rows(view.consistency_sql()) == []
+    view.must_be("no_op")
+
+
 def test_a_comment_that_changes_is_the_same_query(lab):
     always(lab, JOINED).build()
     again = always(lab, JOINED + " -- said again")

@@ -77,6 +77,7 @@ def test_a_view_over_it(lab):
         )
         for view in (above, shown, joined):
             view.must_be("create" if time == FIRST else "no_op")
+            assert lab.rows(view.consistency_sql()) == []
 
 
 def test_what_else_the_text_says_counts(lab):

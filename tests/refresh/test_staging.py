@@ -162,6 +162,21 @@ def test_the_views_of_a_run_share_what_they_read(lab):
         view.check()
 
 
+def test_views_in_another_time_zone_share_nothing(lab):
+    """Delta reads timestamps that partition a table in the session's time zone."""
+    tokyo = {"spark.sql.session.timeZone": "Asia/Tokyo"}
+    here, there = lab.view("here", PAIRS).build(), lab.view("there", PAIRS)
+    lab.engine.set(tokyo)
+    there.build()
+    change(lab)
+    run = Pins()
+    second = kept(there.refresh(run).statements)
+    lab.engine.unset(list(tokyo))
+    first = kept(here.refresh(run).statements)
+    assert len(first) == len(second) > 0
+    run.memory.drop(lab.engine)
+
+
 def test_what_was_dropped_is_made_again(lab):
     """Under a new name, and it is dropped once."""
     pairs, again = lab.view("pairs", PAIRS).build(), lab.view("again", PAIRS).build()

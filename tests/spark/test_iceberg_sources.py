@@ -217,6 +217,32 @@ def test_columns_that_change_their_names_with_each_other(lab):
     view.check()
 
 
+def test_imported_files(lab, tmp_path):
+    """They have no ids of columns: names in a property decide what their columns are."""
+    files = lab.session.sql("select 1 as id, 1 as k, cast(3 as decimal(10,2)) as x, 7 as extra")
+    files.coalesce(1).write.parquet(str(tmp_path / "files"))
+    mapping = "'schema.name-mapping.default'"
+    wrong = '[{"field-id": 1, "names": ["id"]}, {"field-id": 2, "names": ["k"]}]'
+    lab.ice("t", "id int, k int, x decimal(10,2)")
+    lab.on(
+        f"alter table {{t}} set tblproperties ({mapping} = '{wrong}')",
+        f"call ice.system.add_files(table => '{{t}}', source_table => 'parquet.`{tmp_path}/files`')",
+    )
+    view = lab.sums()
+    assert [row["s"] for row in lab.rows(f"select s from {view.public}")] == [None]
+    right = wrong.replace("}]", '}, {"field-id": 3, "names": ["x"]}]')
+    lab.on(f"alter table {{t}} set tblproperties ({mapping} = '{right}')")
+    view.must_be("full", Reason.SOURCE_SCHEMA_CHANGED)
+    assert [row["s"] for row in lab.rows(f"select s from {view.public}")] == [3]
+    lab.on("alter table {t} add column extra int")
+    extra = lab.view("extra", f"select id, extra from ice.{lab.schema}.t").build()
+    assert [row["extra"] for row in lab.rows(f"select extra from {extra.public}")] == [7]
+    lab.on("insert into {t} values (2, 1, 5, 8)")
+    for one in (view, extra):
+        one.refresh()
+        one.check()
+
+
 @pytest.mark.nightly
 def test_a_branch_is_not_the_table_until_it_is_published(lab):
     view = lab.sums()

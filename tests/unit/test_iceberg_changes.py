@@ -251,6 +251,53 @@ def test_a_column_that_went_and_came_back():
     )
 
 
+def imported(text: str, *names: tuple[int, list[str]]) -> str:
+    """The metadata of a table with files that have no ids; `names` are those of its columns in these files."""
+    values = json.loads(text)
+    mapping = [{"field-id": number, "names": found} for number, found in names]
+    values["properties"]["schema.name-mapping.default"] = json.dumps(mapping)
+    return json.dumps(values)
+
+
+def test_names_of_columns_in_imported_files():
+    """Who changes them changes rows, without a snapshot."""
+    before = imported(BEFORE, (1, ["id"]), (2, ["y"]))
+    after = imported(BEFORE, (1, ["id"]), (2, ["x"]))
+    assert facts(before).at != facts(after).at
+    assert facts(before).snapshot == facts(after).snapshot == 1001
+    assert refused(before, after) is Reason.SOURCE_SCHEMA_CHANGED
+    assert change(before, after, "id").how == "none"
+    assert change(before, imported(BEFORE, (2, ["y"]), (1, ["id"]))).how == "none"
+
+
+def test_nested_names_in_imported_files():
+    schema = [
+        SCHEMA[0],
+        {
+            "id": 2,
+            "name": "x",
+            "type": {"type": "struct", "fields": [{"id": 3, "name": "y", "type": "int"}]},
+        },
+    ]
+
+    def with_name(name: str) -> str:
+        text = json.loads(imported(table(FIRST, schemas=[schema])))
+        mapping = [{"field-id": 2, "names": ["x"], "fields": [{"field-id": 3, "names": [name]}]}]
+        text["properties"]["schema.name-mapping.default"] = json.dumps(mapping)
+        return json.dumps(text)
+
+    assert change(with_name("y"), with_name("y")).how == "none"
+    assert refused(with_name("y"), with_name("z")) is Reason.SOURCE_SCHEMA_CHANGED
+
+
+def test_a_column_that_imported_files_may_have():
+    """It was added after the newest snapshot: no version of the table shows its values."""
+    added = table(FIRST, schemas=[SCHEMA[:1], SCHEMA])
+    assert "null" in facts(added).pinned
+    with pytest.raises(NotReadable, match="x was added after the newest snapshot"):
+        facts(imported(added, (1, ["id"]), (2, ["x"])))
+
+
 def test_names_that_change_places():
     swapped = table(FIRST, schemas=[SCHEMA, other((2, "id", "int"), (1, "x", "double"))])
     assert refused(BEFORE, swapped, "id") is Reason.SOURCE_SCHEMA_CHANGED

@@ -120,3 +120,14 @@ def test_mistakes(meta, words):
         declared.of(ORDERS)
     assert words in str(error.value)
     assert "\n  do     " in str(error.value)
+
+
+def test_sources_that_are_named_with_the_current_catalog():
+    declared = DeclaredSources("shop", {"lake.s.t": {"mirror": False}, "s.u": {"mirror": True}})
+    assert declared.names_catalogs
+    here = declared.in_session("LAKE")
+    assert here.of(TableName("s", "t")).mirrored is False
+    assert here.of(TableName("s", "u")).mirrored is True
+    elsewhere = declared.in_session("spark_catalog")
+    assert elsewhere.of(TableName("s", "t", "lake")).mirrored is False
+    assert elsewhere.of(TableName("s", "t")).mirrored is None

@@ -370,7 +370,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 metas[name.key] = said
                 if deferred := getattr(node, "defer_relation", None):
                     metas.setdefault(name_of_node(deferred).key, said)
-        return DeclaredSources(str(self.config.credentials.schema), metas, self.config.project_name)
+        declared = DeclaredSources(str(self.config.credentials.schema), metas, self.config.project_name)
+        return declared.in_session(self.ivm_engine().namespace()[0]) if declared.names_catalogs else declared
 
     def cache_added(self, relation: BaseRelation | None) -> str:
         """dbt calls this when a node has built a relation: views that run later read it as it is now."""

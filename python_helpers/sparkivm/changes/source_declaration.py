@@ -100,6 +100,19 @@ class DeclaredSources:
         """Whether snapshots of any source are kept."""
         return any(isinstance(meta, Mapping) and _KEEP in meta for meta in self.metas.values())
 
+    @property
+    def names_catalogs(self) -> bool:
+        """Whether a source is named with its catalog."""
+        return any(key.count(".") > 1 for key in self.metas)
+
+    def in_session(self, catalog: str) -> DeclaredSources:
+        """The same in a session with this current catalog: there, keys do not name it."""
+        prefix = f"{catalog.lower()}."
+        metas = {
+            key.removeprefix(prefix) if key.count(".") > 1 else key: meta for key, meta in self.metas.items()
+        }
+        return replace(self, metas=metas)
+
     def of(self, source: TableName) -> SourceDeclaration:
         """Raises: DeclarationError."""
         meta = self.metas.get(source.key)

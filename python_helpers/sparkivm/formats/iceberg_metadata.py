@@ -1,5 +1,9 @@
 """The metadata file of an Iceberg table: its columns and snapshots, and how to read its newest version.
 
+Files that were imported (`migrate`, `add_files`) have no ids of columns. Iceberg finds their columns by the
+names in a table property, as it is now, also in old snapshots. So what this property says belongs to the
+identity of a column and of a commit.
+
 source  https://iceberg.apache.org/spec/#table-metadata-fields
 tested  tests/unit/test_iceberg_changes.py
 """
@@ -7,7 +11,7 @@ tested  tests/unit/test_iceberg_changes.py
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,6 +27,7 @@ COMPACTION = "replace"  # operation of a snapshot with new files and the same ro
 _FILES = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
 _MAIN = "main"
 _OLDEST_FORMAT = 2
+_NAME_MAPPING = "schema.name-mapping.default"
 
 
 def keeps_rows(commit: Commit) -> bool:
@@ -71,10 +76,10 @@ class IcebergMetadata:
         found = RelationFacts(
             name,
             "iceberg",
-            tuple(replace(field, mapped_to=_identity(ids[field.name])) for field in fields),
+            tuple(replace(field, mapped_to=self._identity(ids[field.name])) for field in fields),
             table_id=str(self.values["table-uuid"]),
-            commit_id=f"{SNAPSHOT}:{self.newest}:{self.values['current-schema-id']}",
-            properties=dict(self.values.get("properties", {})),
+            commit_id=self._commit_id,
+            properties=self._properties,
             provider="iceberg",
             version=0,
             size_bytes=0,
@@ -118,10 +123,30 @@ class IcebergMetadata:
         """For each schema the identities of its columns, by their names in lower case."""
         return {
             int(schema["schema-id"]): {
-                column["name"].lower(): _identity(column) for column in schema["fields"]
+                column["name"].lower(): self._identity(column) for column in schema["fields"]
             }
             for schema in self.values["schemas"]
         }
+
+    def _identity(self, column: Mapping[str, Any]) -> str:
+        """A hash of the ids of a column and its nested fields; renaming does not change it."""
+        ids = _ids(column)
+        named = [(id_, self._mapped[id_]) for id_ in _field_ids(column) if id_ in self._mapped]
+        return digest(repr((ids, named) if named else ids))
+
+    @property
+    def _commit_id(self) -> str:
+        commit = f"{SNAPSHOT}:{self.newest}:{self.values['current-schema-id']}"
+        return f"{commit}:{digest(repr(sorted(self._mapped.items())))}" if self._mapped else commit
+
+    @property
+    def _properties(self) -> Mapping[str, str]:
+        return dict(self.values.get("properties", {}))
+
+    @cached_property
+    def _mapped(self) -> Mapping[int, Sequence[str]]:
+        """The names of columns in files without ids, by the ids of columns; {} if no file was imported."""
+        return dict(_mapped(json.loads(self._properties.get(_NAME_MAPPING, "[]"))))
 
     @cached_property
     def _snapshots(self) -> Mapping[int, Mapping[str, Any]]:
@@ -167,6 +192,10 @@ class IcebergMetadata:
                 text = quoted(former["name"])
             elif "initial-default" in column:
                 raise NotReadable(f"{field.name} has a default and was added after the newest snapshot")
+            elif column["id"] in self._mapped:
+                raise NotReadable(
+                    f"{field.name} was added after the newest snapshot; imported files may have it"
+                )
             else:
                 text = "null"
             items.append(f"cast({text} as {field.spark_type.cast_text}) as {quoted(field.name)}")
@@ -193,9 +222,22 @@ def metadata_query(file: str) -> str:
     return f"select value from text.{quoted(file)}"
 
 
-def _identity(column: Mapping[str, Any]) -> str:
-    """A hash of the ids of a column and its nested fields; renaming does not change it."""
-    return digest(repr(_ids(column)))
+def _mapped(fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Ids and names of a name mapping, nested ones too."""
+    for field in fields:
+        if "field-id" in field:
+            yield int(field["field-id"]), sorted(field["names"])
+        yield from _mapped(field.get("fields", ()))
+
+
+def _field_ids(value: Any) -> Iterator[int]:
+    """The ids in a column's JSON: its own and those of nested fields, elements, keys and values."""
+    if isinstance(value, Mapping):
+        yield from (one for key, one in value.items() if key == "id" or key.endswith("-id"))
+        value = [*value.values()]
+    if isinstance(value, list):
+        for one in value:
+            yield from _field_ids(one)
 
 
 def _ids(value: Any) -> Any:

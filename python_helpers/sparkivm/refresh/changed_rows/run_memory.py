@@ -33,6 +33,7 @@ from sparkivm.refresh.changed_rows.answers import Answers
 from sparkivm.refresh.changed_rows.handed_on import HandedOn
 from sparkivm.refresh.session.planning_settings import planned_for_changes
 from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.session.session_settings import decisive
 from sparkivm.spark.data_types import SparkType
 from sparkivm.spark_sql.relations import step_texts
 from sparkivm.spark_sql.source_texts import SourceTexts
@@ -270,7 +271,7 @@ class ViewMemory(Memory):
 
     def rows(self, table: str, uses: int, fields: Collection[str]) -> str:
         source = self.tables[table]
-        key = (source.name.key, *source.at)
+        key = self._version(table)
         if not keeps_rows(source, self.run.uses(key, uses)):
             return ""
         kept = self._fields(table, fields, every=True, netted=False)
@@ -297,9 +298,13 @@ class ViewMemory(Memory):
         rows, texts = found
         return self._find(key, fields, lambda name: step_texts(rows, texts, name), 0)
 
-    def _key(self, table: str, change: SourceChange) -> _Key:
+    def _version(self, table: str) -> _Key:
+        """Of a table in this session: Delta reads some partition values in the session's time zone."""
         source = self.tables[table]
-        return (source.name.key, *source.at, change.old)
+        return source.name.key, *source.at, _text(decisive(self.settings))
+
+    def _key(self, table: str, change: SourceChange) -> _Key:
+        return *self._version(table), change.old
 
     def _fields(self, table: str, read: Collection[str], *, every: bool, netted: bool) -> list[str]:
         """Columns to keep, in the table's order: those that are read, or every cacheable one.

@@ -27,7 +27,8 @@ _SMALL_PART_ROWS = 100_000
 # Delta prints the predicate and parses it again: a value must need no escapes. Bytes that are not UTF-8
 # arrive here as U+FFFD.
 _PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f\ufffd]*")
-# Delta prints names without quotes: `not in (1)` or `null in (1)` would match other rows.
+# Delta prints some names without quotes: `not in (1)` or `null in (1)` would match other rows. Before 4.0,
+# Spark also prints names like `7d` so, which is a number.
 _KEYWORDS = frozenset(word.lower() for word in Spark.Tokenizer.KEYWORDS)
 _MOST_COLUMNS_TRIED = 2
 # The values of so few rows say little about a column, and planning those of several columns takes no time.
@@ -49,7 +50,11 @@ class StatePart:
 
 def part_columns(fields: Sequence[Field], names: Sequence[str]) -> tuple[str, ...]:
     """The columns whose values can be printed exactly, whole numbers first."""
-    types = {field.name: field.spark_type for field in fields if field.name.lower() not in _KEYWORDS}
+    types = {
+        field.name: field.spark_type
+        for field in fields
+        if field.name.lower() not in _KEYWORDS and not field.name[0].isdigit()
+    }
     known = [name for name in names if name in types]
     # Delta 4.4 fails for decimals.
     numbers = [name for name in known if types[name].whole]

@@ -23,6 +23,17 @@ def pinned_text(sql: str, compiled: CompiledView) -> str | None:
     return _pinned(sql, compiled.tree, (), compiled)
 
 
+def may_read_later_rows(sql: str, compiled: CompiledView) -> bool:
+    """Whether a full view reads the newest rows of its sources, and a source may go back to older ones.
+
+    Versions of Delta tables only grow. An Iceberg table can be rolled back, and a mirrored source may get its
+    former rows again.
+    """
+    if compiled.plan is not None or pinned_text(sql, compiled) is not None:
+        return False
+    return any(facts.kind == "iceberg" or facts.mirror_of is not None for facts in compiled.tables.values())
+
+
 def _pinned(sql: str, tree: exp.Expr, namespace: tuple[str, ...], compiled: CompiledView) -> str | None:
     catalog, has_plan = compiled.catalog, compiled.plan is not None
     assert catalog is not None, "the names of a complete view were looked up"

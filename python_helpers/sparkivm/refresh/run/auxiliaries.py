@@ -91,7 +91,7 @@ class Auxiliaries:
         kept = tuple(compiled.auxiliaries)
         if kept and frontier is not None and kept == frontier.auxiliaries:
             return compiled
-        if kept:
+        if frontier is not None and frontier.auxiliaries:  # `compiled` may name them, and they may be dropped
             compiled = compiled_over({})
         queries, as_entries = self._chosen(compiled, frontier)
         if not queries or (as_entries and self.failure is not None):

@@ -7,6 +7,7 @@ from sparkivm.changes.state_columns import as_stored
 from sparkivm.digest import digest
 from sparkivm.engine import Engine, RelationFacts
 from sparkivm.plan.state import GroupState
+from sparkivm.refresh.model.pinned_text import may_read_later_rows
 from sparkivm.refresh.observation import Observation
 from sparkivm.refresh.public_view import public_texts
 
@@ -29,6 +30,7 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         )
     kind = "full" if plan is None else "group" if isinstance(plan.state, GroupState) else "bag"
     undecided = compiled.fallback is not None and not compiled.complete
+    certain = not undecided and not may_read_later_rows(request.sql, compiled)
     return Frontier(
         project=request.owner.project,
         model=request.owner.model,
@@ -45,7 +47,7 @@ def next_frontier(engine: Engine, seen: Observation, old: Frontier | None = None
         columns=as_stored(compiled.columns, request.format.stored),
         content="" if plan is None else compiled.content_hash(plan.state.names),
         public=tuple(map(digest, public_texts(compiled, request))),
-        deterministic=not undecided,
+        deterministic=certain,
         reason=compiled.fallback.reason.name if compiled.fallback else "",
         moments=seen.moments,
         auxiliaries=tuple(compiled.auxiliaries),
