@@ -84,6 +84,7 @@ class KeptSeeds:
         return history[0][0]
 
 
+@pytest.mark.nightly
 class TestOfTypeSparkIvm(KeptSeeds):
     pass
 

@@ -290,12 +290,15 @@ BY_ORDER = {
 
 @pytest.mark.parametrize(
     "shown",
-    [
-        "sum(i.price) / count(*) as q",
-        "sum(i.price) / sum(i.half) as q",
-        "count(*) as n",
-        "cast(sum(i.price) / 3 as string) as q",
-    ],
+    few_of(
+        [
+            "sum(i.price) / count(*) as q",
+            "sum(i.price) / sum(i.half) as q",
+            "count(*) as n",
+            "cast(sum(i.price) / 3 as string) as q",
+        ],
+        ["sum(i.price) / sum(i.half) as q"],
+    ),
 )
 def test_a_sum_that_is_added_up_twice_has_the_type_of_sum(spark, shown):
     """Spark derives the scale of a quotient from the types of its operands."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.refresh.sources.pins import Pins
+from tests.nightly import few_of
 from tests.spark.lab import Lab
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -20,7 +21,7 @@ ABOVE = (
 )
 
 
-@pytest.mark.parametrize("states", ["delta", "iceberg"])
+@pytest.mark.parametrize("states", few_of(["delta", "iceberg"], ["delta"]))
 def test_views_above_read_what_changed(spark, states):
     lab = Lab(spark, f"handed_on_{states}", sources="delta", states=states)
     lab.table("t", "id int, k int, x double, note string")

@@ -65,6 +65,7 @@ def test_a_column_is_not_its_literal(lab):
     assert not any(side_by_side(lab, views, View.state_differences))
 
 
+@pytest.mark.nightly
 def test_nulls_without_a_type(lab):
     for name, sql in NULL_KEYS.items():
         lab.view(name, sql).must_be("create", Reason.TYPE_NOT_SUPPORTED)
