@@ -81,6 +81,7 @@ class Suite:
         """
         found, lines = Known(), Coverage(data_file=None, config_file=False, include=[f"{folder}/*"])
         lines.set_option("run:core", "ctrace")  # the one that knows tests, in all versions of Python
+        lines.set_option("run:disable_warnings", ["no-data-collected"])
         with lines.collect():
             for item, following in zip_longest(items, items[1:]):
                 lines.switch_context(item.nodeid)
