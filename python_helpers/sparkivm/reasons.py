@@ -65,7 +65,10 @@ class Reason(Enum):
         "values of a type cannot be compared or added up exactly",
         "cast the column to another type",
     )
-    SQL_NOT_UNDERSTOOD = ("the compiler may read the SQL differently than Spark", "rephrase the marked part")
+    SQL_NOT_UNDERSTOOD = (
+        "the compiler may read the SQL differently than Spark",
+        "rephrase the marked part; if a setting is named, change it",
+    )
     CHANGE_TOO_LARGE = (
         "a large part of a source changed",
         "no action needed; a rebuild is cheaper this time",

@@ -213,7 +213,7 @@ def operation(name: str, arguments: str, **options: Any) -> str:
         ("incremental_view_leftovers", "{drop: 'false'}", "drop is 'false', but must be true or false"),
         ("capture_changes", "{source: shop.t, remove: 'no'}", "remove is 'no', but must be true or false"),
         ("capture_changes", "{source: shop.t, file_format: orc}", "must be one of delta, iceberg"),
-        ("drop_incremental_view", "{view: m, project: former}", "nothing that project former keeps for it"),
+        ("drop_incremental_view", "{view: m, project: former}", "project former has no table or view for it"),
         ("incremental_view_status", "{views: 5}", "must be a name or a list of names"),
         ("incremental_view_status", "{views: nothing}", "there is no model named nothing"),
         ("incremental_view_check", "{models: [m, nothing]}", "there is no model named nothing"),

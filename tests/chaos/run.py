@@ -209,10 +209,13 @@ def page(tried: Mapping[str, Tried]) -> str:
     lines = [
         "# Reliability",
         "",
-        "`make chaos` wrote this page. It disturbs each kind of refresh at the statements that it sends, in four ways: the",
+        "If a refresh is killed, runs twice or loses its connection, readers see the old rows or the new ones, never a mixture. The next",
+        "`dbt run` finishes what is missing. You do not have to repair anything.",
+        "",
+        "`make chaos` tests this, and wrote this page. It disturbs each kind of refresh at the statements that it sends, in four ways: the",
         "driver is killed before the statement, or after it; the statement is executed twice; its answer is lost. Then one ordinary run",
-        "follows, as a new driver would do it. After it the view and its hidden columns equal a recomputation, the next run has nothing",
-        "to do, and relations of others are as they were. Until then readers see the old rows or the new ones.",
+        "follows in a new process. After it the view and its hidden columns equal a recomputation, the next run has nothing to do, and",
+        "relations of others are as they were.",
         "",
         "In some rows there are fewer faults than statements. In most of these rows the first refresh sends one statement that later ones",
         "do not need, so this statement was not disturbed.",
@@ -225,8 +228,8 @@ def page(tried: Mapping[str, Tried]) -> str:
             for one in kinds
         ),
         "",
-        f"{sum(one.states for one in kinds)} faults, at {_versions(kinds)}. After {sum(len(one.failures) for one in kinds)} of them "
-        "rows were lost or duplicated, a manual repair was needed, or a relation of another owner was changed.",
+        f"{sum(one.states for one in kinds)} faults, at {_versions(kinds)}. In {sum(len(one.failures) for one in kinds)} cases "
+        "were rows lost or duplicated, was a manual repair needed, or was a relation of another owner changed.",
         "",
         "Two drivers refreshed the same views at the same time while a third party wrote to the sources: "
         f"{drivers.counts.get('rounds', 0)} rounds at {_versions([drivers])}, {len(drivers.failures)} wrong.",

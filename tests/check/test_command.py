@@ -66,7 +66,7 @@ def test_the_table(printed, monkeypatch):
     said = lines(found)[lines(found).index("random models/random.sql") :]
     assert said == [
         "random models/random.sql",
-        "  what   RAND() has no fixed value",
+        "  what   rand returns a different value each time it is computed",
         "  where  compiled line 3, column 5: rand()",
         "  do     compute it elsewhere",
         "  edit   line 4, 7: {{ this }} is the model; remove [it]",
@@ -119,7 +119,7 @@ def test_markdown(printed):
         "",
         "**random** `models/random.sql`",
         "",
-        "- what: RAND() has no fixed value",
+        "- what: rand returns a different value each time it is computed",
         "- where: compiled line 3, column 5: rand()",
         "- do: compute it elsewhere",
         "- edit: line 4, 7: {{ this }} is the model; remove [it]",

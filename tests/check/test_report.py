@@ -14,7 +14,12 @@ from sparkivm.errors import DeclarationError, ModelError
 from sparkivm.reasons import Fallback, Place, Reason
 
 RANDOM = Cause(
-    "NON_DETERMINISTIC_EXPRESSION", "RAND() has no fixed value", "compute it elsewhere", 3, 5, "rand()"
+    "NON_DETERMINISTIC_EXPRESSION",
+    "rand returns a different value each time it is computed",
+    "compute it elsewhere",
+    3,
+    5,
+    "rand()",
 )
 BROKEN = Cause("NOT_CHECKED", "there is no table shop.t", "create it")
 
@@ -101,7 +106,11 @@ CHANGES = {
     "became full": (model("m"), model("m", RANDOM), "regression"),
     "became unknown": (model("m"), model("m", BROKEN), "regression"),
     "became incremental": (model("m", RANDOM), model("m"), None),
-    "other reason": (model("m", RANDOM), model("m", replace(RANDOM, what="UUID() has no fixed value")), None),
+    "other reason": (
+        model("m", RANDOM),
+        model("m", replace(RANDOM, what="uuid returns a different value each time it is computed")),
+        None,
+    ),
     "another place only": (model("m", RANDOM), model("m", replace(RANDOM, line=9)), None),
     "became full, from unknown": (model("m", BROKEN), model("m", RANDOM), None),
 }

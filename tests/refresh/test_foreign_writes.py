@@ -92,7 +92,7 @@ def test_a_table_of_somebody_by_the_name_of_the_state(lab, options):
     lab.run("create table own__ivm using delta as select 1 as x")
     own = lab.view("own", BY_K)
     assert "that dbt-sparkivm did not create" in refused(own, **options)
-    with pytest.raises(ModelError, match="there is nothing"):
+    with pytest.raises(ModelError, match="has no table or view"):
         own.drop()
     assert lab.rows("select * from own__ivm") == [(1,)]
     assert len(lab.delta("own__ivm").versions) == 1

@@ -334,7 +334,7 @@ def test_drop_of_what_is_no_view_of_ours(lab):
     )
     before = lab.names()
     for name in ("t", "w", "x", "y", "nothing"):
-        with pytest.raises(ModelError, match="there is nothing"):
+        with pytest.raises(ModelError, match="has no table or view"):
             lab.view(name, BY_K).drop()
     assert lab.names() == before
 

@@ -53,7 +53,7 @@ def test_a_relation_of_somebody_is_in_the_way(lab, make, name):
         view.explain()
     with pytest.raises(ModelError, match="has no state" if name == "m" else "did not create"):
         history(lab.engine, view.request, limit=1)
-    with pytest.raises(ModelError, match="there is nothing"):
+    with pytest.raises(ModelError, match="has no table or view"):
         view.drop()
     assert lab.rows(f"select * from {name}") == [(7,)]
     assert names(lab) == [name]
@@ -67,7 +67,7 @@ def test_a_relation_of_somebody_is_in_the_way(lab, make, name):
 def test_a_view_of_another_owner(lab, view, changed, options):
     other = View(lab, replace(view.request, owner=replace(view.request.owner, **changed)))
     assert "is taken by the state of model.lab.m of project lab" in refused(other, **options)
-    with pytest.raises(ModelError, match="there is nothing"):
+    with pytest.raises(ModelError, match="has no table or view"):
         other.drop()
     assert lab.engine.ran == []
     view.must_be("no_op")
@@ -223,7 +223,7 @@ def test_a_drop_finds_what_an_interrupted_one_left(lab, gone):
         if gone >> number & 1:
             lab.run(f"drop {'view' if name in ('m', 'm__ivm_aux_1') else 'table'} {name}")
     if gone == 15:
-        with pytest.raises(ModelError, match="there is nothing"):
+        with pytest.raises(ModelError, match="has no table or view"):
             view.drop()
     else:
         view.drop()
@@ -259,7 +259,7 @@ def test_a_no_op_looks_at_each_relation_once(lab):
 def test_a_mirror_is_not_dropped_as_a_view(lab):
     lab.run("create table p using parquet as select 1 as k")
     lab.view("v", "select k from p", declared=DeclaredSources("shop", project="lab")).build()
-    with pytest.raises(ModelError, match="there is nothing"):
+    with pytest.raises(ModelError, match="has no table or view"):
         drop_incremental_view(lab.engine, TableName("shop", "p__ivm_mirror"), "lab")
     assert lab.has("p__ivm_mirror")
 
@@ -276,6 +276,6 @@ def test_a_name_that_is_taken_while_the_view_is_built(lab):
 
 def test_a_project_that_was_renamed(lab, view):
     renamed = view.with_(owner=owner_of("lab_2", "model.lab_2.m", view.request.view))
-    assert "if project lab was renamed, drop_incremental_view has an argument for it" in refused(renamed)
+    assert "if project lab was renamed, run drop_incremental_view with project: lab" in refused(renamed)
     drop_incremental_view(lab.engine, view.request.view, "lab")
     renamed.must_be("create")

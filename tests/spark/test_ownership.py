@@ -81,7 +81,7 @@ def test_somebody_elses_relation_is_in_the_way(lab, kind, suffix):
         message = refused(one, **options)
         assert f"ownership.{name}, the name of its" in message
         assert "that dbt-sparkivm did not create" in message
-    with pytest.raises(ModelError, match="there is nothing"):
+    with pytest.raises(ModelError, match="has no table or view"):
         drop(one)
     assert lab.rows(f"select * from {name}") == [(7,)]
     assert names(lab, "theirs") == {name}

@@ -84,11 +84,12 @@ class OperationsMixin(IncrementalViewMixin):
 
         file_format  of a new mirror; None for that of states
         """
-        from sparkivm.formats import STATE_FORMATS
+        from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
         from sparkivm.refresh.operations.capture_changes import capture_changes
 
         removes = _flag("remove", remove)
-        file_format = file_format or self.default_layout().file_format
+        layout = self.default_layout()
+        file_format = file_format or (DEFAULT_FORMAT if layout.catalog else layout.file_format)
         format = STATE_FORMATS.get(file_format)
         if format is None:
             raise CompilationError(

@@ -14,6 +14,7 @@ The rule for γ is that of Galindo-Legaria and Joshi 2001, the domain that of Se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -308,7 +309,8 @@ class Correlation:
 
 
 def _no_rule(relation: Relation) -> NotIncremental:
-    return not_supported(f"{type(relation).__name__} in a correlated subquery has no rule")
+    words = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(relation).__name__).upper()  # FULL JOIN, WINDOW
+    return not_supported(f"{words} in a correlated subquery")
 
 
 def or_over_no_rows(call: Call) -> Scalar:

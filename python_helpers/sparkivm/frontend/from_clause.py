@@ -224,7 +224,9 @@ class FromReader:
 
     def _table_function(self, node: exp.Table) -> tuple[Relation, Scope]:
         if isinstance(node.this, exp.Dot):
-            raise not_supported(f"{node.sql(dialect='spark')}, whose schema is in another schema", node)
+            raise not_supported(
+                f"{node.sql(dialect='spark')}: a table function whose name has a schema", node
+            )
         if spark_name(node.this) not in TABLE_FUNCTIONS:
             raise not_supported("a table function in FROM", node)
         call = resolve(node.this, Scope())

@@ -83,7 +83,9 @@ def takes_all(relation: Relation, offset: int | None) -> bool:
 
 def any_rows(tree: exp.Query) -> NotIncremental:
     """The refusal of a LIMIT without an order."""
-    return not_deterministic("LIMIT without ORDER BY takes arbitrary rows", tree.args.get("limit") or tree)
+    return not_deterministic(
+        "LIMIT without ORDER BY takes arbitrary rows: add ORDER BY", tree.args.get("limit") or tree
+    )
 
 
 def takes_some(tree: exp.Query) -> bool:

@@ -206,7 +206,8 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
         # Old files may be gone, or the delta may be nested too deeply.
         if attempt.request.refresh_mode == "strict":
             what = f"the refresh from changes failed: {error}"
-            raise ModelError(attempt.view, what, "see logs/dbt.log") from error
+            do = "correct the cause, which logs/dbt.log shows in full; or run it once with --full-refresh"
+            raise ModelError(attempt.view, what, do) from error
         return Fallback(Reason.REFRESH_FAILED, str(error))
     if published is not None:
         return published()

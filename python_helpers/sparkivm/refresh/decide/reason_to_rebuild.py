@@ -30,7 +30,9 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
             Reason.CONFIG_CHANGED, f"{', '.join(_different(frontier.settings, settings))} changed"
         )
     if frontier.auxiliaries and not request.may_keep_views:
-        return Fallback(Reason.CONFIG_CHANGED, "auxiliary_views is never, but the state uses some")
+        return Fallback(
+            Reason.CONFIG_CHANGED, "auxiliary_views is never, but the state was computed from auxiliary views"
+        )
     if compiled.decided is not None:
         return compiled.decided.reason
     if frontier.clones:
@@ -47,7 +49,7 @@ def reason_to_rebuild(seen: Observation) -> Fallback | None:
     if names := _different(frontier.views, compiled.views):
         return Fallback(Reason.QUERY_CHANGED, f"the SQL of {', '.join(names)}, which it reads, changed")
     if frontier.reason in _OF_COMPUTING:
-        return Fallback(Reason[frontier.reason], "at the last full refresh")
+        return Fallback(Reason[frontier.reason], "at the last full refresh; the query is the same")
     return Fallback(Reason.QUERY_CHANGED)
 
 

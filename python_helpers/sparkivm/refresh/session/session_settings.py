@@ -144,7 +144,8 @@ def refuse_other_meanings(engine: Engine, *, of_char: bool = False) -> None:
     granted = _OF_CHAR if of_char else _TAKEN_FOR_GRANTED
     for name, value in engine.settings(tuple(granted)).items():
         if value.lower() != granted[name]:
-            raise not_understood(f"{name} is {value.lower()}")
+            needed = f"incremental views need {granted[name]}"
+            raise not_understood(f"the setting {name} is {value.lower()} in this session; {needed}")
 
 
 def refuse_lossy_settings(engine: Engine, model: object) -> None:

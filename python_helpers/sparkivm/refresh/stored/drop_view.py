@@ -53,7 +53,8 @@ def drop_incremental_view(
             among.add(other)
     drop_in_order(recording, relations_kept_for(engine, view, is_kept_for_it, sorted(among)))
     if not recording.statements:
-        raise ModelError(view, f"there is nothing that project {project} keeps for it", "check the name")
+        what = f"project {project} has no table or view for it"
+        raise ModelError(view, what, "check the name; if the project was renamed, add project: <former name>")
     return "\n".join((*recording.statements, *recording.warnings))
 
 

@@ -52,7 +52,8 @@ def in_the_way(request: RefreshRequest, found: RelationFacts, role: Role) -> Mod
         do = f"run `dbt run-operation drop_incremental_view --args '{{view: {owner.view}}}'`"
     do += ", or give the model another alias"
     if marker is not None and marker.owner.project != owner.project:
-        do += f"; if project {marker.owner.project} was renamed, drop_incremental_view has an argument for it"
+        was = marker.owner.project
+        do += f"; if project {was} was renamed, run drop_incremental_view with project: {was}"
     return ModelError(
         request.view,
         f"{found.name}, the name of its {role.value}, is taken by {_whose(found.properties, found.is_a)}",
