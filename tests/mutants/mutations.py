@@ -105,8 +105,9 @@ def mutants_of(module: str, text: str) -> list[Mutant]:
         constants = made_of(defined(statement), tree)
         for node in _inside(statement):
             line = getattr(node, "lineno", line)
-            for what, change in _changes(node):
-                found = Mutant(module, function, constants, line, first, what, 1, tree, node, change)
+            changes = [(line, *change) for change in _changes(node)]
+            for at, what, change in [*changes, *_forgotten(node)]:
+                found = Mutant(module, function, constants, at, first, what, 1, tree, node, change)
                 seen[found.name] += 1
                 result.append(replace(found, number=seen[found.name]))
     return result
@@ -279,14 +280,18 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, _Change]]:
         node.test, (ast.Compare, ast.UnaryOp)
     ):
         yield f"if {_short(node.test)} → if not", _negate
+
+
+def _forgotten(node: ast.AST) -> Iterator[tuple[int, str, _Change]]:
+    """Statements left out, each with the line that has to run for this to make a difference."""
     for field in ("body", "orelse"):
         statements = getattr(node, field, None)
         for index, statement in enumerate(statements if isinstance(statements, list) else ()):
             if _may_be_forgotten(statement):
-                yield (
-                    f"{_short(statement)} → pass",
-                    partial(_set_item, field=field, index=index, value=ast.Pass()),
-                )
+                is_plain_if = isinstance(statement, ast.If) and not statement.orelse
+                line = statement.body[0].lineno if is_plain_if else statement.lineno
+                change = partial(_set_item, field=field, index=index, value=ast.Pass())
+                yield line, f"{_short(statement)} → pass", change
 
 
 def _tuples_of_choices(node: ast.AST) -> list[ast.Tuple]:
