@@ -290,6 +290,14 @@ def test_nested_names_in_imported_files():
     assert refused(with_name("y"), with_name("z")) is Reason.SOURCE_SCHEMA_CHANGED
 
 
+@pytest.mark.parametrize("text", ["id", "1", "[1]", '[{"field-id": 1}]', '[{"field-id": "x", "names": []}]'])
+def test_a_property_that_names_no_columns(text):
+    values = json.loads(BEFORE)
+    values["properties"]["schema.name-mapping.default"] = text
+    with pytest.raises(NotReadable, match="its property schema.name-mapping.default is"):
+        facts(json.dumps(values))
+
+
 def test_a_column_that_imported_files_may_have():
     """It was added after the newest snapshot: no version of the table shows its values."""
     added = table(FIRST, schemas=[SCHEMA[:1], SCHEMA])

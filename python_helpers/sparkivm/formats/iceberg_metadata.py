@@ -145,8 +145,15 @@ class IcebergMetadata:
 
     @cached_property
     def _mapped(self) -> Mapping[int, Sequence[str]]:
-        """The names of columns in files without ids, by the ids of columns; {} if no file was imported."""
-        return dict(_mapped(json.loads(self._properties.get(_NAME_MAPPING, "[]"))))
+        """The names of columns in files without ids, by the ids of columns; {} if no file was imported.
+
+        Raises: NotReadable.
+        """
+        text = self._properties.get(_NAME_MAPPING, "[]")
+        try:
+            return dict(_mapped(json.loads(text)))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise NotReadable(f"its property {_NAME_MAPPING} is {text}") from error
 
     @cached_property
     def _snapshots(self) -> Mapping[int, Mapping[str, Any]]:
