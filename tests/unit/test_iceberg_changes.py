@@ -294,7 +294,7 @@ def test_nested_names_in_imported_files():
 def test_a_property_that_names_no_columns(text):
     values = json.loads(BEFORE)
     values["properties"]["schema.name-mapping.default"] = text
-    with pytest.raises(NotReadable, match="its property schema.name-mapping.default is"):
+    with pytest.raises(NotReadable, match=r"its property schema\.name-mapping\.default is"):
         facts(json.dumps(values))
 
 
