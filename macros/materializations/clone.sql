@@ -26,8 +26,8 @@
     {{ return(plain_view_as_clone(view, existing)) }}
   {%- endif -%}
   {%- do store_result('main', response=cloned.response) -%}
+  {%- do adapter.persist_incremental_view_docs(view, model) -%}  {#- may replace the view, which drops its grants -#}
   {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
-  {%- do adapter.persist_incremental_view_docs(view, model) -%}
   {{ return({'relations': cloned.relations}) }}
 {%- endmacro %}
 

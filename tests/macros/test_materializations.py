@@ -96,6 +96,22 @@ def clone(existing: Relation | None, **answers: Any) -> Calls:
     return calls
 
 
+def test_comments_come_before_grants():
+    """They may replace the view, which has no grants then."""
+    order = ["persist_incremental_view_docs", "should_revoke", "apply_grants"]
+    refreshed = SimpleNamespace(response="", script_text="", relations=[])
+    calls = Calls(refresh_incremental_view=refreshed, hooks_in_order=[])
+    calls.run(
+        "incremental_view.sql",
+        "materialization_incremental_view_spark",
+        options={"contract": SimpleNamespace(enforced=False)},
+        flags=SimpleNamespace(EMPTY=False),
+    )
+    assert [call for call in calls.made if call in order] == order
+    cloned = SimpleNamespace(response="", relations=[VIEW])
+    assert clone(None, clone_incremental_view=cloned).made[-4:-1] == order
+
+
 AS_A_VIEW = ["get_create_view_as_sql", "statement: create", "should_revoke", "apply_grants", "view"]
 
 
