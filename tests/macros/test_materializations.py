@@ -127,3 +127,18 @@ def test_what_cannot_be_cloned_is_a_plain_view(existing, calls):
     """Without hooks, as a clone is made, and without `alter table`, which dbt's view gets for its columns' comments."""
     found = clone(existing, get_create_view_as_sql="create")
     assert found.made == ["load_cached_relation", "clone_incremental_view", *calls]
+
+
+def seed(macros: Any = (), **answers: Any) -> Calls:
+    rows = SimpleNamespace(rows=[(1,), (2,)])
+    calls = Calls(load_agate_table=rows, hooks_in_order=[], **answers)
+    calls.run("seed.sql", "materialization_seed_incremental_view", **dict(macros))
+    return calls
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_seed_whose_table_cannot_stay_is_left_to_the_project_or_to_dbt(own):
+    calls = Calls()
+    project = {"materialization_seed_spark": calls.materialization_seed_spark} if own else {}
+    seed(project | {"materialization_seed_default": calls.materialization_seed_default})
+    assert calls.made == ["materialization_seed_spark" if own else "materialization_seed_default"]
