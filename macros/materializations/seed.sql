@@ -12,7 +12,12 @@
 
   {{ run_hooks(adapter.hooks_in_order(pre_hooks, outside_first=true)) }}
 
-  {%- do store_result('main', response=adapter.update_seed_table(this, model, rows)) -%}
+  {%- set response = adapter.update_seed_table(this, model, rows) -%}
+  {%- if response is not none -%}
+    {%- do store_result('main', response=response) -%}
+  {%- else -%}  {#- a hook dropped the table -#}
+    {%- do create_again_as_seed(rows) -%}
+  {%- endif -%}
   {%- do apply_grants(table, config.get('grants'), should_revoke(table, full_refresh_mode=False)) -%}
   {%- if config.persist_column_docs() and not adapter.has_column_comments(table, model) -%}
     {%- do persist_docs(table, model) -%}
@@ -21,3 +26,13 @@
   {{ run_hooks(adapter.hooks_in_order(post_hooks, outside_first=false)) }}
   {{ return({'relations': [table]}) }}
 {%- endmaterialization %}
+
+{#- as dbt does it, whose materialization would run the hooks again -#}
+{% macro create_again_as_seed(rows) -%}
+  {%- set created = create_csv_table(model, rows) -%}
+  {%- set loaded = load_csv_rows(model, rows) if rows.rows else '' -%}
+  {%- call noop_statement('main', 'INSERT ' ~ rows.rows | length, 'INSERT', rows.rows | length) -%}
+    {{ get_csv_sql(created, loaded) }};
+  {%- endcall -%}
+  {%- do adapter.remember_seed_table(this, model, rows) -%}
+{%- endmacro %}

@@ -142,3 +142,18 @@ def test_a_seed_whose_table_cannot_stay_is_left_to_the_project_or_to_dbt(own):
     project = {"materialization_seed_spark": calls.materialization_seed_spark} if own else {}
     seed(project | {"materialization_seed_default": calls.materialization_seed_default})
     assert calls.made == ["materialization_seed_spark" if own else "materialization_seed_default"]
+
+
+def test_a_seed_whose_table_a_hook_dropped_is_created_as_dbt_does():
+    load = [
+        "create_csv_table",
+        "load_csv_rows",
+        "get_csv_sql",
+        "noop_statement: rows;",
+        "remember_seed_table",
+    ]
+    made = seed(keeps_seed_table=True, should_full_refresh=False, get_csv_sql="rows").made
+    assert made[made.index("update_seed_table") + 1 :][: len(load)] == load
+    assert made.count("run_hooks") == 2
+    kept = seed(keeps_seed_table=True, should_full_refresh=False, update_seed_table="NO_OP").made
+    assert "create_csv_table" not in kept
