@@ -20,13 +20,26 @@
     {%- do log('Relation ' ~ existing ~ ' already exists', info=True) -%}
     {{ return({'relations': []}) }}
   {%- endif -%}
+  {%- set view = this.incorporate(type='view') -%}
   {%- set cloned = adapter.clone_incremental_view(this, defer_relation, model) -%}
   {%- if cloned is none -%}
-    {{ return(materialization_view_default()) }}  {#- a view over the other relation; dbt made its SQL -#}
+    {{ return(plain_view_as_clone(view, existing)) }}
   {%- endif -%}
-  {%- set view = this.incorporate(type='view') -%}
   {%- do store_result('main', response=cloned.response) -%}
+  {%- do adapter.persist_incremental_view_docs(view, model) -%}  {#- may replace the view, which drops its grants -#}
   {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
-  {%- do adapter.persist_incremental_view_docs(view, model) -%}
   {{ return({'relations': cloned.relations}) }}
+{%- endmacro %}
+
+{#- a view over the other relation; not by dbt's materialization, which runs hooks and alters columns as those of a table -#}
+{% macro plain_view_as_clone(view, existing) -%}
+  {%- if existing and not existing.is_view -%}
+    {%- do get_columns_in_query(sql) -%}  {#- raises before anything is changed -#}
+    {%- do adapter.drop_relation(existing) -%}
+  {%- endif -%}
+  {%- call statement('main') -%}
+    {{ get_create_view_as_sql(view, sql) }}
+  {%- endcall -%}
+  {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
+  {{ return({'relations': [view]}) }}
 {%- endmacro %}

@@ -15,8 +15,8 @@
   {%- do store_result('main', response=refreshed.response) -%}  {#- the console line and run_results.json -#}
   {%- do write(refreshed.script_text) -%}  {#- target/run: what was executed -#}
 
+  {%- do adapter.persist_incremental_view_docs(view, model) -%}  {#- may replace the view, which drops its grants -#}
   {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
-  {%- do adapter.persist_incremental_view_docs(view, model) -%}
 
   {{ run_hooks_on_state(adapter.hooks_in_order(post_hooks, outside_first=false)) }}
   {{ return({'relations': refreshed.relations}) }}

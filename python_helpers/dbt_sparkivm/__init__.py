@@ -7,6 +7,11 @@ So this module imports nothing until an adapter for Spark is in use, and no erro
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt.adapters.contracts.connection import Credentials
+    from dbt.adapters.factory import AdapterContainer
 
 SWITCH = "DBT_SPARKIVM"  # an environment variable: `off` leaves dbt unchanged
 
@@ -24,17 +29,40 @@ else:
         def initialize(self) -> None:
             from dbt.adapters.factory import FACTORY
 
-            if "spark" not in FACTORY.plugins or os.environ.get(SWITCH, "").lower() in ("off", "false", "0"):
-                return
-            try:
-                from dbt.adapters.incremental_view import extend
-
-                extend(FACTORY)
-            except Exception as error:  # any error: a project without incremental views must still run
-                from dbt.adapters.events.logging import AdapterLogger
-
-                AdapterLogger("SparkIvm").warning(
-                    f"this adapter works as if dbt-sparkivm was not installed, because of an error: {error!r}"
-                )
+            if "spark" in FACTORY.plugins and _is_switched_on():
+                _extend(FACTORY)
+                _extend_after_loading(FACTORY)
 
     plugins = [IncrementalViewPlugin]
+
+
+def _is_switched_on() -> bool:
+    return os.environ.get(SWITCH, "").lower() not in ("off", "false", "0")
+
+
+def _extend(factory: AdapterContainer) -> None:
+    try:
+        from dbt.adapters.incremental_view import extend
+
+        extend(factory)
+    except Exception as error:  # any error: a project without incremental views must still run
+        from dbt.adapters.events.logging import AdapterLogger
+
+        AdapterLogger("SparkIvm").warning(
+            f"this adapter works as if dbt-sparkivm was not installed, because of an error: {error!r}"
+        )
+
+
+def _extend_after_loading(factory: AdapterContainer) -> None:
+    """`dbt retry` loads the profile's adapter a second time, and creates no plugins after that."""
+    if "load_plugin" in vars(factory):
+        return
+    load = factory.load_plugin
+
+    def load_plugin(name: str) -> type[Credentials]:
+        credentials = load(name)
+        if name in ("spark", "databricks") and _is_switched_on():
+            _extend(factory)
+        return credentials
+
+    factory.load_plugin = load_plugin  # type: ignore[method-assign]

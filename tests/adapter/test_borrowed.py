@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
-from dbt.adapters.sparkivm.borrowed import BorrowedConnections
+from dbt.adapters.sparkivm.borrowed import BorrowedConnections, BorrowingMixin
 from dbt.adapters.sparkivm.spark_errors import SparkLost
 from dbt.adapters.sparkivm.sql_settings import WHOLE_PLANS
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -83,6 +83,29 @@ def test_nothing_runs_after_a_cancel(lender, borrowed):
     with pytest.raises(SparkLost, match="canceled"):
         borrowed.add_query("select 1", auto_begin=False)
     assert lender.ran == OPENING
+
+
+class Adapter(BorrowingMixin):
+    date_function = None
+
+    def __init__(self, borrowed: BorrowedConnections) -> None:
+        self._borrowed = borrowed
+
+    def _options(self, model: Any) -> Any:
+        return SimpleNamespace(header=SimpleNamespace(statements=[]))
+
+
+def test_a_refresh_sees_what_the_hooks_did(borrowed):
+    """The validation comes before the hooks, and may have asked for the current catalog."""
+    before = borrowed.get_thread_connection()
+    Adapter(borrowed).prepare_incremental_view_session({})
+    assert borrowed.get_thread_connection() is not before
+
+
+def test_a_canceled_connection_is_not_borrowed_again(borrowed):
+    borrowed.cancel(borrowed.get_thread_connection())
+    Adapter(borrowed).prepare_incremental_view_session({})
+    assert borrowed.get_thread_connection().handle.canceled
 
 
 def test_types_and_plans_are_whole_unless_the_server_refuses_it(lender, borrowed):

@@ -3,7 +3,7 @@
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
-from tests.dbt.shop_project import CHANGES, LINES, modes, responses, run_sql
+from tests.dbt.shop_project import CHANGES, LINES, REGIONS, modes, responses, run_sql
 from tests.dbt.two_environments import CI, STATE, VIEWS, TwoEnvironments, edit
 from tests.docs.examples import example
 
@@ -45,6 +45,8 @@ class TestClone(TwoEnvironments):
     @pytest.mark.nightly
     def test_what_cannot_be_cloned_is_a_plain_view(self, project, ci):
         run_sql(project, "drop view {schema}.regions", "create view {schema}.regions as select 1 as one")
+        hooks = "post_hook=['optimize {{ this }}', after_commit('select 1')]"  # a clone runs none
+        edit(project, "regions", REGIONS.replace("refresh_mode=", f"{hooks}, refresh_mode="))
         _, log = run_dbt_and_capture([*CLONE, "--full-refresh", "--select", "+regions"])
         assert "is not an incremental view" in log
         assert [tuple(row) for row in project.run_sql(f"select * from {ci}.regions", fetch="all")] == [(1,)]

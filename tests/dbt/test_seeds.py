@@ -97,3 +97,17 @@ class TestOfTypeSpark(KeptSeeds):
     def printable(self, text):
         """dbt-spark's method `session` escapes no quotes."""
         return text.replace("'", "")
+
+
+@pytest.mark.nightly
+class TestDroppedByAHook:
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        hook = 'pre_hook: "drop table if exists {{ this }}"'
+        return {"regions.csv": FIRST, "seeds.yml": CONFIG.replace("file_format", f"{hook}, file_format")}
+
+    def test_it_is_created_in_each_run(self, project):
+        for _ in range(2):
+            run_dbt(["seed"])
+            assert responses(project)["regions"]["_message"] == "INSERT 3"
+            assert len(rows(project, "regions")) == 3

@@ -134,6 +134,24 @@ class TestSession(SparkProject):
         assert {key: after[key] for key in after if before.get(key) != after[key]} == {"my.day": "tue"}
         os.remove(os.path.join(project.project_root, "models", "hooked.sql"))
 
+    @pytest.mark.nightly
+    def test_retry(self, project):
+        """It loads the adapter again after dbt created its plugins."""
+        config = "{{ config(materialized='incremental_view') }} "
+        write_file(
+            f"{config} select nothing from {{{{ ref('sales') }}}}",
+            project.project_root,
+            "models",
+            "again.sql",
+        )
+        run_dbt(["run", "--select", "again"], expect_pass=False)
+        write_file(
+            f"{config} select region from {{{{ ref('sales') }}}}", project.project_root, "models", "again.sql"
+        )
+        run_dbt(["retry"])
+        assert modes(project) == {"again": "create"}
+        os.remove(os.path.join(project.project_root, "models", "again.sql"))
+
     @pytest.mark.parametrize("with_macros", few_of([True, False], [False]), ids=["of dbt 1", "of dbt 2"])
     def test_the_command_refreshes_the_views_of_a_manifest(self, project, with_macros, tmp_path):
         """A manifest of dbt 2 has its own versions of dbt's macros, and none of ours."""

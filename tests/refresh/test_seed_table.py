@@ -48,6 +48,7 @@ class Seed:
             return "created"
         loads = self.loads
         applied = table.follow(lambda name: self._load(name, rows))
+        assert applied is not None
         if self.loads == loads:
             return "same"
         return f"+{applied.came} -{applied.gone}"
@@ -126,6 +127,7 @@ def test_an_unchanged_file_changes_no_view(lab, seed):
 def test_a_session_that_reads_the_file_otherwise_loads_it_again(lab, seed, setting, value):
     lab.engine.set({setting: value})
     applied = seed.table(THREE).follow(lambda name: seed._load(name, OTHERS))
+    assert applied is not None
     assert (applied.came, applied.gone) == (2, 1)
     assert seed.holds(*OTHERS)
     assert seed.run(*THREE) == "same"
@@ -224,6 +226,14 @@ def test_a_pre_hook_that_replaces_the_table_is_an_error(lab, seed):
     lab.run("drop table s", "create table s (id int, name string) using delta")
     with pytest.raises(SeedError, match="pre_hook"):
         table.follow(lambda name: None)
+
+
+def test_a_table_that_a_pre_hook_drops_is_left_to_dbt(lab, seed):
+    table = seed.table(THREE)
+    assert table.stays()
+    lab.run("drop table s")
+    assert table.follow(lambda name: None) is None
+    assert lab.names() == []
 
 
 def test_rows_that_cannot_be_loaded_change_nothing(lab, seed):

@@ -8,10 +8,11 @@ session on a server belongs to one thread, and ends with the model.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from multiprocessing import get_context
 from typing import Any
 
+from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.spark.connections import (
     PyhiveConnectionWrapper,
@@ -44,6 +45,13 @@ class BorrowingMixin(OperationsMixin, SeedMixin):
             if self._borrowed is None:
                 self._borrowed = BorrowedConnections(self.connections)
             return self._borrowed
+
+    @available.parse_none
+    def prepare_incremental_view_session(self, model: Mapping[str, Any]) -> None:
+        """Refresh in a copy of the session as the hooks left it; the validation may have made one before."""
+        if self._borrowed is not None:
+            self._borrowed.give_back()
+        super().prepare_incremental_view_session(model)
 
     def cancel_open_connections(self) -> Any:
         if self._borrowed is not None:
@@ -85,6 +93,11 @@ class BorrowedConnections(IncrementalViewConnections):
             self._lent[key] = handle
         own.name = lent.name
         return own
+
+    def give_back(self) -> None:
+        """Borrow this thread's connection again when it is next needed."""
+        if not self._is_canceled():
+            self.clear_thread_connection()
 
     def _add_query_comment(self, sql: str) -> str:
         return self._lender._add_query_comment(sql)

@@ -62,12 +62,14 @@ class SeedMixin(IncrementalViewMixin):
     @available.parse_none
     def update_seed_table(
         self, relation: BaseRelation, model: Mapping[str, Any], rows: Any
-    ) -> RefreshResponse:
-        """Give a table that stays the rows of the file."""
+    ) -> RefreshResponse | None:
+        """Give a table that stays the rows of the file; None if a hook has dropped it meanwhile."""
         with author_errors():
             applied = self._seed_table(relation, model, rows).follow(
                 lambda table: self._load(table, _types(self, model, rows), rows)
             )
+        if applied is None:
+            return None
         if not applied.came and not applied.gone:
             return RefreshResponse(_message="NO_OP", code="NO_OP", rows_affected=0, mode="no_op")
         return RefreshResponse(

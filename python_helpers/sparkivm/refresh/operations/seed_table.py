@@ -124,14 +124,16 @@ class SeedTable:
             record = self._with_rows(record, newest)
         self._record(record)
 
-    def follow(self, load: Callable[[TableName], None]) -> Applied:
-        """Give the table the rows of the file, by at most one commit.
+    def follow(self, load: Callable[[TableName], None]) -> Applied | None:
+        """Give the table the rows of the file, by at most one commit; None if there is no table any more.
 
         load  inserts them into an empty table with the seed's columns
         Raises: SeedError if the table cannot be kept any more, or others write to it; EngineError.
         """
         found = self._kept()
         if found is None:
+            if self.engine.describe(self.name) is None:
+                return None
             raise SeedError(
                 self.name,
                 "its table was altered or replaced while it was updated",
