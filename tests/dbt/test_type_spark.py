@@ -127,9 +127,11 @@ class TestSession(SparkProject):
         )
         write_file(hooked, project.project_root, "models", "hooked.sql")
         before = {row.key: row.value for row in root_session.sql("set").collect()}
-        for day, mode in (("mon", "create"), ("mon", "no_op"), ("tue", "full")):
+        for day, mode in (("mon", "create"), ("mon", "no_op"), ("tue", "incremental")):
             run_dbt(["run", "--select", "hooked", "--vars", f"{{day: {day}}}"])
             assert modes(project) == {"hooked": mode}
+            shown = project.run_sql(f"select distinct day from {project.test_schema}.hooked", fetch="all")
+            assert [tuple(row) for row in shown] == [(day,)]
         after = {row.key: row.value for row in root_session.sql("set").collect()}
         assert {key: after[key] for key in after if before.get(key) != after[key]} == {"my.day": "tue"}
         os.remove(os.path.join(project.project_root, "models", "hooked.sql"))
