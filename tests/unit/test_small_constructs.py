@@ -36,7 +36,7 @@ QUERIES = (
     "(select k from r) limit 0",
     "select s.k from s cross join (select count(*) as n from r)",
     "select k, (select max(b) from s where s.k = r.k and s.k = r.a) as x from r",
-    "select x, count(*) as n from r join range(-1, 4, 2) as t (x) on a = x group by x",
+    "select x, count(*) as n from r join range(2, -2, -1) as t (x) on a = x group by x",
     "select k, (select max(a) from s limit 0) as x from r",
     "select count(*) as n from r where a not in (select b from s limit 0)",
     "select count(*) as n from r where exists (select 1 from s where s.k = r.k limit 0)",
