@@ -89,7 +89,7 @@ class Subqueries:
 
     def __init__(self, reader: QueryReader) -> None:
         self._reader = reader
-        self._waiting: dict[str, _Waiting] = {}  # operands of IN before the IN
+        self._waiting: dict[str, _Waiting] = {}  # a subquery within an operand of IN comes first
         self._aggregates: dict[Scalar, str] = {}  # outer aggregates that subqueries read, and their columns
 
     @property
