@@ -264,6 +264,16 @@ def _digest(files: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
+def imported_names(text: str, package: str) -> set[str]:
+    """The names that a module imports from a package."""
+    return {
+        alias.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == package
+        for alias in node.names
+    }
+
+
 class _Uses:
     """Which tests a mutant needs."""
 
@@ -272,6 +282,7 @@ class _Uses:
         texts = {str(file): file.read_text() for file in PRODUCT.rglob("*.py")}
         self._lines = {file: text.splitlines() for file, text in texts.items()}
         self._trees = [ast.parse(text) for text in texts.values()]
+        self._imports: dict[str, set[str]] = {}  # by test file
 
     def tests_of(self, mutant: Mutant) -> set[str]:
         file = str(PRODUCT / mutant.module)
@@ -281,14 +292,21 @@ class _Uses:
             before = [n for n in lines if mutant.first_line <= n <= mutant.line]
             return set(lines[max(before)]) if before else set()
         # A constant: lines in all modules that mention it or a value computed from it.
-        names = "|".join(map(re.escape, self._made_of(mutant.defined)))
-        pattern = re.compile(rf"\b({names})\b")
-        tests: set[str] = set()
+        made = self._made_of(mutant.defined)
+        pattern = re.compile(rf"\b({'|'.join(map(re.escape, made))})\b")
+        # A test that asks the constant itself may run no such line.
+        tests = {test for test in self._known.seconds if self._imported(test.split("::")[0]) & set(made)}
         for other, text in self._lines.items():
             for number, ids in self._known.tests.get(other, {}).items():
                 if pattern.search(text[number - 1]):
                     tests.update(ids)
         return tests
+
+    def _imported(self, file: str) -> set[str]:
+        """The names of the product that a test file imports."""
+        if file not in self._imports:
+            self._imports[file] = imported_names((ROOT / file).read_text(), PRODUCT.name)
+        return self._imports[file]
 
     def _made_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The names, and those that any module computes from them at import."""

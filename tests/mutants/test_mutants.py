@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
-from tests.mutants.run import PRODUCT, Before, Killers, Trial, known_survivors
+from tests.mutants.run import PRODUCT, Before, Killers, Trial, imported_names, known_survivors
 from tests.mutants.suite import Known, in_fork, in_order, to_try
 
 TEXT = '''
@@ -185,6 +185,11 @@ def test_what_found_a_mistake_is_likely_to_find_another_one_in_the_module():
     names = ("a::f[2]", "a::g", "test_align_unions.py::h")
     assert list(map(killers.are_likely(module), names)) == [True, False, True]
     assert list(map(killers.are_likely("plan/split.py"), names)) == [False, False, False]
+
+
+def test_the_names_that_a_test_imports_from_the_product():
+    text = "import re\nfrom a.b import C, d as e\nfrom a_b import F\n\ndef f():\n    from a import G\n"
+    assert imported_names(text, "a") == {"C", "d", "G"}
 
 
 def test_survivors_have_reasons():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.algebra import Project, Relation, Scan, UnionAll
+from sparkivm.algebra import OneRow, Project, Relation, Scan, UnionAll
+from sparkivm.algebra.sql_expression import expression
+from sparkivm.errors import NotIncremental
 from sparkivm.plan.align_unions import align_unions
 from sparkivm.spark.data_types import SparkType, spark_type
 
@@ -20,6 +22,8 @@ def types_of(relation: Relation) -> tuple[SparkType, ...]:
     """As Spark has them, for tables and for unions of two."""
     if isinstance(relation, Scan):
         return tuple(map(spark_type, relation.table.split()))
+    if isinstance(relation, OneRow):
+        return ()
     if isinstance(relation, Project):
         types = dict(zip(relation.input.columns, types_of(relation.input), strict=True))
         casts = {name: scalar.tree.args.get("to") for name, scalar in relation.items}
@@ -54,3 +58,16 @@ def test_a_first_branch_is_widened_step_by_step():
         casts += [type_.word for type_ in types_of(first)]
         first = first.input
     assert casts == ["string", "double"]
+
+
+def values(*types: str) -> UnionAll:
+    """VALUES with one column and a row of each type."""
+    return UnionAll(tuple(Project(OneRow(), (("c", expression(f"cast(1 as {type_})")),)) for type_ in types))
+
+
+def test_float_beside_another_type_in_values():
+    """Spark widens them to FLOAT or DOUBLE, depending on ANSI."""
+    with pytest.raises(NotIncremental, match="VALUES that mix FLOAT with other types"):
+        align_unions(values("float", "int"), types_of)
+    for same in (values("float", "float"), values("int", "int")):
+        assert align_unions(same, types_of) == same

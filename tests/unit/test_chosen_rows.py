@@ -7,6 +7,8 @@ import pytest
 from sparkivm.algebra.spark_text import SparkText
 from sparkivm.frontend.chosen_rows import with_chosen_rows
 from sparkivm.frontend.parse import parse_model
+from sparkivm.reasons import Reason
+from tests.reading import assert_refused
 
 
 def chosen(sql: str) -> str:
@@ -49,3 +51,16 @@ def test_each_select_has_an_order_of_its_own():
 def test_a_query_without_them_stays_the_same_tree():
     tree = parse_model("model", "select max(a), first(b) over (order by a nulls first) from r")
     assert with_chosen_rows(tree) is tree
+
+
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("select * from (select k, a, b from r) pivot (first(b) as x, last(a) as y for a in (1))", "first"),
+        ("select count(*) as n from r having exists (select 1 from s where s.a = last(r.a))", "last"),
+        ("select max(a) ignore nulls as x from r", "max"),
+    ],
+)
+def test_where_no_row_is_chosen(sql, name):
+    detail = f"{name} takes the value of any row of the group"
+    assert_refused(sql, Reason.NON_DETERMINISTIC_EXPRESSION, detail)

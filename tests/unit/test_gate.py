@@ -9,6 +9,7 @@ import pytest
 
 from sparkivm.engine import EngineError, Field
 from sparkivm.errors import NotIncremental
+from sparkivm.frontend.moving_texts import with_other_words
 from sparkivm.frontend.parse import parse_model
 from sparkivm.reasons import Reason
 from sparkivm.refresh.model.gate import check_plan_is_understood, check_text_is_understood, comparable_plan
@@ -165,6 +166,12 @@ def test_a_text_that_spark_reads_as_a_date_moves(condition, moves, ansi):
     with pytest.raises(NotIncremental, match="as a date or time") as raised:
         check_text_is_understood(engine, sql, tree)
     assert raised.value.fallback.reason is Reason.NON_DETERMINISTIC_EXPRESSION
+
+
+def test_the_rest_of_such_a_text_stays():
+    """What an expression takes from its end is the same as before."""
+    changed, (other,) = with_other_words(parse_model("m", "select 'now or now' as x from t"), [0])
+    assert changed.expressions[0].this.name == f"{other} or now"
 
 
 def test_an_assertion_has_the_condition_in_its_message():

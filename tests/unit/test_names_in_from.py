@@ -57,6 +57,7 @@ def test_using_shows_the_column_of_the_side_that_is_kept(join, column):
         ("int(upper(s))", "expression_1"),
         ("cast(x.y as int)", "expression_1"),
         ("base64(s)", "expression_1"),
+        ("bin(s)", "expression_1"),
         ("x.y", "y"),
     ],
 )
@@ -65,7 +66,7 @@ def test_the_name_of_an_item_without_an_alias(item, name):
 
 
 def test_the_name_of_an_alias_of_a_cast():
-    assert len(read("select cast(a as string) as x, x from r").output) == 2
+    assert read("select cast(a as string) as x, x from r").output == ("x", "x_2")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,7 @@ def test_the_name_of_an_alias_of_a_cast():
         ("explode(map(a, b))", ("key", "value")),
         ("posexplode(sequence(1, a))", ("pos", "col")),
         ("stack(2, a, b, k)", ("col0", "col1")),
+        ("json_tuple(s, 'x', 'y')", ("c0", "c1")),
         ("explode(from_json(s, 'x struct<y: map<string, int>>').x.y)", ("key", "value")),
     ],
 )
@@ -116,6 +118,9 @@ def test_names_of_what_a_table_function_makes(table, names):
         ("* from range(3, 3)", "RANGE over an empty interval"),
         ("* from lower('a')", "a table function in FROM"),
         ("stack(0, a) from r", "stack without names for its columns"),
+        ("stack(a, b, k) from r", "stack without names for its columns"),
+        ("inline(array_repeat(struct(1 as x), 2)) from r", "inline without names for its columns"),
+        ("struct(a, b) as (x, y) from r", "several aliases of one expression"),
         ("inline(array(named_struct(s, b))) from r", "inline without names for its columns"),
         ("inline(array(if(a > 1, struct(a), struct(b)))) from r", "inline without names for its columns"),
         ("inline(array()) from r", "inline without names for its columns"),

@@ -79,6 +79,8 @@ NOT_DECIDED = [
     "(select k as l, a as b, max(b) as m, sum(f) as v from r group by k, a)) where p = 1",
     "select f, a, v from (select *, row_number() over (partition by a order by a) as p from "
     "(select f, a, sum(f) over (partition by a) as v from (select f, a from r group by f, a))) where p = 1",
+    "select k, a, v from (select *, row_number() over (partition by k order by m) as p from "
+    "(select k, a, max(b) as m, sum(f) as v from r group by k, a having max(b) > 1)) where p = 1",
 ]
 
 

@@ -165,6 +165,8 @@ def test_in_of_the_padding_of_a_join_that_has_no_matches(query):
         "case when k > 1 then k end",
         "case when k > 1 then k else null end",
         "if(k > 1, 1, null)",
+        "case when k > 1 then null else 1 end",
+        "if(k > 1, null, 1)",
         "cast(1 as bigint)",
         "-(1 + 1)",
         "from_json(s, 'y int').y",

@@ -70,6 +70,15 @@ def test_a_unit_is_no_column(call):
     assert column.columns == {"d", "a"}
 
 
+@pytest.mark.parametrize("call", ["date_add(day, 1)", "datediff(day, d)"])
+def test_of_two_arguments_none_is_a_unit(call):
+    one, other = (
+        f"select {text} as x from (select s as {name}, d from r)"
+        for text, name in ((call, "day"), (call.replace("day", "x"), "x"))
+    )
+    assert str(read(one)) == str(read(other))
+
+
 def test_parentheses_around_a_query_say_nothing():
     query = read("((select k from r order by a))")
     assert [key.column for key in query.sort] == ["a"]

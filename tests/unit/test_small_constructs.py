@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.case import TREES_PER_WORLD, Case, Fuzzer, shared_world
+from tests.fuzz.database import WITH_NAMES_LIKE_OURS
 from tests.reading import read
 
 WORLDS = range(2)
@@ -32,6 +33,10 @@ QUERIES = (
     "select r.k, s.b from r full join s on r.k = s.k and s.a = s.b",
     "select r.k from r left anti join s on r.a = r.b",
     "select k from r limit 0",
+    "(select k from r) limit 0",
+    "select s.k from s cross join (select count(*) as n from r)",
+    "select k, (select max(b) from s where s.k = r.k and s.k = r.a) as x from r",
+    "select x, count(*) as n from r join range(2, -2, -1) as t (x) on a = x group by x",
     "select k, (select max(a) from s limit 0) as x from r",
     "select count(*) as n from r where a not in (select b from s limit 0)",
     "select count(*) as n from r where exists (select 1 from s where s.k = r.k limit 0)",
@@ -78,3 +83,9 @@ def test_a_synonym_is_the_same_aggregate(call, synonym):
         for name in (call, synonym)
     )
     assert one == other
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_each_column_of_a_relation_has_a_name_of_its_own(sql):
+    for node in read(sql, WITH_NAMES_LIKE_OURS).root.walk():
+        assert len(set(node.columns)) == len(node.columns)

@@ -71,6 +71,11 @@ def test_a_struct_that_says_its_fields(made, stars, names):
     assert [scalar.tree.name for _, scalar in root.items] == names
 
 
+def test_a_field_of_a_field_behind_the_alias_of_the_table():
+    made = "(select from_json(s, 'p struct<a int>') as j from r) as x"
+    assert str(read(f"select x.j.p.a from {made}")) == str(read(f"select j.p.a from {made}"))
+
+
 def test_elements_of_an_array_that_says_its_fields():
     made = "from_json(s, 'l array<struct<x int, y string>>')"
     root = read(f"select e.* from (select {made} as j from r) lateral view explode(j.l) t as e").root

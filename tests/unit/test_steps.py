@@ -23,6 +23,8 @@ from sparkivm.algebra.union_all import plus
 from sparkivm.plan.join_order import Sizes
 from sparkivm.plan.steps import INLINED_READS, in_steps, step_names
 from sparkivm.properties.inlined_size import reads_when_inlined
+from sparkivm.spark_sql.relations import select_text
+from tests.golden.compiled import Empty
 
 
 def doubled(relation: Relation, times: int) -> Relation:
@@ -39,6 +41,11 @@ def test_a_small_plan_is_left_as_it_is():
     plan = doubled(Scan("t", (("k", "k"),)), 3)
     steps = in_steps(plan, step_names())
     assert (steps.tables, steps.rest) == ((), plan)
+
+
+def test_what_is_used_twice_is_written_once():
+    plan = doubled(Filter(Scan("t", (("k", "k"),)), expression("x > 41", x="k")), 5)
+    assert select_text(plan, Empty()).count("> 41") == 1
 
 
 @pytest.mark.parametrize("leaf", [Scan, Changes])

@@ -35,6 +35,8 @@ UNCLEAR = {
     "select a, b as all from r order by all": "ALL is the name of a column",
     "select * from (select a, b from r) unpivot (v for n in (a as identifier('x'), b))": "as an alias",
     "with c (x, y) as (select a from r) select x from c": "2 names for 1 columns",
+    "select grouping(b) as g from r group by cube (a)": "GROUPING of a non-key expression",
+    "select grouping_id(a, a + 1) as g from r group by cube (a)": "GROUPING of a non-key expression",
 }
 
 

@@ -24,6 +24,9 @@ from sparkivm.frontend.values_rows import rows_of_values
         ("select x as values from (values (1), (2)) as t (x)", ["(1), (2)"]),
         ("select u.values > 1, values > 2 from u, (values (1))", ["(1)"]),
         ("select values, max(values) from t", []),
+        ("select values * 2 as twice from t", []),
+        ("select case when true then u.values end as x from u", []),
+        ("select a from t order by values", []),
         ("select 'values (1)' as c", []),
     ],
 )  # fmt: skip

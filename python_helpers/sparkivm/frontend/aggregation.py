@@ -110,8 +110,6 @@ class Aggregation:
         """The columns that an expression reads, except in keys that are expressions, and in aggregates."""
         if isinstance(node, exp.Column):
             return Scalar(node).columns
-        if isinstance(node, (exp.Identifier, exp.Grouping, exp.GroupingId)):
-            return frozenset()
         if Scalar(node.unnest()) in self._unclear_keys or (is_called(node) and not is_windowed(node)):
             return frozenset()
         return frozenset().union(*map(self._read_beside_keys, node.iter_expressions()))

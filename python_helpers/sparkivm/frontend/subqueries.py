@@ -89,7 +89,7 @@ class Subqueries:
 
     def __init__(self, reader: QueryReader) -> None:
         self._reader = reader
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _Waiting] = {}  # a subquery within an operand of IN comes first
         self._aggregates: dict[Scalar, str] = {}  # outer aggregates that subqueries read, and their columns
 
     @property
@@ -175,7 +175,7 @@ class Subqueries:
     def joined(self, relation: Relation, wanted: frozenset[str]) -> Relation:
         """The relation joined to the subqueries whose columns are in `wanted`."""
         for name in list(self._waiting):
-            if name in wanted and name in self._waiting:
+            if name in wanted:
                 relation = self._join(relation, name)
         return relation
 
@@ -198,8 +198,6 @@ class Subqueries:
         A subquery that reads neither side is joined to the left one.
         """
         for name in list(self._waiting):
-            if name not in self._waiting:
-                continue  # already joined, as an operand of an earlier one
             waiting = self._waiting[name]
             if waiting.read & frozenset(right.columns):
                 if waiting.read & frozenset(left.columns):
