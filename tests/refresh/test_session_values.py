@@ -91,6 +91,16 @@ def test_a_function_of_spark_that_somebody_replaced_below_a_refused_view(lab):
     assert view.refresh().mode == "full"
 
 
+def test_all_tables_of_a_refused_view_are_looked_at(lab):
+    """Also those behind the place at which it was refused."""
+    lab.table("u", "k int", "(7)")
+    view = lab.view("v", "select k from (select k from t where k = 2 limit 1) as one union all select k from u")
+    view.must_be("create", Reason.NON_DETERMINISTIC_EXPRESSION)
+    view.must_be("no_op")
+    lab.run("insert into u values (8)")
+    view.must_be("full", Reason.NON_DETERMINISTIC_EXPRESSION)
+
+
 def test_a_refused_view_over_a_plain_view(lab):
     lab.run("create view w as select k, x from t")
     view = refused_view(lab, "select k from w")
