@@ -112,15 +112,3 @@ def test_a_view_whose_plan_failed_follows_the_date(lab):
     a_day_later(view)
     view.refresh()
     view.check()
-
-
-def test_a_date_that_an_auxiliary_view_read(lab):
-    """Once there is no such view any more, the view reads the date itself."""
-    inner = "select kind, count(*) as n from e where d > date_sub(current_date(), 2) group by kind"
-    sql = f"select n, count(*) as c from ({inner}) group by n"
-    view = lab.view("v", sql, auxiliary_views="always").build()
-    view = view.with_(auxiliary_views="auto")
-    view.refresh(full_refresh=True)
-    a_day_later(view)
-    view.refresh()
-    view.check()

@@ -104,9 +104,7 @@ def test_a_refresh_after_a_rebuild_of_unknown_duration(lab, view):
     table = lab.delta("m__ivm")
     frontier = view.frontier()
     unknown = replace(frontier, timing=replace(frontier.timing, rebuild_ms=0)).to_json()
-    table.change(
-        table.newest.number, commit=replace(table.newest.commit, user_metadata=unknown)
-    )
+    table.change(table.newest.number, commit=replace(table.newest.commit, user_metadata=unknown))
     found = of(view)
     assert found.last_refresh.seconds is not None
     assert (found.rebuild_seconds, found.saved_seconds) == (None, None)

@@ -76,6 +76,7 @@ def test_a_join_without_on_is_on_true(one, other):
         ("a = 0", "a = cast(0 as decimal(1,0))", True),
         ("a = 7", "a = cast(7 as decimal(1,0))", True),
         ("a = 1.5", "a = cast(1.5 as decimal(10,0))", False),
+        ("a = cast(1.5 as decimal(10,0))", "a = cast(2.5 as decimal(10,0))", False),
         ("a = 1.5", "a = cast(1.5 as double)", True),
         ("a = 2020-01-01", "a = cast(2020-01-01 as date)", True),
     ],
