@@ -414,6 +414,27 @@ def test_groups_below_a_join_that_fail_later_are_dropped(lab):
     view.must_be("incremental")
 
 
+def test_a_text_that_spark_reads_otherwise_once_they_are_dropped(lab):
+    """No source has to record its changes then."""
+    view = always(lab, BELOW).build()
+    lab.run("insert into t values (4, 2, 8)")
+    fail_below_the_join(lab)
+    lab.engine.reads_as[BELOW] = "Project [another#1]"
+    view.must_be("full", Reason.REFRESH_FAILED)
+    assert kept(lab) == []
+
+
+def test_a_source_that_grows_while_its_feed_is_switched_on(lab):
+    """An auxiliary view, which could not do so, has read it before. Both read it again."""
+    lab.table("w", "id int, k int", "(1, 1)", "(2, 1)", clauses="")
+    lab.engine.fails("alter table `shop`.`w`", "[NO_PERMISSION] to alter it")
+    lab.engine.before("alter table `shop`.`w`", lambda: lab.run("insert into w values (3, 1)"))
+    counts = "select k, count(*) as n from w group by k"
+    view = always(lab, f"select w.id, s.n from w join ({counts}) s on w.k = s.k")
+    view.must_be("create")
+    assert kept(lab) == AUX
+
+
 def test_they_are_not_kept_below_windows_that_a_reader_computes(lab):
     always(lab, f"select name, n, rank() over (order by n, name) as place from ({BELOW})").build()
     assert kept(lab) == []

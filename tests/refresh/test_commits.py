@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.changes.frontier import read_frontier
+from sparkivm.changes.source_declaration import DeclaredSources
 from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
+from sparkivm.refresh.stored.kept_snapshots import tag_of
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import View, kinds, refused
 
@@ -180,3 +182,15 @@ def test_what_is_reported_of_rows_and_versions(lab, view):
     assert (result.view, result.state) == (TableName("shop", "m"), TableName("shop", "m__ivm"))
     assert [(s.name, s.from_version, s.to_version) for s in result.sources] == [("shop.t", 1, 2)]
     assert (result.apply_form, result.rows_inserted) == ("append", 2)
+
+
+def test_a_no_op_keeps_the_snapshots_that_the_view_has_read(lab, view, monkeypatch):
+    """The tags on sources have to be renewed, though nothing changed."""
+    tagged = []
+    monkeypatch.setattr(
+        "sparkivm.refresh.run.attempt.keep_snapshots",
+        lambda _engine, _declared, tag, frontier, *_, **__: tagged.append((tag, frontier)),
+    )
+    view.must_be("no_op", declared=DeclaredSources("shop", {"shop.t": {"keep_snapshots": "14 days"}}))
+    state = lab.engine.describe(TableName("shop", "m__ivm"))
+    assert tagged == [(tag_of(state, view.request.owner), view.frontier())]

@@ -39,6 +39,17 @@ def test_a_no_op_reads_the_text_once(view, counts):
     assert counts == {"tokens": 1}
 
 
+def test_spark_is_asked_once_for_types(view, lab, monkeypatch):
+    """The frontier has its answers."""
+    asked = []
+    schema_of = lab.engine.schema_of
+    monkeypatch.setattr(lab.engine, "schema_of", lambda sql: (asked.append(sql), schema_of(sql))[1])
+    for number in (4, 5):
+        lab.run(f"insert into t values ({number}, 3, 8)")
+        view.must_be("incremental")
+    assert asked == []
+
+
 def test_a_refresh_from_changes(view, lab, counts):
     """The text is checked, parsed, and searched for calls of functions."""
     lab.run("insert into t values (4, 3, 8)")

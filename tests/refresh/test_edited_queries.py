@@ -118,6 +118,7 @@ def test_what_needs_the_sources_is_rebuilt(lab, name):
     edited(lab, REBUILT[name]).must_be("full", Reason.QUERY_CHANGED)
 
 
+@pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize(
     ("texts", "replaced"),
     [
@@ -127,15 +128,16 @@ def test_what_needs_the_sources_is_rebuilt(lab, name):
     ],
     ids=["kept", "derived", "rebuilt"],
 )
-def test_tags_on_sources_go_with_the_state_for_which_they_are_kept(lab, monkeypatch, texts, replaced):
+def test_tags_on_sources_go_with_the_state_for_which_they_are_kept(lab, monkeypatch, texts, replaced, keeps):
     released = []
     monkeypatch.setattr(
         "sparkivm.refresh.run.attempt.release_snapshots", lambda _engine, state, _: released.append(state)
     )
     view = edited(lab, texts)
     former = lab.delta("m__ivm").newest.table_id
-    view.refresh(declared=DeclaredSources("shop", {"shop.t": {"keep_snapshots": "14 days"}}))
-    assert [state.table_id for state in released] == ([former] if replaced else [])
+    declared = {"keep_snapshots": "14 days"} if keeps else {}
+    view.refresh(declared=DeclaredSources("shop", {"shop.t": declared}))
+    assert [state.table_id for state in released] == ([former] if replaced and keeps else [])
 
 
 @pytest.mark.parametrize(

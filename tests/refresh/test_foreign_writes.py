@@ -146,9 +146,15 @@ def test_a_frontier_that_was_cleaned_up(lab, view):
     view.must_be("no_op")
 
 
-def test_a_frontier_below_many_commits_of_maintenance(lab, view):
+@pytest.mark.parametrize("by_sql", [False, True])
+def test_a_frontier_below_some_commits_of_maintenance(lab, view, by_sql):
+    """Over SQL, the description of the state has its newest commit, but not the ones before."""
+    lab.engine.by_sql = by_sql
     lab.run(*["optimize m__ivm"] * 30)
     view.must_be("no_op")
+
+
+def test_a_frontier_below_many_commits_of_maintenance(lab, view):
     lab.run(*["optimize m__ivm"] * 1100, "insert into t values (4, 3, 8)")
     view.must_be("full", Reason.FRONTIER_MISSING)
 

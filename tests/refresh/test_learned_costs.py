@@ -55,6 +55,22 @@ def test_what_took_longer_than_estimated_is_not_done_again(lab):
     assert "incremental" in slow
 
 
+def test_what_a_refresh_is_measured_as(lab):
+    """A state that is computed again says nothing about refreshes from changes."""
+    lab.resize("t", 1000)
+    lab.resize("m__ivm", 1000)
+    view = lab.view("m", BY_K, refresh_mode="auto", learns_costs=True).build()
+    assert view.frontier().timing.way == "full"
+    lab.run("insert into t values (3, 1, 3)")
+    result = view.must_be("incremental")
+    assert (result.apply_form, view.frontier().timing.way) == ("recompute", "")
+    lab.resize("t", 2 * GB)
+    lab.run("insert into t values (4, 1, 4)")
+    result = view.must_be("incremental")
+    assert result.apply_form != "recompute"
+    assert view.frontier().timing.way == "changes"
+
+
 def test_refreshes_that_are_not_measured(lab):
     view = lab.view("m", BY_K, refresh_mode="auto").build()
     before = costs(view)

@@ -137,6 +137,22 @@ def test_a_relation_that_cannot_be_read_is_listed(lab, view, monkeypatch):
     assert made(lab) == ["other", "other__ivm"]
 
 
+def test_what_cannot_be_read_is_listed_by_name(lab, monkeypatch):
+    for name in ("b", "a", "c"):
+        lab.view(name, BY_K).build()
+    lost = {"a__ivm", "b__ivm", "c__ivm"}
+    describe = lab.engine.describe
+
+    def fails(one: TableName) -> object:
+        if one.identifier in lost:
+            raise EngineError("its directory is gone")
+        return describe(one)
+
+    monkeypatch.setattr(lab.engine, "describe", fails)
+    unread = [str(one.name) for one in listed(lab) if isinstance(one, Unread)]
+    assert unread == ["shop.a__ivm", "shop.b__ivm", "shop.c__ivm"]
+
+
 def test_a_schema_that_cannot_be_listed(lab, view, monkeypatch):
     """For example in a catalog that this Spark does not have."""
     listed_in = lab.engine.names_like
@@ -163,6 +179,20 @@ def test_a_mirror_stays_while_a_state_cannot_be_read(lab, monkeypatch, method):
     assert done == found
     assert "it stays, because shop.v__ivm may read it" in str(done[0])
     assert lab.has("p__ivm_mirror")
+
+
+def test_only_mirrors_stay_because_of_a_state_that_cannot_be_read(lab, monkeypatch):
+    """No other view reads a state that is left over."""
+    lab.run("create table p using parquet as select 1 as k")
+    lab.view("v", "select k from p", declared=DeclaredSources("shop", project="lab")).build()
+    lab.view("gone", BY_K).build()
+    cannot_read(monkeypatch, lab, "commits", "v__ivm")
+    found = leftovers(lab.engine, "lab", SCHEMA, {"shop.v": "model.lab.v"}, {"shop.t"})
+    assert {str(one.relation.name): one.stays for one in found if isinstance(one, Leftover)} == {
+        "shop.gone": False,
+        "shop.gone__ivm": False,
+        "shop.p__ivm_mirror": True,
+    }
 
 
 def test_what_cannot_be_dropped_does_not_stop_the_others(lab, view):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sparkivm.changes.source_declaration import DeclaredSources
+from sparkivm.engine import RelationFacts
 from sparkivm.errors import DeclarationError
 from sparkivm.formats.delta_states import DeltaStates
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.operations.status import view_status
 from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.row_differences import apply_differences
+from sparkivm.refresh.sources.sources import is_mirrored
 from tests.refresh.lab import Lab, View, refused
 
 BY_K = "select k, count(*) as n, sum(x) as s from p group by k"
@@ -203,6 +208,28 @@ def test_two_drivers_that_bring_it_up_to_date(lab, view):
     assert len(operations(lab)) == 2
 
 
+def test_a_mirror_that_somebody_creates_again_meanwhile(lab, view, monkeypatch):
+    """Its version is lower then. Nobody has compared its rows."""
+    created = []
+
+    def then_created(*arguments):
+        applied = apply_differences(*arguments)
+        if not created:
+            created.append(applied)
+            marker = ", ".join(f"'{name}' = '{value}'" for name, value in lab.properties(MIRROR).items())
+            lab.run(
+                f"drop table {MIRROR}",
+                f"create table {MIRROR} using delta tblproperties ({marker}) as select * from p where id = 1",
+            )
+        return applied
+
+    lab.run("insert into p values (4, 3, 1)")
+    monkeypatch.setattr("sparkivm.refresh.sources.mirror.apply_differences", then_created)
+    view.refresh()
+    view.check()
+    assert mirrored(lab)
+
+
 def test_an_answer_that_is_lost(lab, view):
     lab.run("insert into p values (4, 3, 1)")
     lab.engine.fails("insert into `shop`.`p__ivm_mirror`", "[CONNECTION_LOST] no answer", when="after")
@@ -263,6 +290,15 @@ def test_a_view_of_files_is_mirrored(lab):
     view.must_be("incremental")
 
 
+def test_a_temporary_view_of_files_has_no_mirror(lab):
+    """It belongs to a session, in which other models may not run."""
+    facts = RelationFacts(
+        TableName("global_temp", "f"), "view", (), view_text="select * from parquet.`/data/p`"
+    )
+    assert is_mirrored(facts, declared())
+    assert not is_mirrored(replace(facts, temporary=True), declared())
+
+
 def test_a_delta_table_is_mirrored_where_it_is_wanted(lab):
     lab.table("t", "k int, x int", "(1, 1)")
     meta = DeclaredSources("shop", {"shop.t": {"mirror": True}})
@@ -276,7 +312,11 @@ def test_a_delta_table_is_mirrored_where_it_is_wanted(lab):
 
 
 def test_capture_makes_and_updates_a_mirror(lab):
-    assert "is mirrored by shop.p__ivm_mirror, version 0" in lab.capture("p")
+    said = lab.capture("p").splitlines()
+    assert ["keeps no history" in said[0], said[1:]] == [
+        True,
+        ["shop.p is mirrored by shop.p__ivm_mirror, version 0"],
+    ]
     lab.run("insert into p values (4, 3, 1)")
     assert "version 1" in lab.capture("p")
     meta = declared(mirror={"retention": "9 days"})

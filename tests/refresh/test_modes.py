@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from sparkivm.engine import RelationFacts
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.model.state_layout import check_catalog
 from sparkivm.refresh.request import StateLayout
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import refused
@@ -188,5 +191,7 @@ def test_a_catalog_that_cannot_have_iceberg_tables(lab):
     for catalog in ("", "org.apache.spark.sql.delta.catalog.DeltaCatalog"):
         lab.engine.set({setting: catalog})
         assert "the catalog spark_catalog cannot have Iceberg tables" in refused(view)
+    state = RelationFacts(TableName("shop", "m__ivm"), "iceberg", ())
+    check_catalog(lab.engine, view.request, state)  # it is there, so its catalog can have it
     lab.engine.set({setting: "org.apache.iceberg.spark.SparkSessionCatalog"})
     assert "cannot have Iceberg tables" not in refused(view)  # the fake engine has none, for other reasons

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkivm.reasons import Reason
 from sparkivm.refresh.sources.pins import Pins
 from tests.refresh.lab import Lab, View
 
@@ -99,3 +100,15 @@ def test_a_view_without_a_plan_that_depends_on_the_date(lab):
     """We cannot know when such a view changes."""
     view = lab.view("v", "select id, current_date() as d, rand() as r from e")
     assert [view.refresh().mode, view.refresh().mode] == ["create", "full"]
+
+
+def test_a_view_whose_plan_failed_follows_the_date(lab):
+    """Its own text was computed, which may give other rows on each day."""
+    lab.engine.fails("create or replace table", "[INTERNAL_ERROR] in a plan")
+    view = lab.view("v", PER_DAY)
+    view.must_be("create", Reason.REFRESH_FAILED)
+    a_day_later(view)
+    view.must_be("full", Reason.REFRESH_FAILED)
+    a_day_later(view)
+    view.refresh()
+    view.check()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkivm.names import TableName
+from sparkivm.names import MOST_NUMBERED, TableName
 from sparkivm.reasons import Reason
 from sparkivm.refresh.request import StateLayout
 from sparkivm.refresh.stored.drop_view import drop_incremental_view
@@ -69,6 +69,13 @@ def test_the_former_states_of_auxiliary_views_are_dropped(lab, catalog):
     view = lab.view("m", TWICE, layout=there("b"), auxiliary_views="never")
     view.must_be("full", Reason.CONFIG_CHANGED)
     assert lab.names() == ["m", "m__ivm", "t"]
+    assert states(lab) == ["b.shop.m__ivm"]
+
+
+def test_the_former_state_of_the_last_possible_auxiliary_view_is_dropped(lab):
+    lab.view("m", TWICE, layout=there("a"), auxiliary_views="always").build()
+    lab.run(f"alter table a.shop.m__ivm_aux_1__ivm rename to a.shop.m__ivm_aux_{MOST_NUMBERED}__ivm")
+    lab.view("m", TWICE, layout=there("b"), auxiliary_views="never").refresh()
     assert states(lab) == ["b.shop.m__ivm"]
 
 

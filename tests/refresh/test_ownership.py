@@ -189,11 +189,12 @@ def _changing(make: str) -> View:
 # auxiliary views, files
 
 
+@pytest.mark.parametrize("takes_over", [False, True])
 @pytest.mark.parametrize("name", ["m__ivm_aux_1", "m__ivm_aux_1__ivm"])
-def test_a_relation_of_somebody_by_the_name_of_an_auxiliary_view(lab, name):
-    """The view is built without it, and a warning says so."""
+def test_a_relation_of_somebody_by_the_name_of_an_auxiliary_view(lab, name, takes_over):
+    """The view is built without it, and a warning says so. Only the model may have been something else before."""
     lab.run(f"create table {name} using delta as select 7 as mine")
-    view = lab.view("m", INNER, auxiliary_views="always")
+    view = lab.view("m", INNER, auxiliary_views="always", takes_over=takes_over)
     result = view.must_be("create")
     assert any(f"shop.{name}, the name of its" in text for text in result.warnings)
     lab.run("insert into t values (9, 1, 1)")

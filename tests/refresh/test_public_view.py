@@ -5,6 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sparkivm.reasons import Reason
+from sparkivm.refresh.model.compiled_view import compile_view
+from sparkivm.refresh.public_view import public_texts
+from sparkivm.refresh.request import StateLayout
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.sources import Sources
 from tests.fake_engine.engine import Killed
 from tests.fake_engine.lake import View as PublicView
 from tests.refresh.conftest import BY_K, one_table
@@ -118,3 +124,14 @@ def test_a_query_that_becomes_a_group_view_appends_like_a_new_one(lab):
     view.must_be("full", Reason.QUERY_CHANGED)
     lab.run("insert into t values (4, 3, 8)")
     assert view.must_be("incremental").apply_form == "append"
+
+
+def test_types_that_the_state_does_not_have(lab):
+    """Iceberg has no SMALLINT. The view has the types of the query."""
+    request = lab.view(
+        "m", "select cast(k as smallint) as k from t", layout=StateLayout(file_format="iceberg")
+    ).request
+    engine = RecordingEngine(lab.engine)
+    compiled = compile_view(engine, Sources.of(engine, Pins(), request), request)
+    for text in public_texts(compiled, request):
+        assert text.lower().startswith("select cast(`k` as smallint) as `k`")

@@ -345,6 +345,15 @@ def a_sum_that_was_too_large_once(lab):
     return result
 
 
+@leads_to(Reason.NUMERIC_OVERFLOW)
+def a_sum_that_is_too_large_in_a_rebuild(lab):
+    """That is why each refresh computes the text, whatever the rebuild was for."""
+    view = built(lab)
+    lab.run("delete from m__ivm where k = 1")
+    lab.engine.fails("create or replace table", "[USER_RAISED_EXCEPTION] a sum overflows its type")
+    return view.must_be("full", Reason.NUMERIC_OVERFLOW)
+
+
 @leads_to(Reason.REFRESH_FAILED)
 def spark_fails_the_statement(lab):
     view = changed(lab)

@@ -122,7 +122,14 @@ def test_an_unchanged_file_changes_no_view(lab, seed):
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("spark.sql.session.timeZone", "Europe/Berlin"), ("spark.sql.ansi.enabled", "true")],
+    [
+        ("spark.sql.session.timeZone", "Europe/Berlin"),
+        ("spark.sql.ansi.enabled", "true"),
+        ("spark.sql.storeAssignmentPolicy", "legacy"),
+        ("spark.sql.legacy.timeParserPolicy", "legacy"),
+        ("spark.sql.timestampType", "TIMESTAMP_NTZ"),
+        ("spark.sql.parser.escapedStringLiterals", "true"),
+    ],
 )
 def test_a_session_that_reads_the_file_otherwise_loads_it_again(lab, seed, setting, value):
     lab.engine.set({setting: value})

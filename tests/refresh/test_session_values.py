@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from sparkivm.changes.source_declaration import NOTHING_DECLARED
+from sparkivm.formats.delta_states import DELTA_STATES
+from sparkivm.names import TableName
 from sparkivm.reasons import Reason
+from sparkivm.refresh.session.recording_engine import RecordingEngine
+from sparkivm.refresh.sources.pins import Pins
+from sparkivm.refresh.sources.sources import Sources
 from tests.fake_engine.lake import View as PublicView
 from tests.refresh.conftest import BY_K
 from tests.refresh.lab import Lab, View
@@ -89,6 +95,26 @@ def test_a_function_of_spark_that_somebody_replaced_below_a_refused_view(lab):
     view.must_be("no_op")
     lab.lake.functions.add("abs")
     assert view.refresh().mode == "full"
+
+
+def test_a_temporary_view_is_looked_at_each_time(lab):
+    """Each session of a run may have its own by this name."""
+    sources = Sources(RecordingEngine(lab.engine), Pins(), NOTHING_DECLARED, "shop", DELTA_STATES)
+    for text in ("select 1 as k", "select 2 as k"):
+        lab.engine.execute(f"create or replace temporary view w as {text}")
+        assert sources.facts(TableName("", "w")).view_text == text
+
+
+def test_all_tables_of_a_refused_view_are_looked_at(lab):
+    """Also those behind the place at which it was refused."""
+    lab.table("u", "k int", "(7)")
+    view = lab.view(
+        "v", "select k from (select k from t where k = 2 limit 1) as one union all select k from u"
+    )
+    view.must_be("create", Reason.NON_DETERMINISTIC_EXPRESSION)
+    view.must_be("no_op")
+    lab.run("insert into u values (8)")
+    view.must_be("full", Reason.NON_DETERMINISTIC_EXPRESSION)
 
 
 def test_a_refused_view_over_a_plain_view(lab):

@@ -98,6 +98,18 @@ def test_what_a_refresh_took_and_saved(lab, view):
     assert (of(view).last_refresh.mode, of(view).rebuild_seconds) == ("no_op", 30)
 
 
+def test_a_refresh_after_a_rebuild_of_unknown_duration(lab, view):
+    lab.run("insert into t values (4, 3, 8)")
+    view.must_be("incremental")
+    table = lab.delta("m__ivm")
+    frontier = view.frontier()
+    unknown = replace(frontier, timing=replace(frontier.timing, rebuild_ms=0)).to_json()
+    table.change(table.newest.number, commit=replace(table.newest.commit, user_metadata=unknown))
+    found = of(view)
+    assert found.last_refresh.seconds is not None
+    assert (found.rebuild_seconds, found.saved_seconds) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("damage", "condition", "problem"),
     [

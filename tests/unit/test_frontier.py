@@ -18,6 +18,8 @@ from sparkivm.changes.frontier import (
     SourceFrontier,
     read_frontier,
 )
+from sparkivm.engine import RelationFacts
+from sparkivm.names import TableName
 
 FRONTIER = Frontier(
     project="p",
@@ -203,3 +205,21 @@ def test_of_a_key_that_is_there_twice_the_last_one_counts():
     text = FRONTIER.to_json()
     assert read_or_refused('{"base":9,' + text[1:]) == FRONTIER
     assert read_or_refused(text[:-1] + ',"base":9}') is None
+
+
+@pytest.mark.parametrize(
+    ("now", "same"),
+    [
+        (("id", 7, "transaction:a"), True),
+        (("id", 7, "transaction:b"), False),
+        (("id", 7, "timestamp:3"), True),  # as another driver names the commit
+        (("id", 8, "transaction:a"), False),
+        (("another", 7, "transaction:a"), False),
+    ],
+)
+def test_whether_a_table_is_at_the_version_that_a_view_has_read(now, same):
+    table_id, version, commit_id = now
+    facts = RelationFacts(
+        TableName("s", "t"), "delta", (), table_id=table_id, version=version, commit_id=commit_id
+    )
+    assert FRONTIER.sources["s.t"].is_version_of(facts) is same

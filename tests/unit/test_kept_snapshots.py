@@ -214,7 +214,7 @@ def test_a_new_state_names_the_sources_that_keep_nothing():
 
 
 @pytest.mark.parametrize(
-    ("snapshots", "warns"), [(0, False), (1, False), (99, False), (100, True), (101, False), (200, True)]
+    ("snapshots", "warns"), [(100, True), (200, True), (0, False), (1, False), (99, False), (101, False)]
 )
 def test_a_hint_at_each_hundred_snapshots(monkeypatch, snapshots, warns):
     monkeypatch.setattr("sparkivm.refresh.run.attempt.commit_statement", lambda *_: None)

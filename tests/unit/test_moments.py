@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from sparkivm.algebra.sql_expression import expression
 from sparkivm.frontend.moment_calls import replace_moments
 from sparkivm.normalize.pipeline import normalize
 from sparkivm.reasons import Reason
+from sparkivm.refresh.observation import Observation, recompiled
 from sparkivm.refresh.session.moments import moments_at
 from tests.reading import assert_refused, read
 
@@ -112,3 +114,17 @@ def test_the_literals_of_an_instant():
         MOMENTS["current_timestamp"]: "timestamp '2024-01-01 23:00:00.000001Z'",
         MOMENTS["localtimestamp"]: "timestamp_ntz '2024-01-02 01:00:00.000001'",
     }
+
+
+def test_another_plan_reads_other_moments():
+    """Otherwise the frontier would not name what the new plan depends on."""
+
+    def view(*moments: str) -> Any:
+        return SimpleNamespace(plan=SimpleNamespace(moments=moments))
+
+    sources: Any = SimpleNamespace(moments=lambda keys: dict.fromkeys(keys, "now"))
+    nothing: Any = None
+    seen = Observation(nothing, nothing, {}, view(), {}, False)
+    seen = recompiled(sources, seen, view("current_date"))
+    assert seen.moments == {"current_date": "now"}
+    assert recompiled(sources, seen, view()).moments == {}

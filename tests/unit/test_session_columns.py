@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from sparkivm.changes.source_declaration import SourceDeclaration
 from sparkivm.engine import Field, RelationFacts
 from sparkivm.errors import NotIncremental
+from sparkivm.formats.delta_states import DELTA_STATES
 from sparkivm.names import TableName
+from sparkivm.refresh.sources.mirror import Mirror
 from sparkivm.refresh.sources.types_of_rows import check_no_sessions
 
 SPAN = Field("w", "struct<start:timestamp,end:timestamp>")
@@ -39,3 +42,11 @@ def test_spark_is_asked_about_spans_only():
     spark: Any = Spark("== Physical Plan ==\n+- HashAggregate [w]\n   +- Scan of MergingSessions")
     check_no_sessions(spark, SOURCE, FIELDS)
     assert spark.asked == ["explain select count(*) from `s`.`t` group by `w`"]
+
+
+def test_a_mirror_of_such_a_span_is_refused():
+    """Its rows are compared by grouping them."""
+    spark: Any = Spark("== Physical Plan ==\n+- MergingSessions [w]\n   +- Scan")
+    mirror = Mirror(spark, "p", SOURCE, TableName("s", "t__ivm_mirror"), SourceDeclaration(), DELTA_STATES)
+    with pytest.raises(NotIncremental, match=r"s\.t\.w was created by SESSION_WINDOW"):
+        mirror.check_new(FIELDS)

@@ -175,7 +175,7 @@ class SeedTable:
         """Whether the table has the rows that it had at the record's commit."""
         format = STATE_FORMATS[table.kind]
         for commit in format.line(table, self.engine.commits(self.name, record.version - 1)):
-            if commit.id and commit.id == record.id:
+            if commit.id == record.id:
                 return True
             if format.changes_rows(commit) or format.changes_columns(commit):
                 return False

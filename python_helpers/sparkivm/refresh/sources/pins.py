@@ -96,7 +96,7 @@ class Pins:
     def forget_everywhere(self, name: TableName) -> None:
         """Forget a relation that the run has built, in the pins of each current catalog."""
         with self._lock:
-            others = [pins for pins in self._of_catalogs.values() if pins is not self]
+            others = list(self._of_catalogs.values())
         for pins in (self, *others):
             pins.forget(name)
 
