@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutants.live import NotApplied, apply
 from tests.mutants.mutations import Mutant, mutants_of, sample_of
-from tests.mutants.run import PRODUCT, Before, Killers, Trial, imported_names, known_survivors
+from tests.mutants.run import PRODUCT, SURVIVORS, Before, Killers, Trial, imported_names, known_survivors
 from tests.mutants.suite import Known, in_fork, in_order, to_try
 
 TEXT = '''
@@ -199,6 +199,14 @@ def test_survivors_have_reasons():
         "m.py f: c → d": "cost only",
         "m.py g: a → b": "equivalent",
     }
+
+
+def test_each_listed_survivor_is_a_mutant():
+    """The code of others has changed, and with it perhaps the reason."""
+    listed = known_survivors(SURVIVORS.read_text())
+    modules = {name.partition(" ")[0] for name in listed}
+    found = {one.name for module in modules for one in mutants_of(module, (PRODUCT / module).read_text())}
+    assert listed.keys() - found == set()
 
 
 def test_what_was_killed_is_not_tried_again(tmp_path):
