@@ -206,7 +206,7 @@ def _caught_up(attempt: Attempt, seen: Observation) -> RefreshResult | Fallback:
         # Old files may be gone, or the delta may be nested too deeply.
         if attempt.request.refresh_mode == "strict":
             what = f"the refresh from changes failed: {error}"
-            do = "correct the cause, which logs/dbt.log shows in full; or run it once with --full-refresh"
+            do = "correct the cause, which logs/dbt.log shows in full; --full-refresh rebuilds the view once"
             raise ModelError(attempt.view, what, do) from error
         return Fallback(Reason.REFRESH_FAILED, str(error))
     if published is not None:
