@@ -79,6 +79,13 @@ def test_the_former_state_of_the_last_possible_auxiliary_view_is_dropped(lab):
     assert states(lab) == ["b.shop.m__ivm"]
 
 
+def test_a_table_of_somebody_else_with_such_a_name_stays(lab):
+    lab.view("m", TWICE, layout=there("a"), auxiliary_views="always").build()
+    lab.run("create table a.shop.m__ivm_aux_2__ivm (x int) using delta")
+    lab.view("m", TWICE, layout=there("b"), auxiliary_views="never").refresh()
+    assert states(lab) == ["a.shop.m__ivm_aux_2__ivm", "b.shop.m__ivm"]
+
+
 def test_auxiliary_views_move_with_their_view(lab):
     lab.view("m", TWICE, layout=there("a"), auxiliary_views="always").build()
     view = lab.view("m", TWICE, layout=there("b"), auxiliary_views="always")
