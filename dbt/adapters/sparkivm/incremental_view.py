@@ -254,9 +254,8 @@ class IncrementalViewMixin(SQLAdapter, metaclass=AdapterMeta):
                 model = self._model_of(view)
                 if model.config.materialized != "incremental_view":
                     return _failing_sql(f"{view} is materialized as {model.config.materialized}")
-                if (
-                    relation.limit is not None
-                ):  # by --empty, which limits the SELECT but not a view that exists
+                # --empty limits the SELECT, but not a view that exists.
+                if relation.limit is not None:
                     return "select 'run with --empty' as which_diff where false"
                 options = self._options(model.to_dict())
                 self._execute_header(options)

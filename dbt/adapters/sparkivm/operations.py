@@ -82,14 +82,13 @@ class OperationsMixin(IncrementalViewMixin):
     ) -> str:
         """Make a source record its changes, or stop it. `source`: `shop.orders` or a model's name.
 
-        file_format  of a new mirror; None for that of states
+        file_format  of a new mirror; None for that which a run would give it
         """
-        from sparkivm.formats import DEFAULT_FORMAT, STATE_FORMATS
+        from sparkivm.formats import STATE_FORMATS
         from sparkivm.refresh.operations.capture_changes import capture_changes
 
         removes = _flag("remove", remove)
-        layout = self.default_layout()
-        file_format = file_format or (DEFAULT_FORMAT if layout.catalog else layout.file_format)
+        file_format = file_format or self.default_layout().format_of_mirrors
         format = STATE_FORMATS.get(file_format)
         if format is None:
             raise CompilationError(

@@ -151,7 +151,7 @@ class IcebergMetadata:
         """
         text = self._properties.get(_NAME_MAPPING, "[]")
         try:
-            return dict(_mapped(json.loads(text)))
+            return dict(_names_by_id(json.loads(text)))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise NotReadable(f"its property {_NAME_MAPPING} is {text}") from error
 
@@ -229,12 +229,12 @@ def metadata_query(file: str) -> str:
     return f"select value from text.{quoted(file)}"
 
 
-def _mapped(fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Sequence[str]]]:
+def _names_by_id(fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Sequence[str]]]:
     """Ids and names of a name mapping, nested ones too."""
     for field in fields:
         if "field-id" in field:
             yield int(field["field-id"]), sorted(field["names"])
-        yield from _mapped(field.get("fields", ()))
+        yield from _names_by_id(field.get("fields", ()))
 
 
 def _field_ids(value: Any) -> Iterator[int]:

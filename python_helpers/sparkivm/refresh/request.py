@@ -36,6 +36,11 @@ class StateLayout:
     location_root: str | None = None
 
     @property
+    def format_of_mirrors(self) -> str:
+        """The format of new mirrors. They are in the views' catalog, so all views share them."""
+        return DEFAULT_FORMAT if self.catalog else self.file_format
+
+    @property
     def partitions(self) -> tuple[PartitionField, ...]:
         return tuple(map(PartitionField.of, self.partition_by))
 
@@ -119,8 +124,7 @@ class RefreshRequest:
 
     @property
     def format_of_mirrors(self) -> StateFormat:
-        """The format of new mirrors. They are in the views' catalog, so all views share them."""
-        return STATE_FORMATS[DEFAULT_FORMAT] if self.layout.catalog else self.format
+        return STATE_FORMATS[self.layout.format_of_mirrors]
 
     @property
     def state_marker(self) -> Marker:

@@ -27,8 +27,8 @@ _SMALL_PART_ROWS = 100_000
 # Delta prints the predicate and parses it again: a value must need no escapes. Bytes that are not UTF-8
 # arrive here as U+FFFD.
 _PLAIN = re.compile(r"[^'\"\\$`;\x00-\x1f\ufffd]*")
-# Delta prints some names without quotes: `not in (1)` or `null in (1)` would match other rows. Before 4.0,
-# Spark also prints names like `7d` so, which is a number.
+# Delta prints some names without quotes: `not in (1)` or `null in (1)` would match other rows. Older
+# versions of Spark also print names like `7d` so, which is a number.
 _KEYWORDS = frozenset(word.lower() for word in Spark.Tokenizer.KEYWORDS)
 _MOST_COLUMNS_TRIED = 2
 # The values of so few rows say little about a column, and planning those of several columns takes no time.
